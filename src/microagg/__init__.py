@@ -1,0 +1,61 @@
+"""microagg: confidential microdata made publishable, with k-anonymous groups and as little loss as possible.
+
+>>> import microagg as ma
+>>> labels = ma.partition([[1.0], [1.1], [9.0], [9.2]], k=2)
+>>> labels.tolist()
+[0, 0, 1, 1]
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from microagg.engine.local import partition
+    from microagg.errors import Cancelled, GuaranteeError, InputError, MicroaggError
+    from microagg.guarantees.k import check
+    from microagg.measures.loss.sse import information_loss
+    from microagg.methods.registry import methods
+    from microagg.release import Release, anonymize
+
+# Every public name and its room. Nothing is imported before it is used: `import microagg` stays quick.
+_HOMES = {
+    "anonymize": "microagg.release",
+    "Release": "microagg.release",
+    "partition": "microagg.engine.local",
+    "information_loss": "microagg.measures.loss.sse",
+    "check": "microagg.guarantees.k",
+    "methods": "microagg.methods",  # the package itself can be called
+    "MicroaggError": "microagg.errors",
+    "InputError": "microagg.errors",
+    "GuaranteeError": "microagg.errors",
+    "Cancelled": "microagg.errors",
+}
+
+__all__ = [
+    "Cancelled",
+    "GuaranteeError",
+    "InputError",
+    "MicroaggError",
+    "Release",
+    "__version__",
+    "anonymize",
+    "check",
+    "information_loss",
+    "methods",
+    "partition",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'microagg' has no attribute {name!r}")
+    home = importlib.import_module(_HOMES[name])
+    return home if name == "methods" else getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,27 @@
+"""Every error a user can meet. Each says in one sentence what is wrong, where, and what to do; never a cell's value."""
+
+from __future__ import annotations
+
+
+class MicroaggError(Exception):
+    """The parent of all errors that microagg raises on purpose."""
+
+    exit_code = 1
+
+
+class InputError(MicroaggError, ValueError):
+    """Something that was given cannot be worked with: a file, a column, a parameter."""
+
+    exit_code = 2
+
+
+class GuaranteeError(MicroaggError):
+    """The output table misses a guarantee. Nothing has been written."""
+
+    exit_code = 3
+
+
+class Cancelled(MicroaggError):
+    """The work was stopped before its end. Nothing has been written."""
+
+    exit_code = 130

@@ -1,0 +1,1 @@
+"""Compiled arithmetic: arrays in, arrays out. Knows nothing of tables, roles or methods."""

@@ -1,0 +1,308 @@
+"""What a method is given: a Problem; and for heuristics that form one group after another, PointSet and Groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from microagg.errors import InputError
+from microagg.kernels import sums, tree_build, tree_query, tree_remove
+from microagg.kernels.distances import squared_distance
+from microagg.kernels.frame import frame_of
+
+Progress = Callable[[int, int], None]
+"""Called as progress(done, total) from time to time; raising from it cancels the work."""
+
+LARGEST = 1e100  # squared distances beyond this leave the range of float64
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The points to partition into groups of at least k, and what a search must respect while doing so.
+
+    >>> Problem.of([[0.0], [0.1], [5.0], [5.1]], k=2).points.shape
+    (4, 1)
+    """
+
+    points: np.ndarray
+    k: int
+    weights: np.ndarray | None = None
+    confidential: np.ndarray | None = None
+    accept: Callable[[np.ndarray], bool] | None = None
+
+    @staticmethod
+    def of(
+        points: Any,
+        k: int,
+        *,
+        weights: np.ndarray | None = None,
+        confidential: np.ndarray | None = None,
+        accept: Callable[[np.ndarray], bool] | None = None,
+    ) -> Problem:
+        """A problem from anything that numpy takes for a matrix of numbers, checked."""
+        matrix = as_points(points)
+        return Problem(matrix, checked_k(k, len(matrix)), weights, confidential, accept)
+
+
+def as_points(points: Any) -> np.ndarray:
+    """The float64 C-order matrix of the points; the caller's own array where it is one already."""
+    try:
+        matrix = np.require(points, dtype=np.float64, requirements=["C", "A", "W"])
+    except (TypeError, ValueError):
+        raise InputError("points must be a matrix of numbers, one row per record.") from None
+    if matrix.ndim == 1:
+        matrix = matrix.reshape(-1, 1)
+    if matrix.ndim != 2 or matrix.shape[1] == 0:
+        raise InputError("points must be a matrix with one row per record and at least one column.")
+    usable = np.isfinite(matrix).all() and (matrix.size == 0 or np.abs(matrix).max() <= LARGEST)
+    if not usable:
+        row, column = np.argwhere(~(np.abs(matrix) <= LARGEST))[0]
+        raise InputError(
+            f"points hold a missing, infinite or too large value in row {row + 1}, column {column + 1}; "
+            "fill it in or leave the record out."
+        )
+    return matrix
+
+
+def checked_k(k: Any, n: int) -> int:
+    """k as an int, if it is a whole number from 2 to n."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        whole = isinstance(k, float | np.floating) and float(k).is_integer()
+        if not whole:
+            raise InputError("k must be a whole number, at least 2.")
+    k = int(k)
+    if k < 2:
+        raise InputError(f"k is {k}, but a group protects nobody unless k is at least 2.")
+    if k > n:
+        raise InputError(f"k is {k}, but there are only {n} records; choose k no larger than that.")
+    return k
+
+
+class PointSet:
+    """The records that a heuristic has not grouped yet, on a kd-tree that supports removal.
+
+    All answers are exact; ties go to the lower record number. Where a method takes `q`, give a record number or a point.
+    Building takes O(n log n); a question opens a few dozen of the n/32 leaves on data of ten columns.
+
+    >>> points = PointSet(np.array([[0.0], [1.0], [2.0], [10.0]]))
+    >>> points.farthest_from(points.centroid())
+    3
+    >>> points.take_nearest(3, 2).tolist()
+    [3, 2]
+    >>> len(points)
+    2
+    """
+
+    def __init__(self, points: np.ndarray, progress: Progress | None = None) -> None:
+        n, d = points.shape
+        depth = tree_build.depth_for(n)
+        leaves = 1 << depth
+        self._points = points
+        self._left = n
+        self._progress = progress
+        self._report_below = n
+        blocks = (leaves, tree_build.LEAF // tree_build.LANES, d, tree_build.LANES)
+        self._coords, self._turned = np.empty(blocks), np.empty(blocks)
+        self._slots = np.full((leaves, tree_build.LEAF), -1)
+        self._places = np.empty(n, np.int64)
+        self._counts = np.zeros((2, leaves), np.int64)
+        self._sums = sums.column_sums(points)
+        self._totals = np.array([sums.rounded(self._sums, j) for j in range(d)])
+        self._frame = frame_of(points)
+        self._slack = tree_build.fill_leaves(
+            points, self._frame, depth, self._coords, self._turned, self._slots, self._places, self._counts
+        )
+        self._links, self._base = tree_build.node_links(leaves)
+        self._boxes = np.empty((self._links.shape[1], 2 * d + 1, tree_build.LANES))
+        tree_build.build_boxes(
+            self._turned, self._counts, self._frame[d + 1], self._slack, self._boxes, self._links, self._base
+        )
+        self._bind(d, leaves)
+
+    def _bind(self, d: int, leaves: int) -> None:
+        """Gather the arguments of each kernel once: calls then cost little more than the kernels."""
+        column, rows = np.empty(d), np.empty(d, np.int64)
+        lanes = np.empty(tree_build.LANES)
+        bounds, stack = np.empty(tree_query.STACK), np.empty(tree_query.STACK, np.int64)
+        tree = (self._frame, self._boxes, self._links, self._base)
+        leaf_data = (
+            self._coords,
+            self._turned,
+            self._slots,
+            self._places,
+            self._counts,
+            self._sums,
+            self._totals,
+        )
+        self._ask = (*tree, self._coords, self._slots, self._counts, column, rows, lanes, bounds, stack)
+        self._removal = (*leaf_data, self._frame, self._slack, *tree[1:], column, lanes)
+        self._near_removal = (
+            *(self._frame, self._slack, *tree[1:], *leaf_data),
+            *(column, rows, lanes, bounds, stack),
+        )
+        self._patience = leaves
+        self._excess = 0
+        self._asked_since_move = 0
+
+    def __len__(self) -> int:
+        return self._left
+
+    def centroid(self) -> np.ndarray:
+        """The mean of the remaining records."""
+        if self._left == 0:
+            self._refuse(1)
+        return self._totals / self._left
+
+    def farthest_from(self, q: int | np.ndarray) -> int:
+        """The remaining record farthest from q."""
+        if self._left == 0:
+            self._refuse(1)
+        point = q if type(q) is np.ndarray else self._points[q]
+        record, _, opened = tree_query.farthest(point, -1.0, *self._ask)
+        if point is not q:
+            return record
+        self._excess += opened
+        self._asked_since_move += 1
+        if self._excess > self._patience + 16 * self._asked_since_move:
+            self._move_centre(point)
+        return record
+
+    def _move_centre(self, q: np.ndarray) -> None:
+        """Bounds are sharpest for questions asked from the reference centre; move it once that pays."""
+        tree_build.move_centre(
+            q, self._frame, self._turned, self._counts, self._slack, self._boxes, self._links, self._base
+        )
+        if self._asked_since_move < 16:  # moving did not help: ask more before trying again
+            self._patience *= 2
+        self._excess = 0
+        self._asked_since_move = 0
+
+    def farthest_pair(self) -> tuple[int, int]:
+        """The two remaining records farthest apart, lower number first."""
+        if self._left < 2:
+            self._refuse(2)
+        start = self.farthest_from(self.centroid())
+        low, high = tree_query.farthest_pair(self._points, start, *self._ask)
+        if low < 0:
+            low, high = (int(record) for record in self.remaining()[:2])
+        return low, high
+
+    def nearest(self, q: int | np.ndarray, m: int) -> np.ndarray:
+        """The m remaining records nearest to q, nearest first; q itself among them if it is still there."""
+        if not 0 < m <= self._left:
+            self._refuse(m)
+        near, records = np.empty(m), np.empty(m, np.int64)
+        point, home = self._locate(q)
+        tree_query.nearest_into(point, home, near, records, 0, m, *self._ask)
+        return records
+
+    def nearest_to_any(self, records: np.ndarray | list[int]) -> tuple[int, float]:
+        """The remaining record nearest to any of the given ones, and its squared distance."""
+        if self._left == 0:
+            self._refuse(1)
+        return tree_query.nearest_to_any(self._points, np.asarray(records, np.int64), *self._ask)
+
+    def take(self, records: np.ndarray | list[int]) -> np.ndarray:
+        """Remove these records and return them."""
+        records = np.asarray(records, np.int64).reshape(-1)
+        missing = tree_remove.take(records, *self._removal)
+        if missing >= 0:
+            raise ValueError(f"record {missing} is not in the set")
+        self._leave(len(records))
+        return records
+
+    def take_nearest(self, q: int | np.ndarray, k: int) -> np.ndarray:
+        """Remove the k remaining records nearest to q and return them, nearest first."""
+        if not 0 < k <= self._left:
+            self._refuse(k)
+        point, home = self._locate(q)
+        records = tree_remove.take_nearest(point, home, k, *self._near_removal)
+        self._leave(k)
+        return records
+
+    def take_all(self) -> np.ndarray:
+        """Remove all remaining records and return them in ascending order."""
+        return self.take(self.remaining())
+
+    def remaining(self) -> np.ndarray:
+        """The remaining records in ascending order."""
+        return np.flatnonzero(self._places >= 0)
+
+    def point(self, record: int) -> np.ndarray:
+        """The coordinates of a record, remaining or not."""
+        return self._points[record]
+
+    def centroid_of(self, records: np.ndarray | list[int]) -> np.ndarray:
+        """The mean of any records, remaining or not."""
+        return sums.mean_of(self._points, np.asarray(records, np.int64))
+
+    def squared_distance(self, record: int, q: int | np.ndarray) -> float:
+        """The squared distance between a record, remaining or not, and q."""
+        point = q if type(q) is np.ndarray else self._points[q]
+        return squared_distance(self._points[record], point)
+
+    def _locate(self, q: int | np.ndarray) -> tuple[np.ndarray, int]:
+        """q as a point, and the leaf to begin a search in (-1: anywhere)."""
+        if type(q) is np.ndarray:
+            return q, -1
+        return self._points[q], self._places.item(q) // tree_build.LEAF  # a taken record is at place -1
+
+    def _refuse(self, m: int) -> NoReturn:
+        raise ValueError(f"{m} records asked for, {self._left} are left")
+
+    def _leave(self, count: int) -> None:
+        self._left -= count
+        if self._progress is not None and self._left <= self._report_below:
+            n = len(self._points)
+            self._report_below = self._left - n // 200
+            self._progress(n - self._left, n)
+
+
+class Groups:
+    """The groups formed so far.
+
+    >>> groups = Groups(np.array([[0.0], [1.0], [5.0], [6.0], [7.0]]))
+    >>> groups.add(np.array([2, 3])); groups.add(np.array([0, 1]))
+    >>> groups.join_nearest(np.array([4]))
+    >>> groups.labels().tolist()
+    [0, 0, 1, 1, 1]
+    """
+
+    def __init__(self, points: np.ndarray) -> None:
+        self._points = points
+        self._labels = np.full(len(points), -1, np.int32)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, records: np.ndarray | list[int]) -> None:
+        """These records form a new group."""
+        self._labels[records] = self._count
+        self._count += 1
+
+    def join_nearest(self, records: np.ndarray, *, as_block: bool = False, updating: bool = False) -> None:
+        """Add records to the groups with the nearest centroids: one by one in ascending order, or all as a block.
+
+        With `updating` a group's centroid moves after each addition. Ties go to the group formed first.
+        """
+        if len(records) == 0:
+            return
+        means = sums.group_means(self._points, self._labels, self._count)
+        if as_block:
+            self._labels[records] = sums.nearest_mean(means, sums.mean_of(self._points, records))
+            return
+        for record in np.sort(records):
+            group = sums.nearest_mean(means, self._points[record])
+            self._labels[record] = group
+            if updating:
+                means[group] = sums.mean_of(self._points, np.flatnonzero(self._labels == group))
+
+    def labels(self) -> np.ndarray:
+        """The group of each record, numbered by each group's first record."""
+        if (self._labels < 0).any():
+            raise RuntimeError("a method left records without a group")
+        return sums.number_by_first_record(self._labels)

@@ -1,0 +1,24 @@
+"""What all tests share: the reference data, and the order (fast first, slow last)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
+
+
+@pytest.fixture(scope="session")
+def reference_data() -> Path:
+    """The folder of the CASC reference data; tests that need it are skipped where there is none."""
+    folder = os.environ.get("MICROAGG_REFERENCE_DATA")
+    if folder and Path(folder).is_dir():
+        return Path(folder)
+    reason = "needs the CASC reference data: set MICROAGG_REFERENCE_DATA to their folder"
+    if os.environ.get("MICROAGG_REFERENCE_REQUIRED"):
+        pytest.fail(reason)
+    pytest.skip(reason)
