@@ -1,0 +1,55 @@
+"""Running one method on this machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from microagg.errors import GuaranteeError, InputError
+from microagg.kernels import random, sums
+from microagg.methods.method import Method
+from microagg.methods.registry import DEFAULT, method_named
+from microagg.problem import Problem, Progress
+
+
+def partition(
+    points: Any,
+    k: int,
+    method: str = DEFAULT,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+    **params: Any,
+) -> np.ndarray:
+    """Group the rows of a matrix, taken as they are (no scaling), into groups of at least k; returns int32 labels.
+
+    >>> partition([[1.0], [1.1], [9.0], [9.2]], k=2, method="mdav").tolist()
+    [0, 0, 1, 1]
+    """
+    chosen = method_named(method)
+    return run_method(chosen, Problem.of(points, k), chosen.checked(params), seed=seed, progress=progress)
+
+
+def run_method(
+    method: Method, problem: Problem, params: dict[str, Any], *, seed: int, progress: Progress | None = None
+) -> np.ndarray:
+    """Run a method and make sure of what it returns before anybody relies on it."""
+    if method.needs_confidential and problem.confidential is None:
+        raise InputError(f"method {method.name} needs confidential columns; name them with confidential.")
+    rng = random.seeded(seed, method.name)
+    labels = method.run(problem, rng=rng, progress=progress, **params)
+    if method.scope == "record":
+        _refuse_small_groups(labels, problem, method)
+    if progress is not None:
+        progress(len(labels), len(labels))
+    return labels
+
+
+def _refuse_small_groups(labels: np.ndarray, problem: Problem, method: Method) -> None:
+    n = len(problem.points)
+    if labels.shape != (n,) or labels.dtype != np.int32 or (labels < 0).any():
+        raise GuaranteeError(f"method {method.name} did not give every record a group; this is a bug: report it.")
+    sizes = sums.group_sizes(labels, int(labels.max()) + 1)
+    if sizes.min() < problem.k:
+        raise GuaranteeError(f"method {method.name} formed a group smaller than k; this is a bug: report it.")

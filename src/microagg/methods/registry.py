@@ -1,0 +1,46 @@
+"""The list of all methods. A new method is one line here: the dotted name of its entry."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+
+from microagg.errors import InputError
+from microagg.methods.method import Method
+
+DEFAULT = "mdav"
+
+ENTRIES = (
+    "microagg.methods.mdav.mdav:MDAV",
+    "microagg.methods.mdav.mdav:MDAV1",
+    "microagg.methods.mdav.mdav:MDAV_GENERIC",
+    "microagg.methods.mdav.single_group:MDAV_SINGLE_GROUP",
+    "microagg.methods.mdav.single_group:CBFS",
+    "microagg.methods.mdav.v_mdav:V_MDAV",
+    "microagg.methods.mdav.mdav2k:MDAV2K",
+    "microagg.methods.mdav.max_distance:MAX_DISTANCE",
+    "microagg.methods.mdav.max_distance:DIAMETER",
+)
+
+
+@functools.cache
+def methods() -> tuple[Method, ...]:
+    """All methods, in the order of the registry.
+
+    >>> [method.name for method in methods()][:2]
+    ['mdav', 'mdav1']
+    """
+    return tuple(_load(entry) for entry in ENTRIES)
+
+
+def method_named(name: str) -> Method:
+    """The method of that name."""
+    for method in methods():
+        if method.name == name:
+            return method
+    raise InputError(f"there is no method {name!r}; there are {', '.join(m.name for m in methods())}.")
+
+
+def _load(entry: str) -> Method:
+    module, _, attribute = entry.partition(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,150 @@
+"""The promises that every registered method keeps."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import microagg as ma
+import plain
+from microagg.methods.method import Choice, Method
+from microagg.methods.registry import methods
+
+ALL = [method for method in methods() if method.scope == "record" and not method.needs_confidential]
+
+
+def variants(method: Method) -> list[dict[str, Any]]:
+    """The defaults, and every choice of every parameter."""
+    choices = [p for p in method.parameters if isinstance(p, Choice)]
+    return [
+        dict(zip([p.name for p in choices], values, strict=True))
+        for values in itertools.product(*(p.choices for p in choices))
+    ]
+
+
+CASES = [
+    pytest.param(m, v, id=f"{m.name}-{'-'.join(v.values())}".rstrip("-")) for m in ALL for v in variants(m)
+]
+every_method = pytest.mark.parametrize(("method", "params"), CASES)
+
+
+def check_partition(method: Method, labels: np.ndarray, n: int, k: int) -> None:
+    assert labels.shape == (n,)
+    assert labels.dtype == np.int32
+    sizes = np.bincount(labels)
+    assert (sizes >= k).all(), "a group smaller than k"
+    largest = method.largest_group(k, n)
+    assert largest is None or (sizes <= largest).all(), "a group larger than the registry says"
+    firsts = [int(np.argmax(labels == g)) for g in range(len(sizes))]
+    assert firsts == sorted(firsts), "labels are not numbered by first record"
+
+
+@every_method
+@pytest.mark.parametrize("seed", range(12))
+def test_hard_points_give_a_valid_partition(method: Method, params: dict[str, Any], seed: int) -> None:
+    points, k = plain.hard_problem(90_000 + seed)
+    before = points.copy()
+    labels = ma.partition(points, k=k, method=method.name, seed=3, **params)
+    check_partition(method, labels, len(points), k)
+    assert np.array_equal(points, before), "the input was changed"
+    again = ma.partition(points, k=k, method=method.name, seed=3, **params)
+    assert np.array_equal(labels, again), "same seed, other labels"
+
+
+@every_method
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_few_records(method: Method, params: dict[str, Any], k: int) -> None:
+    rng = np.random.default_rng(k)
+    for n in (k, k + 1, 2 * k - 1, 2 * k, 2 * k + 1, 3 * k):
+        points = rng.normal(size=(n, 2))
+        check_partition(method, ma.partition(points, k=k, method=method.name, **params), n, k)
+    with pytest.raises(ma.InputError):
+        ma.partition(rng.normal(size=(k - 1, 2)), k=k, method=method.name, **params)
+
+
+@every_method
+@pytest.mark.parametrize(
+    "points",
+    [
+        pytest.param(np.zeros((17, 3)), id="all-equal"),
+        pytest.param(np.column_stack([np.arange(17.0), np.full(17, 4.0)]), id="constant-column"),
+        pytest.param(np.repeat([[0.0, 1.0], [5.0, 5.0]], [8, 9], axis=0), id="two-places"),
+        pytest.param(np.arange(17.0).reshape(-1, 1), id="one-column"),
+    ],
+)
+def test_degenerate_points(method: Method, params: dict[str, Any], points: np.ndarray) -> None:
+    check_partition(method, ma.partition(points, k=3, method=method.name, **params), len(points), 3)
+
+
+@every_method
+def test_a_read_only_or_transposed_matrix_gives_the_same(method: Method, params: dict[str, Any]) -> None:
+    points = np.random.default_rng(5).normal(size=(60, 4))
+    expected = ma.partition(points, k=3, method=method.name, **params)
+    frozen = points.copy()
+    frozen.flags.writeable = False
+    for version in (frozen, np.asfortranarray(points), points.tolist()):
+        assert np.array_equal(ma.partition(version, k=3, method=method.name, **params), expected)
+
+
+def partitions(records: list[int], k: int) -> Any:
+    """All ways to put records into groups of at least k."""
+    if not records:
+        yield []
+        return
+    first, rest = records[0], records[1:]
+    for size in range(k - 1, len(rest) + 1):
+        for others in itertools.combinations(rest, size):
+            left = [r for r in rest if r not in others]
+            if left and len(left) < k:
+                continue
+            for tail in partitions(left, k):
+                yield [[first, *others], *tail]
+
+
+@pytest.mark.parametrize(("n", "k"), [(7, 2), (8, 3), (9, 4)])
+def test_no_method_loses_less_than_the_optimum(n: int, k: int) -> None:
+    for seed in range(3):
+        points = np.random.default_rng(seed).integers(0, 9, size=(n, 2)).astype(float)
+        best = min(
+            plain.sse(points, plain.labels_from_groups(n, groups)) for groups in partitions(list(range(n)), k)
+        )
+        for method in ALL:
+            labels = ma.partition(points, k=k, method=method.name)
+            assert plain.sse(points, labels) >= best - 1e-9 * (1 + best), method.name
+
+
+def test_progress_is_told_and_can_cancel() -> None:
+    points = np.random.default_rng(0).normal(size=(2000, 3))
+    for method in ALL:
+        told: list[tuple[int, int]] = []
+        ma.partition(
+            points,
+            k=5,
+            method=method.name,
+            progress=lambda done, total, told=told: told.append((done, total)),
+        )
+        assert len(told) > 3
+        assert told[-1] == (2000, 2000)
+        assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+    def cancel(done: int, total: int) -> None:
+        raise ma.Cancelled("stopped")
+
+    for method in ALL:
+        with pytest.raises(ma.Cancelled):
+            ma.partition(points, k=5, method=method.name, progress=cancel)
+
+
+def test_the_registry_describes_every_method() -> None:
+    names = [method.name for method in methods()]
+    assert len(set(names)) == len(names)
+    for method in methods():
+        assert method.source
+        assert method.summary
+        assert method.complexity
+        assert method.checked({}) == {p.name: p.default for p in method.parameters}
+        with pytest.raises(ma.InputError, match="no parameter"):
+            method.checked({"no_such_thing": 1})

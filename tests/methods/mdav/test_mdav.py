@@ -1,0 +1,127 @@
+"""mdav, mdav1 and mdav-generic against transcriptions of the published algorithms."""
+
+import numpy as np
+import pytest
+
+import microagg
+import plain
+
+LEFTOVERS = ("block", "nearest", "nearest-updated")
+
+
+def pairs_of_groups(
+    points: np.ndarray, k: int, *, while_at_least: int
+) -> tuple[list[plain.Group], list[int]]:
+    """The loop the three algorithms share: the groups it forms, and the records it leaves."""
+    groups: list[plain.Group] = []
+    remaining = list(range(len(points)))
+    while len(remaining) >= while_at_least:
+        r = plain.farthest(points, remaining, plain.centroid(points, remaining))
+        groups.append(plain.nearest(points, remaining, points[r], k))
+        remaining = plain.without(remaining, groups[-1])
+        s = plain.farthest(points, remaining, points[r])
+        groups.append(plain.nearest(points, remaining, points[s], k))
+        remaining = plain.without(remaining, groups[-1])
+    return groups, remaining
+
+
+def farthest_group(points: np.ndarray, remaining: list[int], k: int) -> plain.Group:
+    r = plain.farthest(points, remaining, plain.centroid(points, remaining))
+    return plain.nearest(points, remaining, points[r], k)
+
+
+def mdav(points: np.ndarray, k: int, leftovers: str = "block") -> np.ndarray:
+    """MDAV: Chettri and Borah 2012, algorithm 1, whose leftovers join as a block.
+
+    `nearest-updated` is the ending of Mortazavi, Jalili and Gohargazi 2013; `nearest` is that of MDAV1.
+    """
+    groups, remaining = pairs_of_groups(points, k, while_at_least=2 * k)
+    if len(remaining) >= k:
+        groups.append(remaining)
+    elif leftovers == "block":
+        plain.join_as_block(points, groups, remaining)
+    else:
+        plain.join_one_by_one(points, groups, remaining, updated=leftovers == "nearest-updated")
+    return plain.labels_from_groups(len(points), groups)
+
+
+def mdav1(points: np.ndarray, k: int) -> np.ndarray:
+    """MDAV1: Chettri and Borah 2012, algorithm 3 (MDAV-1 of Lin, Wen, Hsieh and Chang 2010)."""
+    groups, remaining = pairs_of_groups(points, k, while_at_least=2 * k)
+    if len(remaining) >= k:
+        groups.append(farthest_group(points, remaining, k))
+        remaining = plain.without(remaining, groups[-1])
+    plain.join_one_by_one(points, groups, remaining)
+    return plain.labels_from_groups(len(points), groups)
+
+
+def mdav_generic(points: np.ndarray, k: int) -> np.ndarray:
+    """MDAV-generic: Domingo-Ferrer and Torra 2005, as in Chettri and Borah 2012, algorithm 2."""
+    groups, remaining = pairs_of_groups(points, k, while_at_least=3 * k)
+    if len(remaining) >= 2 * k:
+        groups.append(farthest_group(points, remaining, k))
+        remaining = plain.without(remaining, groups[-1])
+    if remaining:
+        groups.append(remaining)
+    return plain.labels_from_groups(len(points), groups)
+
+
+@pytest.mark.parametrize("leftovers", LEFTOVERS)
+@pytest.mark.parametrize("seed", range(65))
+def test_mdav_equals_the_oracle(seed: int, leftovers: str) -> None:
+    points, k = plain.hard_problem(seed)
+    labels = microagg.partition(points, k=k, method="mdav", leftovers=leftovers)
+    assert labels.dtype == np.int32
+    np.testing.assert_array_equal(labels, mdav(points, k, leftovers))
+
+
+@pytest.mark.parametrize("seed", range(100, 165))
+def test_mdav1_equals_the_oracle(seed: int) -> None:
+    points, k = plain.hard_problem(seed)
+    np.testing.assert_array_equal(microagg.partition(points, k=k, method="mdav1"), mdav1(points, k))
+
+
+@pytest.mark.parametrize("seed", range(200, 265))
+def test_mdav_generic_equals_the_oracle(seed: int) -> None:
+    points, k = plain.hard_problem(seed)
+    np.testing.assert_array_equal(
+        microagg.partition(points, k=k, method="mdav-generic"), mdav_generic(points, k)
+    )
+
+
+# Worked by hand, k = 3. From the centroid 50.25 the farthest is 0, which takes 1 and 2; from 0 it is 100,
+# which takes 98 and 99. Their centroids are 1 and 99, and 48 and 54 are left. Together they have the centroid
+# 51, which is nearer to 99; alone, 48 goes to 1 and 54 to 99; but if 48 moves its new group's centroid to
+# 12.75, then 54 follows it.
+TWO_LEFT = np.array([[0.0], [1.0], [2.0], [48.0], [54.0], [98.0], [99.0], [100.0]])
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "expected"),
+    [
+        ("mdav", {}, [0, 0, 0, 1, 1, 1, 1, 1]),
+        ("mdav", {"leftovers": "block"}, [0, 0, 0, 1, 1, 1, 1, 1]),
+        ("mdav", {"leftovers": "nearest"}, [0, 0, 0, 0, 1, 1, 1, 1]),
+        ("mdav", {"leftovers": "nearest-updated"}, [0, 0, 0, 0, 0, 1, 1, 1]),
+        ("mdav1", {}, [0, 0, 0, 0, 1, 1, 1, 1]),
+        # fewer than 3k records: one group around 0, and the rest
+        ("mdav-generic", {}, [0, 0, 0, 1, 1, 1, 1, 1]),
+    ],
+)
+def test_fewer_than_k_are_left(method: str, params: dict[str, str], expected: list[int]) -> None:
+    assert microagg.partition(TWO_LEFT, k=3, method=method, **params).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("mdav", [0, 0, 0, 1, 1, 1, 1, 2, 2, 2]),
+        # of 10, 50, 52, 75 the farthest from their centroid is 10, which takes 50 and 52; 75 is nearest to 99
+        ("mdav1", [0, 0, 0, 1, 1, 1, 2, 2, 2, 2]),
+        # at least 3k: one pair of groups, and the four that remain are one group
+        ("mdav-generic", [0, 0, 0, 1, 1, 1, 1, 2, 2, 2]),
+    ],
+)
+def test_at_least_k_are_left(method: str, expected: list[int]) -> None:
+    points = np.array([[0.0], [1.0], [2.0], [10.0], [50.0], [52.0], [75.0], [98.0], [99.0], [100.0]])
+    assert microagg.partition(points, k=3, method=method).tolist() == expected
