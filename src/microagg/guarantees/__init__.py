@@ -1,0 +1,1 @@
+"""Guarantees: predicates on tables and on groups, recomputed and never assumed."""

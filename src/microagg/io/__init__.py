@@ -1,0 +1,1 @@
+"""Reading and writing tables: csv and parquet, through pyarrow."""

@@ -1,0 +1,137 @@
+"""What was done, twice: in full for the data holder, and what may be published."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import microagg
+from microagg.guarantees.k import Anonymity
+from microagg.io.arrow import compute as pc
+from microagg.io.writing import replace_whole
+from microagg.schema import Role, Schema
+from microagg.space import Space
+
+LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals")
+PUBLIC = (
+    "format",
+    "microagg",
+    "k",
+    "method",
+    "params",
+    "scale",
+    "precision",
+    "records",
+    "roles",
+    "guarantee",
+    "loss",
+    "rows",
+)
+
+
+def internal_manifest(
+    *,
+    k: int,
+    schema: Schema,
+    method: str,
+    params: dict[str, Any],
+    seed: int,
+    space: Space,
+    precision: str,
+    decimals: list[int | None],
+    rest: str,
+    source: pa.Table,
+    loss: dict[str, float],
+    anonymity: Anonymity,
+) -> dict[str, Any]:
+    """Everything that is needed to repeat a run to the byte."""
+    quasi = schema.names(Role.QUASI)
+    return {
+        "format": 1,
+        "microagg": microagg.__version__,
+        "k": k,
+        "method": method,
+        "params": params,
+        "scale": space.scale,
+        "precision": precision,
+        "records": source.num_rows,
+        "roles": {column.name: column.role.value for column in schema.columns},
+        "guarantee": {
+            "k": k,
+            "holds": anonymity.holds,
+            "classes": len(anonymity.sizes),
+            "smallest_class": int(anonymity.sizes.min()),
+        },
+        "loss": loss,
+        "seed": seed,
+        "rest": rest,
+        "input": digest_of(source),
+        "scaling": {
+            name: {"centre": float(centre), "width": float(width), "decimals": places}
+            for name, centre, width, places in zip(quasi, space.centre, space.width, decimals, strict=True)
+        },
+        "versions": {
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            **{name: importlib.metadata.version(name) for name in LIBRARIES},
+        },
+    }
+
+
+def public_manifest(internal: dict[str, Any]) -> dict[str, Any]:
+    """What may be published: no seed, no digest, no scaling, nothing of single records, no dropped columns."""
+    public = {name: internal[name] for name in PUBLIC if name in internal}
+    public["roles"] = {
+        name: role for name, role in internal["roles"].items() if role != Role.IDENTIFIER.value
+    }
+    return public
+
+
+def digest_of(table: pa.Table) -> str:
+    """SHA-256 over the names and values of a table, whatever file or library it came from.
+
+    >>> digest_of(pa.table({"a": [1, 2]})) == digest_of(pa.table({"a": pa.chunked_array([[1], [2]])}))
+    True
+    """
+    digest = hashlib.sha256()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind, values = _bytes_of(column)
+        present = np.packbits(column.is_valid().to_numpy()).tobytes()
+        digest.update(f"{name}\0{kind}\0{len(column)}\0".encode() + present + values)
+    return digest.hexdigest()
+
+
+def _bytes_of(column: pa.ChunkedArray) -> tuple[str, bytes]:
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        kind = "whole" if pa.types.is_integer(column.type) else "float"
+        target = pa.int64() if kind == "whole" else pa.float64()
+        return kind, pc.cast(column, target, safe=False).fill_null(0).to_numpy().tobytes()
+    try:
+        texts = pc.cast(column, pa.large_string()).fill_null("")
+        return "text", pc.binary_length(texts).to_numpy().tobytes() + "".join(texts.to_pylist()).encode()
+    except pa.ArrowNotImplementedError:
+        return "other", "\0".join(repr(value) for value in column.to_pylist()).encode()
+
+
+def manifest_paths(table: Path) -> tuple[Path, Path]:
+    """Where the internal and the public manifest of a released file lie."""
+    return table.with_suffix(".internal.json"), table.with_suffix(".public.json")
+
+
+def write_manifest(path: Path, content: dict[str, Any]) -> None:
+    """Write a manifest whole or not at all; an internal one for the owner's eyes only."""
+
+    def write(part: Path) -> None:
+        part.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        if ".internal" in path.suffixes:
+            os.chmod(part, 0o600)
+
+    replace_whole(path, write, inspect=lambda part: json.loads(part.read_text("utf-8")))

@@ -1,0 +1,1 @@
+"""Measures of loss and risk."""

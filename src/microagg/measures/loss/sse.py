@@ -1,0 +1,47 @@
+"""The sum of squared errors, and information loss: its share of the total sum of squares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from microagg.errors import InputError
+from microagg.kernels import sums
+from microagg.problem import as_points
+
+
+def information_loss(points: Any, labels: Any) -> float:
+    """IL = 100 SSE / SST in percent: 0 if nothing was lost, 100 if all records became one.
+
+    >>> information_loss([[0.0], [2.0], [10.0], [12.0]], [0, 0, 1, 1])
+    3.8461538461538463
+    """
+    return loss_of_partition(as_points(points), _as_labels(labels))["IL"]
+
+
+def loss_of_partition(points: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """SSE and IL when every record is replaced by the mean of its group."""
+    if len(points) != len(labels):
+        raise InputError(f"there are {len(points)} points and {len(labels)} labels; there must be one label per point.")
+    means = sums.group_means(points, labels, int(labels.max()) + 1)
+    return _loss(points, sums.squared_error(points, means, labels))
+
+
+def loss_between(points: np.ndarray, released: np.ndarray) -> dict[str, float]:
+    """SSE and IL when every record is replaced by its released point."""
+    rows = np.arange(len(points), dtype=np.int32)
+    return _loss(points, sums.squared_error(points, released, rows))
+
+
+def _loss(points: np.ndarray, sse: float) -> dict[str, float]:
+    everything = np.zeros(len(points), np.int32)
+    sst = sums.squared_error(points, sums.group_means(points, everything, 1), everything)
+    return {"IL": 100.0 * sse / sst if sst > 0.0 else 0.0, "SSE": sse}
+
+
+def _as_labels(labels: Any) -> np.ndarray:
+    array = np.asarray(labels)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or (len(array) and array.min() < 0):
+        raise InputError("labels must be one non-negative whole number per record.")
+    return np.unique(array, return_inverse=True)[1].astype(np.int32)

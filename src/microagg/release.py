@@ -1,0 +1,224 @@
+"""anonymize(): the way of the data from a table to a verified release, and the release itself."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from microagg.aggregate import decimals_of, group_means_for_records, round_to
+from microagg.engine.local import run_method
+from microagg.errors import GuaranteeError, InputError
+from microagg.guarantees.k import Anonymity, verify
+from microagg.io.frames import column_facts, open_frame, same_type, to_arrow, values_of
+from microagg.io.reading import delimiter_of, format_of, read_table, read_text
+from microagg.io.writing import refuse_unwritable, replace_whole, write_table
+from microagg.kernels import random
+from microagg.manifest import digest_of, internal_manifest, manifest_paths, public_manifest, write_manifest
+from microagg.measures.loss.sse import loss_between
+from microagg.methods.registry import DEFAULT, method_named
+from microagg.problem import Problem, Progress, checked_k
+from microagg.schema import Role, Schema, assign_roles
+from microagg.space import Space
+
+Names = Sequence[str | int] | str | int
+PRECISIONS = ("column", "full")
+
+
+@dataclass(frozen=True)
+class Release:
+    """A table that holds its guarantee, and how it came about.
+
+    `labels` and `manifest` are for the data holder; `table`, once saved, and `public_manifest` are for everybody.
+    """
+
+    table: Any
+    labels: np.ndarray
+    loss: dict[str, float]
+    manifest: dict[str, Any]
+    schema: Schema
+    anonymity: Anonymity
+    notes: tuple[str, ...] = ()
+    _arrow: pa.Table = field(repr=False, kw_only=True)
+
+    @property
+    def public_manifest(self) -> dict[str, Any]:
+        """What may be published of the manifest: nothing of single records, seed, digest or scaling."""
+        return public_manifest(self.manifest)
+
+    def save(self, path: str | Path, *, keep_order: bool = False, delimiter: str = ",") -> list[Path]:
+        """Write the table and both manifests; returns their paths. Rows are shuffled unless `keep_order`.
+
+        The file is written beside its place, read back and verified before it takes it.
+        """
+        path = Path(path)
+        refuse_unwritable(path)
+        table = self._arrow.replace_schema_metadata(None)
+        if not keep_order:
+            table = table.take(pa.array(self._shuffled_rows()))
+
+        def inspect(part: Path) -> None:
+            written = read_text(part, delimiter)
+            if written.column_names != table.column_names:
+                raise GuaranteeError("the file does not have the columns it should; nothing was written.")
+            verify(written, self.schema.names(Role.QUASI), int(self.manifest["k"]), table.num_rows)
+
+        def describe() -> None:
+            internal = {
+                **self.manifest,
+                "rows": "kept" if keep_order else "shuffled",
+                "output": digest_of(table),
+            }
+            for place, content in zip(
+                manifest_paths(path), (internal, public_manifest(internal)), strict=True
+            ):
+                write_manifest(place, content)
+
+        replace_whole(path, lambda part: write_table(table, part, delimiter), inspect, before=describe)
+        return [path, *manifest_paths(path)]
+
+    def _shuffled_rows(self) -> np.ndarray:
+        # the digest takes part, so that nobody without the original table can undo the shuffle by guessing a seed
+        state = random.seeded(self.manifest["seed"], self.manifest["input"], "rows")
+        return random.permutation(state, len(self.labels))
+
+
+def anonymize(
+    table: Any,
+    k: int,
+    quasi: Names = (),
+    identifier: Names = (),
+    confidential: Names = (),
+    keep: Names = (),
+    *,
+    rest: str = "error",
+    method: str = DEFAULT,
+    scale: str = "zscore",
+    precision: str = "column",
+    seed: int | None = None,
+    progress: Progress | None = None,
+    **params: Any,
+) -> Release:
+    """Make a table k-anonymous in its quasi-identifying columns.
+
+    `table` is a pandas, polars or Arrow table, or a NumPy matrix (columns are then numbered from 0); the release's
+    table has the same type, rows and index in the order given. Every column needs a role; `rest` says what happens to
+    the others ("error", "drop", "keep"). With precision="column" a group's value is rounded to the decimals of its
+    column, so whole numbers stay whole; with "full" it is the exact mean. `params` go to the method.
+
+    >>> release = anonymize(pa.table({"age": [30, 32, 60, 64]}), k=2, quasi=["age"], seed=0)
+    >>> release.table.column("age").to_pylist()
+    [31, 31, 62, 62]
+    """
+    # what was asked for
+    frame = open_frame(table)
+    wanted = {
+        Role.QUASI: _as_names(quasi),
+        Role.IDENTIFIER: _as_names(identifier),
+        Role.CONFIDENTIAL: _as_names(confidential),
+        Role.KEEP: _as_names(keep),
+    }
+    schema = assign_roles(column_facts(frame), wanted, rest)
+    chosen = method_named(method)
+    settings = chosen.checked(params)
+    if precision not in PRECISIONS:
+        raise InputError(f"precision must be one of {', '.join(PRECISIONS)}.")
+    k = checked_k(k, len(frame))
+    seed = secrets.randbits(63) if seed is None else int(seed)
+
+    # space and partition
+    values = values_of(frame, schema.names(Role.QUASI))
+    space = Space.fit(values, scale)
+    points = space.points(values)
+    problem = Problem.of(points, k)
+    labels = run_method(chosen, problem, settings, seed=seed, progress=progress)
+
+    # aggregate and verify
+    released, decimals = _aggregated(frame, schema, values, labels, precision)
+    arrow = to_arrow(released)
+    anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame))
+
+    # measure and release
+    standard = space if scale == "zscore" else Space.fit(values, "zscore")
+    loss = loss_between(
+        standard.points(values), standard.points(values_of(released, schema.names(Role.QUASI)))
+    )
+    manifest = internal_manifest(
+        k=k, schema=schema, method=chosen.name, params=settings, seed=seed, space=space, precision=precision,
+        decimals=decimals, rest=rest, source=to_arrow(frame), loss=loss, anonymity=anonymity,
+    )  # fmt: skip
+    notes = _notes(schema, space, loss, standard, values, labels)
+    return Release(same_type(released, table), labels, loss, manifest, schema, anonymity, notes, _arrow=arrow)
+
+
+def _aggregated(
+    frame: nw.DataFrame[Any], schema: Schema, values: np.ndarray, labels: np.ndarray, precision: str
+) -> tuple[nw.DataFrame[Any], list[int | None]]:
+    """The table with every quasi-identifier replaced by its group's value, identifiers dropped."""
+    means = group_means_for_records(values, labels)
+    decimals: list[int | None] = []
+    columns = []
+    for j, name in enumerate(schema.names(Role.QUASI)):
+        dtype = frame[name].dtype
+        own = decimals_of(values[:, j]) if precision == "column" else None
+        decimals.append(own)
+        series = nw.new_series(name, round_to(means[:, j], own), backend=frame.implementation)
+        stays_whole = dtype.is_integer() and precision == "column"
+        columns.append(series.cast(dtype) if stays_whole or dtype == nw.Float32 else series)
+    return frame.with_columns(*columns).select(*schema.released()), decimals
+
+
+def _notes(
+    schema: Schema,
+    space: Space,
+    loss: dict[str, float],
+    standard: Space,
+    values: np.ndarray,
+    labels: np.ndarray,
+) -> tuple[str, ...]:
+    """What a user should know about this release beyond its figures."""
+    notes = []
+    quasi = schema.names(Role.QUASI)
+    if space.constant:
+        listed = ", ".join(repr(quasi[j]) for j in space.constant)
+        notes.append(f"constant, so without influence on the groups: {listed}")
+    means = standard.points(group_means_for_records(values, labels))
+    unrounded = loss_between(standard.points(values), means)["IL"]
+    if loss["IL"] > 1.02 * unrounded and loss["IL"] - unrounded > 0.01:
+        notes.append(
+            f"rounding to the columns' own precision raised IL from {unrounded:.4f} to {loss['IL']:.4f}; "
+            "precision='full' avoids it"
+        )
+    kept = schema.names(Role.KEEP)
+    if kept:
+        notes.append(f"kept as they are, and able to single people out: {', '.join(map(repr, kept))}")
+    return tuple(notes)
+
+
+def _as_names(names: Names) -> list[str]:
+    listed = [names] if isinstance(names, str | int) else list(names)
+    return [str(name) for name in listed]
+
+
+def anonymize_file(
+    source: str | Path, target: str | Path, k: int, *, keep_order: bool = False, **options: Any
+) -> Release:
+    """Read a file, anonymize it, save the release. Nothing is written unless the output holds its guarantee."""
+    source, target = Path(source), Path(target)
+    target_format = format_of(target)
+    table = read_table(source, numeric=_as_names(options.get("quasi", ())))
+    refuse_unwritable(target)
+    if target.exists() and target.samefile(source):
+        raise InputError(
+            "output and input are the same file; name another output, the original must not be lost."
+        )
+    release = anonymize(table, k, **options)
+    delimiter = delimiter_of(source) if format_of(source) == target_format == ".csv" else ","
+    release.save(target, keep_order=keep_order, delimiter=delimiter)
+    return release

@@ -1,0 +1,62 @@
+"""From a table's quasi-identifiers to points, and what was done on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from microagg.errors import InputError
+from microagg.kernels import sums
+
+SCALES = ("zscore", "minmax", "robust", "none")
+
+
+@dataclass(frozen=True)
+class Space:
+    """How values become points: subtract `centre`, divide by `width`. A constant column has width 1: distance 0.
+
+    >>> space = Space.fit(np.array([[1.0, 7.0], [3.0, 7.0]]), "zscore")
+    >>> space.points(np.array([[1.0, 7.0], [3.0, 7.0]])).tolist()
+    [[-1.0, 0.0], [1.0, 0.0]]
+    >>> space.constant
+    (1,)
+    """
+
+    scale: str
+    centre: np.ndarray
+    width: np.ndarray
+    constant: tuple[int, ...]
+
+    @staticmethod
+    def fit(values: np.ndarray, scale: str = "zscore") -> Space:
+        """Measure location and width of each column of a float64 C-order matrix."""
+        if scale not in SCALES:
+            raise InputError(f"scale must be one of {', '.join(SCALES)}.")
+        centre, width = _location_and_width(values, scale)
+        constant = tuple(int(j) for j in np.flatnonzero(values.min(axis=0) == values.max(axis=0)))
+        width = width.copy()
+        width[list(constant)] = 1.0
+        # more than half of a column may share one value: then its quartiles coincide, its deviation does not vanish
+        flat = np.flatnonzero(width == 0.0)
+        if len(flat):
+            width[flat] = sums.column_moments(np.ascontiguousarray(values[:, flat]))[1]
+        return Space(scale, centre, width, constant)
+
+    def points(self, values: np.ndarray) -> np.ndarray:
+        """The points of these values."""
+        return np.ascontiguousarray((values - self.centre) / self.width)
+
+
+def _location_and_width(values: np.ndarray, scale: str) -> tuple[np.ndarray, np.ndarray]:
+    d = values.shape[1]
+    if scale == "zscore":
+        moments = sums.column_moments(values)
+        return moments[0], moments[1]
+    if scale == "minmax":
+        low = values.min(axis=0)
+        return low, values.max(axis=0) - low
+    if scale == "robust":
+        quarter, half, three_quarters = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+        return half, three_quarters - quarter
+    return np.zeros(d), np.ones(d)
