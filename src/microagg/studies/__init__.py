@@ -1,0 +1,1 @@
+"""Studies: many releases, or other people's."""
