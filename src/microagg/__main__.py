@@ -1,0 +1,5 @@
+"""`python -m microagg` is the command line."""
+
+from microagg.cli import main
+
+main()

@@ -1,0 +1,212 @@
+"""The command line. No logic: every command calls one function of the package and shows what it returns."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from microagg.errors import InputError, MicroaggError
+
+app = typer.Typer(
+    name="microagg",
+    help="Make confidential microdata publishable: k-anonymous groups with as little information loss as possible.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+# typer brings its own copy of click or uses the installed one: its usage errors are found through their child
+WrongUse: Any = typer.BadParameter.__mro__[2]
+
+Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")]
+KOption = Annotated[str, typer.Option("--k", help="The least number of records that must look alike.")]
+
+
+def main() -> None:
+    """Run a command and turn every error into one sentence and an exit code."""
+    try:
+        code = app(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except MicroaggError as error:
+        _fail(str(error), error.exit_code)
+    except WrongUse as error:
+        _fail(error.format_message(), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("stopped; nothing was written.", 130)
+    except BrokenPipeError:
+        sys.exit(0)
+    except MemoryError:
+        _fail("there is not enough memory for this table; nothing was written.", 1)
+    except Exception as error:
+        if os.environ.get("MICROAGG_DEBUG"):
+            raise
+        # the message of an unforeseen error may quote the data: only its kind is told
+        kind = type(error).__name__
+        _fail(
+            f"a bug in microagg ({kind}); nothing was written. Set MICROAGG_DEBUG=1 to see where, and report it.",
+            1,
+        )
+
+
+def _fail(sentence: str, code: int) -> NoReturn:
+    print(f"error: {sentence}", file=sys.stderr)
+    sys.exit(code)
+
+
+@app.callback(invoke_without_command=True)
+def _global_options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    if version:
+        from microagg import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def anonymize(
+    source: Annotated[Path, typer.Argument(help="The confidential table: .csv or .parquet.")],
+    target: Annotated[Path, typer.Argument(help="The table to write: .csv or .parquet.")],
+    k: KOption,
+    quasi: Columns = None,
+    identifier: Columns = None,
+    confidential: Columns = None,
+    keep: Columns = None,
+    rest: Annotated[str, typer.Option(help="Columns without a role: error, drop or keep.")] = "error",
+    method: Annotated[str, typer.Option(help="See `microagg methods`.")] = "mdav",
+    param: Annotated[
+        list[str] | None, typer.Option(help="A method's parameter, name=value; may be repeated.")
+    ] = None,
+    scale: Annotated[str, typer.Option(help="zscore, minmax, robust or none.")] = "zscore",
+    precision: Annotated[
+        str, typer.Option(help="column: round to each column's decimals; full: exact means.")
+    ] = "column",
+    seed: Annotated[int | None, typer.Option(help="Repeat a run; drawn at random if not given.")] = None,
+    keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the rows.")] = False,
+) -> None:
+    """Write a k-anonymous version of a table, verified, with its manifests."""
+    from microagg import show
+    from microagg.release import anonymize_file
+
+    if not quasi:
+        raise InputError(show.proposal(source, target, k))
+    with show.progress("grouping records") as progress:
+        release = anonymize_file(
+            source, target, _whole(k, "k"), keep_order=keep_order,
+            quasi=_names(quasi), identifier=_names(identifier), confidential=_names(confidential), keep=_names(keep),
+            rest=rest, method=method, scale=scale, precision=precision, seed=seed, progress=progress, **_params(param),
+        )  # fmt: skip
+    show.release(release, target)
+
+
+@app.command()
+def check(
+    source: Annotated[Path, typer.Argument(help="Any table: .csv or .parquet.")],
+    k: KOption,
+    quasi: Columns = None,
+) -> None:
+    """Tell whether a table is k-anonymous, and which classes are too small. Exit code 3 if it is not."""
+    from microagg import show
+    from microagg.guarantees.k import check as check_table
+    from microagg.io.reading import read_table
+
+    found = check_table(read_table(source), _names(quasi), _whole(k, "k"))
+    show.anonymity(found, _names(quasi))
+    raise typer.Exit(0 if found.holds else 3)
+
+
+@app.command()
+def methods(
+    name: Annotated[str | None, typer.Argument(help="Show this method with its parameters.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """List the methods, or show one of them."""
+    from microagg import show
+    from microagg.methods.registry import method_named
+    from microagg.methods.registry import methods as all_methods
+
+    chosen = (method_named(name),) if name else all_methods()
+    if as_json:
+        print(json.dumps([show.method_as_data(method) for method in chosen], indent=2, ensure_ascii=False))
+    elif name:
+        show.method(chosen[0])
+    else:
+        show.methods(chosen)
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where to write the demonstration's files.")] = Path(
+        "microagg-demo"
+    ),
+    k: KOption = "5",
+) -> None:
+    """Protect a table of made-up persons from beginning to end."""
+    from microagg import show
+    from microagg.datasets.persons import persons
+    from microagg.io.writing import write_table
+    from microagg.release import anonymize_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    source, target = folder / "persons.csv", folder / "persons-protected.csv"
+    write_table(persons(), source)
+    show.demo_intro(source, target, k)
+    with show.progress("grouping records") as progress:
+        release = anonymize_file(
+            source, target, _whole(k, "k"),
+            quasi=["age", "income", "rent", "commute_km", "schooling"], identifier=["person"],
+            confidential=["diagnosis"], seed=1, progress=progress,
+        )  # fmt: skip
+    show.release(release, target)
+    show.before_and_after(source, target, release)
+
+
+@app.command()
+def reproduce(
+    data: Annotated[Path | None, typer.Option(help="The folder of the reference data.")] = None,
+    method: Annotated[list[str] | None, typer.Option(help="Only these methods.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Set published figures against our own, cell by cell."""
+    from microagg import show
+    from microagg.studies import reproduce as study
+
+    chosen = _names(method)
+    figures = [figure for figure in study.reproducible_now() if not chosen or figure.name in chosen]
+    with show.progress("reproducing") as progress:
+        cells = list(study.reproduce(figures, data, progress))
+    if as_json:
+        print(json.dumps(study.as_json(cells), indent=2, ensure_ascii=False))
+    else:
+        show.reproduction(cells)
+
+
+def _names(given: list[str] | None) -> list[str]:
+    """['age,income', 'zip'] -> ['age', 'income', 'zip']; quotes protect commas inside a name."""
+    rows = csv.reader(given or [], skipinitialspace=True)
+    return [name.strip() for row in rows for name in row if name.strip()]
+
+
+def _whole(text: str, name: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"{name} must be a whole number, at least 2.") from None
+
+
+def _params(given: list[str] | None) -> dict[str, Any]:
+    params = {}
+    for part in given or []:
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise InputError("a parameter is given as name=value, for example --param gamma=0.2.")
+        params[name.strip()] = value.strip()
+    return params

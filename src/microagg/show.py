@@ -1,0 +1,227 @@
+"""What the command line shows: plain sentences and small tables on a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from microagg.guarantees.k import Anonymity
+from microagg.manifest import manifest_paths
+from microagg.methods.method import Method
+from microagg.problem import Progress
+from microagg.release import Release
+from microagg.schema import Role
+from microagg.studies.reproduce import Cell, count_verdicts
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(highlight=False, soft_wrap=True, stderr=True)
+
+
+@contextlib.contextmanager
+def progress(what: str) -> Iterator[Progress]:
+    """A progress bar on standard error while work goes on; nothing where nobody watches."""
+    from rich.progress import Progress as Bar
+
+    from microagg.kernels.compiling import on_first_compile
+
+    on_first_compile(
+        lambda: err.print("compiling the kernels for this machine, this once; it takes some 15 seconds ...")
+    )
+    with Bar(console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def proposal(source: Path, target: Path, k: str) -> str:
+    """Print what the columns look like; returns the sentence that ends the command."""
+    from microagg.io.frames import column_facts, open_frame
+    from microagg.io.reading import looks_numeric, parse_numbers, read_table
+    from microagg.schema import propose
+
+    table = read_table(source)
+    for position, name in enumerate(table.column_names):
+        column = table.column(name)
+        if str(column.type) == "string" and looks_numeric(column):
+            table = table.set_column(position, name, parse_numbers(column, name))
+    facts = column_facts(open_frame(table))
+    schema = propose(facts)
+    shown = Table("column", "kind", "distinct values", "proposed role", box=None)
+    for fact, column in zip(facts, schema.columns, strict=True):
+        shown.add_row(
+            column.name, column.kind.value, f"{fact.distinct:,} of {fact.records:,}", column.role.value
+        )
+    out.print(shown)
+    flags = " ".join(
+        f"--{role.value} {','.join(_quoted(name) for name in schema.names(role))}"
+        for role in (Role.QUASI, Role.IDENTIFIER, Role.CONFIDENTIAL)
+        if schema.names(role)
+    )
+    out.print("\nA proposal from a look at the columns. If it is right, confirm it:")
+    out.print(f"  microagg anonymize {source} {target} --k {k} {flags}\n", markup=False)
+    return "no quasi-identifying columns were named, so nothing was written; confirm or correct the proposal."
+
+
+def _quoted(name: str) -> str:
+    return f"'\"{name}\"'" if "," in name else f"'{name}'" if " " in name else name
+
+
+def release(done: Release, target: Path) -> None:
+    """The honest summary of a release."""
+    manifest, classes = done.manifest, done.anonymity
+    quasi = done.schema.names(Role.QUASI)
+    params = ", ".join(f"{name}={value}" for name, value in manifest["params"].items())
+    largest = int(classes.sizes.max())
+    out.print(
+        f"{manifest['records']:,} records in {len(classes.sizes):,} classes of {classes.sizes.min():,} to {largest:,}."
+    )
+    class_sizes(classes.sizes)
+    out.print(
+        f"method      {manifest['method']}{f' ({params})' if params else ''}, scale {manifest['scale']}"
+    )
+    out.print(
+        f"loss        IL = {done.loss['IL']:.4f} % of the variation, SSE = {done.loss['SSE']:.4f} (standardised)"
+    )
+    out.print(
+        f"guarantee   verified on the written file: {manifest['k']} or more records share each combination of"
+    )
+    out.print(f"            {', '.join(quasi)}", markup=False)
+    dropped = done.schema.names(Role.IDENTIFIER)
+    if dropped:
+        out.print(f"dropped     {', '.join(dropped)}", markup=False)
+    for note in done.notes:
+        out.print(f"note        {note}", markup=False)
+    internal, public = manifest_paths(target)
+    out.print(f"written     {target}, {public}", markup=False)
+    out.print(f"keep inside {internal} (it has the seed and the scaling)", markup=False)
+
+
+def class_sizes(sizes: np.ndarray, rows: int = 8) -> None:
+    """How many classes have which size, as bars."""
+    values, counts = np.unique(sizes, return_counts=True)
+    for size, count in list(zip(values, counts, strict=True))[:rows]:
+        out.print(f"  size {size:>4}  {'█' * max(1, round(40 * count / counts.max()))} {count:,}")
+    if len(values) > rows:
+        out.print(f"  larger     {counts[rows:].sum():,}")
+
+
+def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
+    """Whether a table is k-anonymous, and where it is not."""
+    names = ", ".join(quasi)
+    if found.holds:
+        out.print(f"yes: {found.k} or more records share each combination of {names}.", markup=False)
+        out.print(f"{len(found.sizes):,} classes; the smallest has {found.sizes.min():,} records.")
+        return
+    failing = found.failing
+    records = int(found.sizes[failing].sum())
+    out.print(
+        f"no: {len(failing):,} of {len(found.sizes):,} classes in {names} have fewer than {found.k} records "
+        f"({records:,} records are concerned).",
+        markup=False,
+    )
+    shown = Table("class size", "one of its rows", box=None)
+    for position in failing[:rows]:
+        shown.add_row(str(found.sizes[position]), str(found.first_rows[position]))
+    out.print(shown)
+    if len(failing) > rows:
+        out.print(f"... and {len(failing) - rows:,} more.")
+
+
+def methods(chosen: Sequence[Method]) -> None:
+    """The registry as a table."""
+    shown = Table("method", "what it does", "source", box=None, pad_edge=False)
+    for method in chosen:
+        shown.add_row(method.name, method.summary, method.source)
+    Console(highlight=False).print(shown)
+
+
+def method(chosen: Method) -> None:
+    """One method with all that the registry knows."""
+    for field, value in method_as_data(chosen).items():
+        if field != "parameters":
+            out.print(f"{field:<13} {value}", markup=False)
+    for parameter in chosen.parameters:
+        out.print(
+            f"parameter     {parameter.name} = {parameter.default} ({parameter.describes}): {parameter.help}",
+            markup=False,
+        )
+
+
+def method_as_data(chosen: Method) -> dict[str, Any]:
+    """What the registry knows of a method, as plain data."""
+    largest = chosen.largest_group(10, 10_000)
+    return {
+        "name": chosen.name,
+        "family": chosen.family,
+        "source": chosen.source,
+        "summary": chosen.summary,
+        "complexity": chosen.complexity,
+        "largest_group": f"{largest} for k = 10" if largest else "no bound",
+        "seeded": chosen.seeded,
+        "parameters": [
+            {"name": p.name, "default": p.default, "takes": p.describes, "help": p.help}
+            for p in chosen.parameters
+        ],
+    }
+
+
+def demo_intro(source: Path, target: Path, k: str) -> None:
+    """What the demonstration is about to do, as the command a user would type."""
+    out.print(f"{source} holds 1,000 made-up persons. This is what follows:\n", markup=False)
+    out.print(
+        f"  microagg anonymize {source} {target} --k {k} --quasi age,income,rent,commute_km,schooling "
+        "--identifier person --confidential diagnosis\n",
+        markup=False,
+    )
+
+
+def before_and_after(source: Path, target: Path, done: Release) -> None:
+    """The first records of a table before and after."""
+    from microagg.io.reading import read_table
+
+    before, after = read_table(source), done._arrow
+    group = np.flatnonzero(done.labels == done.labels[0])[:5]
+    out.print("\nOne group, before and after (in the written file its rows are scattered):")
+    for table in (before, after):
+        shown = Table(*table.column_names, box=None)
+        for row in table.take(group).to_pylist():
+            shown.add_row(*(str(value) for value in row.values()))
+        out.print(shown)
+
+
+def reproduction(cells: Sequence[Cell]) -> None:
+    """Published against obtained."""
+    shown = Table(
+        "source", "data", "method", "k", "measure", "published", "obtained", "verdict", "note", box=None
+    )
+    colours = {"match": "green", "better": "cyan", "differs": "yellow"}
+    for cell in cells:
+        figure = cell.published
+        obtained = "" if cell.obtained is None else f"{cell.obtained:.{figure.decimals + 1}f}"
+        label = f"{figure.method} {figure.params}".strip()
+        verdict = f"[{colours[cell.verdict]}]{cell.verdict}[/]" if cell.verdict in colours else cell.verdict
+        printed = f"{figure.value:.{figure.decimals}f}"
+        note = figure.note if cell.verdict != "match" else ""
+        shown.add_row(
+            figure.source,
+            figure.dataset,
+            label,
+            str(figure.k),
+            figure.measure,
+            printed,
+            obtained,
+            verdict,
+            note,
+        )
+    Console(highlight=False, width=None if out.is_terminal else 200).print(shown)
+    counts = count_verdicts(cells)
+    out.print(
+        "\n"
+        + ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
+        + f" of {len(cells)} figures."
+    )
