@@ -207,3 +207,47 @@ def test_the_points_are_left_as_they_were() -> None:
     pointset.take_nearest(0, 2)
     pointset.take_all()
     np.testing.assert_array_equal(points, before)
+
+
+def extreme_points(rng: np.random.Generator, kind: str) -> np.ndarray:
+    """Scales that leave the range of float32, and single records that dwarf all others."""
+    n, d = int(rng.integers(2, 300)), int(rng.integers(1, 8))
+    points = rng.normal(size=(n, d))
+    if kind == "huge":
+        points *= 1e90
+    elif kind == "minute":
+        points *= 1e-90
+    elif kind == "every-scale":
+        points *= 10.0 ** rng.uniform(-60, 60, size=d)
+    elif kind == "far-from-zero":
+        points = points * 1e-6 + 1e9
+    elif kind == "one-far-out":
+        points[rng.integers(n)] = 1e30
+    else:
+        points = np.round(points, 1)
+        points[0] *= 1e20
+    return points
+
+
+@pytest.mark.parametrize(
+    "kind", ["huge", "minute", "every-scale", "far-from-zero", "one-far-out", "first-far-out"]
+)
+@pytest.mark.parametrize("seed", range(12))
+def test_extreme_scales(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = extreme_points(rng, kind)
+    pointset, remaining = PointSet(points), list(range(len(points)))
+    while remaining:
+        mean = pointset.centroid()
+        assert np.array_equal(mean, plain.centroid(points, remaining))
+        assert pointset.farthest_from(mean) == plain.farthest(points, remaining, mean)
+        record, m = (
+            remaining[int(rng.integers(len(remaining)))],
+            min(len(remaining), int(rng.integers(1, 12))),
+        )
+        query = (
+            points[record] + (rng.random() < 0.3) * rng.normal(size=points.shape[1]) * np.abs(points).max()
+        )
+        assert pointset.farthest_from(query) == plain.farthest(points, remaining, query)
+        assert pointset.nearest(query, m).tolist() == plain.nearest(points, remaining, query, m)
+        remaining = plain.without(remaining, pointset.take_nearest(record, m).tolist())

@@ -11,7 +11,7 @@ import numpy as np
 from microagg.errors import InputError
 from microagg.kernels import sums, tree_build, tree_query, tree_remove
 from microagg.kernels.distances import squared_distance
-from microagg.kernels.frame import frame_of
+from microagg.kernels.tree import handle_of
 
 Progress = Callable[[int, int], None]
 """Called as progress(done, total) from time to time; raising from it cancels the work."""
@@ -81,11 +81,16 @@ def checked_k(k: Any, n: int) -> int:
     return k
 
 
+# The tree keeps float32 coordinates in units of its first extent. Once the records left lie within this share of it (the
+# giants of heavy-tailed data are gone), it can hardly tell them apart and is built anew.
+SHRUNKEN = 1e-3
+
+
 class PointSet:
     """The records that a heuristic has not grouped yet, on a kd-tree that supports removal.
 
     All answers are exact; ties go to the lower record number. Where a method takes `q`, give a record number or a point.
-    Building takes O(n log n); a question opens a few dozen of the n/32 leaves on data of ten columns.
+    Building takes O(n log n); a question looks into a few dozen of the n/16 leaves on data of ten columns.
 
     >>> points = PointSet(np.array([[0.0], [1.0], [2.0], [10.0]]))
     >>> points.farthest_from(points.centroid())
@@ -97,55 +102,17 @@ class PointSet:
     """
 
     def __init__(self, points: np.ndarray, progress: Progress | None = None) -> None:
-        n, d = points.shape
-        depth = tree_build.depth_for(n)
-        leaves = 1 << depth
         self._points = points
-        self._left = n
+        self._n = self._left = self._report_below = len(points)
         self._progress = progress
-        self._report_below = n
-        blocks = (leaves, tree_build.LEAF // tree_build.LANES, d, tree_build.LANES)
-        self._coords, self._turned = np.empty(blocks), np.empty(blocks)
-        self._slots = np.full((leaves, tree_build.LEAF), -1)
-        self._places = np.empty(n, np.int64)
-        self._counts = np.zeros((2, leaves), np.int64)
-        self._sums = sums.column_sums(points)
-        self._totals = np.array([sums.rounded(self._sums, j) for j in range(d)])
-        self._frame = frame_of(points)
-        self._slack = tree_build.fill_leaves(
-            points, self._frame, depth, self._coords, self._turned, self._slots, self._places, self._counts
-        )
-        self._links, self._base = tree_build.node_links(leaves)
-        self._boxes = np.empty((self._links.shape[1], 2 * d + 1, tree_build.LANES))
-        tree_build.build_boxes(
-            self._turned, self._counts, self._frame[d + 1], self._slack, self._boxes, self._links, self._base
-        )
-        self._bind(d, leaves)
+        self._look_below, self._look_step = self._n - 1, 1
+        self._grow()
 
-    def _bind(self, d: int, leaves: int) -> None:
-        """Gather the arguments of each kernel once: calls then cost little more than the kernels."""
-        column, rows = np.empty(d), np.empty(d, np.int64)
-        lanes = np.empty(tree_build.LANES)
-        bounds, stack = np.empty(tree_query.STACK), np.empty(tree_query.STACK, np.int64)
-        tree = (self._frame, self._boxes, self._links, self._base)
-        leaf_data = (
-            self._coords,
-            self._turned,
-            self._slots,
-            self._places,
-            self._counts,
-            self._sums,
-            self._totals,
-        )
-        self._ask = (*tree, self._coords, self._slots, self._counts, column, rows, lanes, bounds, stack)
-        self._removal = (*leaf_data, self._frame, self._slack, *tree[1:], column, lanes)
-        self._near_removal = (
-            *(self._frame, self._slack, *tree[1:], *leaf_data),
-            *(column, rows, lanes, bounds, stack),
-        )
-        self._patience = leaves
-        self._excess = 0
-        self._asked_since_move = 0
+    def _grow(self, records: np.ndarray | None = None) -> None:
+        """Build the tree, of all records or of those that remain."""
+        self._tree = tree_build.build(self._points, records)
+        self._handle = handle_of(self._tree)
+        self._mean = self._tree.totals[3]
 
     def __len__(self) -> int:
         return self._left
@@ -154,38 +121,20 @@ class PointSet:
         """The mean of the remaining records."""
         if self._left == 0:
             self._refuse(1)
-        return self._totals / self._left
+        return self._mean.copy()
 
     def farthest_from(self, q: int | np.ndarray) -> int:
         """The remaining record farthest from q."""
         if self._left == 0:
             self._refuse(1)
-        point = q if type(q) is np.ndarray else self._points[q]
-        record, _, opened = tree_query.farthest(point, -1.0, *self._ask)
-        if point is not q:
-            return record
-        self._excess += opened
-        self._asked_since_move += 1
-        if self._excess > self._patience + 16 * self._asked_since_move:
-            self._move_centre(point)
-        return record
-
-    def _move_centre(self, q: np.ndarray) -> None:
-        """Bounds are sharpest for questions asked from the reference centre; move it once that pays."""
-        tree_build.move_centre(
-            q, self._frame, self._turned, self._counts, self._slack, self._boxes, self._links, self._base
-        )
-        if self._asked_since_move < 16:  # moving did not help: ask more before trying again
-            self._patience *= 2
-        self._excess = 0
-        self._asked_since_move = 0
+        return tree_query.farthest_from(*self._locate(q), self._handle)
 
     def farthest_pair(self) -> tuple[int, int]:
         """The two remaining records farthest apart, lower number first."""
         if self._left < 2:
             self._refuse(2)
         start = self.farthest_from(self.centroid())
-        low, high = tree_query.farthest_pair(self._points, start, *self._ask)
+        low, high = tree_query.farthest_pair(start, self._handle)
         if low < 0:
             low, high = (int(record) for record in self.remaining()[:2])
         return low, high
@@ -195,22 +144,21 @@ class PointSet:
         if not 0 < m <= self._left:
             self._refuse(m)
         near, records = np.empty(m), np.empty(m, np.int64)
-        point, home = self._locate(q)
-        tree_query.nearest_into(point, home, near, records, 0, m, *self._ask)
+        tree_query.nearest(*self._locate(q), near, records, self._handle)
         return records
 
     def nearest_to_any(self, records: np.ndarray | list[int]) -> tuple[int, float]:
         """The remaining record nearest to any of the given ones, and its squared distance."""
         if self._left == 0:
             self._refuse(1)
-        return tree_query.nearest_to_any(self._points, np.asarray(records, np.int64), *self._ask)
+        return tree_query.nearest_to_any(np.asarray(records, np.int64), self._handle)
 
     def take(self, records: np.ndarray | list[int]) -> np.ndarray:
         """Remove these records and return them."""
         records = np.asarray(records, np.int64).reshape(-1)
-        missing = tree_remove.take(records, *self._removal)
-        if missing >= 0:
-            raise ValueError(f"record {missing} is not in the set")
+        refused = tree_remove.take(records, self._handle)
+        if refused >= 0:
+            raise ValueError(f"record {records[refused]} is not in the set")
         self._leave(len(records))
         return records
 
@@ -218,8 +166,8 @@ class PointSet:
         """Remove the k remaining records nearest to q and return them, nearest first."""
         if not 0 < k <= self._left:
             self._refuse(k)
-        point, home = self._locate(q)
-        records = tree_remove.take_nearest(point, home, k, *self._near_removal)
+        records = np.empty(k, np.int64)
+        tree_remove.take_nearest(*self._locate(q), records, self._handle)
         self._leave(k)
         return records
 
@@ -229,7 +177,7 @@ class PointSet:
 
     def remaining(self) -> np.ndarray:
         """The remaining records in ascending order."""
-        return np.flatnonzero(self._places >= 0)
+        return np.flatnonzero(self._tree.places >= 0)
 
     def point(self, record: int) -> np.ndarray:
         """The coordinates of a record, remaining or not."""
@@ -245,20 +193,30 @@ class PointSet:
         return squared_distance(self._points[record], point)
 
     def _locate(self, q: int | np.ndarray) -> tuple[np.ndarray, int]:
-        """q as a point, and the leaf to begin a search in (-1: anywhere)."""
+        """q as a point and as a record number; only one of them counts (-1: the point does)."""
         if type(q) is np.ndarray:
+            if q.shape != self._mean.shape:
+                raise ValueError(
+                    f"a point of {len(self._mean)} columns is needed, not one of shape {q.shape}"
+                )
             return q, -1
-        return self._points[q], self._places.item(q) // tree_build.LEAF  # a taken record is at place -1
+        if 0 <= q < self._n:
+            return self._mean, int(q)
+        raise IndexError(f"there is no record {q}")
 
     def _refuse(self, m: int) -> NoReturn:
         raise ValueError(f"{m} records asked for, {self._left} are left")
 
     def _leave(self, count: int) -> None:
         self._left -= count
+        if self._left <= self._look_below:
+            self._look_step = min(2 * self._look_step, max(self._n // 16, 1))
+            self._look_below = self._left - self._look_step
+            if self._left > 0 and tree_build.extent(self._tree) < SHRUNKEN:
+                self._grow(self.remaining())
         if self._progress is not None and self._left <= self._report_below:
-            n = len(self._points)
-            self._report_below = self._left - n // 200
-            self._progress(n - self._left, n)
+            self._report_below = self._left - self._n // 200
+            self._progress(self._n - self._left, self._n)
 
 
 class Groups:

@@ -1,27 +1,27 @@
-"""Eight lanes at a time: the inner loops of the kd-tree, written as vector code.
+"""Sixteen lanes at a time: the inner loops of the kd-tree, written as vector code.
 
-Numba's loop vectoriser does poorly on rows of eight, and rows of eight are all a tree of eight children a node
-ever works on. So these four loops over the columns are given to LLVM as operations on vectors of eight numbers,
-which it maps to whatever the processor has. Each lane does plain IEEE arithmetic in ascending column order: the
-result is the one a scalar loop would give, bit for bit.
+Numba's loop vectoriser does poorly on rows of sixteen, and rows of sixteen are all that a tree of sixteen children a
+node ever works on. So these loops over the columns are given to LLVM as operations on vectors of sixteen float32,
+which it maps to whatever the processor has. Each lane does plain IEEE arithmetic in ascending column order.
 
-Every function writes its eight results to `out` and returns a bit mask of the lanes that pass the limit.
+Arrays are addressed by the position of their first lane, counted in numbers from the array's start.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import extending, types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
-LANES = 8
+LANES = 16
 
-_DOUBLE = ir.DoubleType()
+intrinsic: Any = extending.intrinsic  # untyped in numba
+
 _INT64 = ir.IntType(64)
-_VECTOR = ir.VectorType(_DOUBLE, LANES)
+_VECTOR = ir.VectorType(ir.FloatType(), LANES)
 _ZEROS = ir.Constant(_VECTOR, [0.0] * LANES)
 _WIDTH = ir.Constant(_INT64, LANES)
 
@@ -30,9 +30,13 @@ def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
     return context.make_array(array_type)(context, builder, value=array).data
 
 
+def _length(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
+    return builder.extract_value(context.make_array(array_type)(context, builder, value=array).shape, 0)
+
+
 def _load_lanes(builder: Any, base: Any, index: Any) -> Any:
     address = builder.bitcast(builder.gep(base, [index]), _VECTOR.as_pointer())
-    return builder.load(address, align=8)
+    return builder.load(address, align=4)
 
 
 def _spread(builder: Any, scalar: Any) -> Any:
@@ -50,92 +54,153 @@ def _larger(builder: Any, a: Any, b: Any) -> Any:
     return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
 
+def _smaller(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.fcmp_ordered("<", a, b), a, b)
+
+
 def _add_to(builder: Any, total: Any, term: Any) -> None:
     builder.store(builder.fadd(builder.load(total), term), total)
 
 
-def _store_and_compare(builder: Any, total: Any, out: Any, relation: str, limit: Any) -> Any:
-    builder.store(total, builder.bitcast(out, _VECTOR.as_pointer()), align=8)
-    passing = builder.fcmp_ordered(relation, total, _spread(builder, limit))
+def _store_and_compare(
+    context: Any, builder: Any, values: Any, out_type: Any, out: Any, relation: str, limit: Any
+) -> Any:
+    target = builder.bitcast(_data(context, builder, out_type, out), _VECTOR.as_pointer())
+    builder.store(values, target, align=4)
+    passing = builder.fcmp_ordered(relation, values, _spread(builder, limit))
     return builder.zext(builder.bitcast(passing, ir.IntType(LANES)), _INT64)
 
 
-def _squared_distances(relation: str) -> Any:
+def _fold(builder: Any, values: Any, pick: Callable[[Any, Any, Any], Any], neutral: float) -> Any:
+    """One number from all lanes, by halves; lanes that are NaN count for nothing."""
+    there = builder.fcmp_ordered("==", values, values)
+    values = builder.select(there, values, ir.Constant(_VECTOR, [neutral] * LANES))
+    half = LANES // 2
+    while half:
+        order = [(lane + half) % LANES for lane in range(LANES)]
+        turned = builder.shuffle_vector(
+            values, values, ir.Constant(ir.VectorType(ir.IntType(32), LANES), order)
+        )
+        values = pick(builder, values, turned)
+        half //= 2
+    return builder.extract_element(values, ir.Constant(ir.IntType(32), 0))
+
+
+def _squared_distances(context: Any, builder: Any, kinds: Any, blocks: Any, at: Any, w: Any) -> Any:
+    base = _data(context, builder, kinds[0], blocks)
+    point = _data(context, builder, kinds[2], w)
+    total = cgutils.alloca_once_value(builder, _ZEROS)
+    with cgutils.for_range(builder, _length(context, builder, kinds[2], w)) as loop:
+        x = _load_lanes(builder, base, builder.add(at, builder.mul(loop.index, _WIDTH)))
+        difference = builder.fsub(x, _spread_item(builder, point, loop.index))
+        _add_to(builder, total, builder.fmul(difference, difference))
+    return builder.load(total)
+
+
+def _distances_that(relation: str) -> Any:
     @intrinsic
-    def squared_distances(_context, values, offset, stride, q, limit, out):
-        signature = types.int64(values, types.intp, types.intp, q, types.float64, out)
-
+    def distances(_context, blocks, at, w, limit, out):
         def generate(context, builder, signature, arguments):
-            values, offset, stride, q, limit, out = arguments
-            base = _data(context, builder, signature.args[0], values)
-            q_array = context.make_array(signature.args[3])(context, builder, value=q)
-            target = _data(context, builder, signature.args[5], out)
-            total = cgutils.alloca_once_value(builder, _ZEROS)
-            with cgutils.for_range(builder, builder.extract_value(q_array.shape, 0)) as loop:
-                x = _load_lanes(builder, base, builder.add(offset, builder.mul(loop.index, stride)))
-                difference = builder.fsub(x, _spread_item(builder, q_array.data, loop.index))
-                _add_to(builder, total, builder.fmul(difference, difference))
-            return _store_and_compare(builder, builder.load(total), target, relation, limit)
+            *where, limit, out = arguments
+            distances = _squared_distances(context, builder, signature.args, *where)
+            return _store_and_compare(context, builder, distances, signature.args[4], out, relation, limit)
 
-        return signature, generate
+        return types.int64(blocks, types.intp, w, types.float32, out), generate
 
-    return squared_distances
+    return distances
 
 
-# squared_distances_*(values, offset, stride, q, limit, out): |x - q|^2 of the eight points that start at
-# values[offset], column j a stride further each; mask of those at most / at least the limit.
-squared_distances_at_most = _squared_distances("<=")
-squared_distances_at_least = _squared_distances(">=")
+# distances_at_*(blocks, at, w, limit, out): |x - w|^2 of the block's points, into `out`; mask of those that are
+# at most / at least the limit.
+distances_at_most = _distances_that("<=")
+distances_at_least = _distances_that(">=")
 
 
 @intrinsic
-def box_gaps_at_most(_context, boxes, offset, w, limit, out):
-    """Squared distance from w to each of a node's eight boxes; mask of those within the limit."""
-    signature = types.int64(boxes, types.intp, w, types.float64, out)
+def largest_distance(_context, blocks, at, w):
+    """The largest |x - w|^2 of the block's points; -inf where there is none."""
 
     def generate(context, builder, signature, arguments):
-        boxes, offset, w, limit, out = arguments
+        distances = _squared_distances(context, builder, signature.args, *arguments)
+        return _fold(builder, distances, _larger, float("-inf"))
+
+    return types.float32(blocks, types.intp, w), generate
+
+
+def _folded(pick: Callable[[Any, Any, Any], Any], neutral: float) -> Any:
+    @intrinsic
+    def fold(_context, array, at):
+        def generate(context, builder, signature, arguments):
+            base = _data(context, builder, signature.args[0], arguments[0])
+            return _fold(builder, _load_lanes(builder, base, arguments[1]), pick, neutral)
+
+        return types.float32(array, types.intp), generate
+
+    return fold
+
+
+# lowest(array, at), highest(array, at): the extreme of sixteen numbers in a row, not counting NaN.
+lowest = _folded(_smaller, float("inf"))
+highest = _folded(_larger, float("-inf"))
+
+
+@intrinsic
+def box_gaps_at_most(_context, boxes, at, w, limit, out):
+    """Squared distance from w to each of a node's boxes, into `out`; mask of those within the limit."""
+
+    def generate(context, builder, signature, arguments):
+        boxes, at, w, limit, out = arguments
         base = _data(context, builder, signature.args[0], boxes)
-        w_array = context.make_array(signature.args[2])(context, builder, value=w)
-        columns = builder.extract_value(w_array.shape, 0)
-        target = _data(context, builder, signature.args[4], out)
+        point = _data(context, builder, signature.args[2], w)
+        columns = _length(context, builder, signature.args[2], w)
         total = cgutils.alloca_once_value(builder, _ZEROS)
-        high_rows = builder.add(offset, builder.mul(columns, _WIDTH))
+        high_rows = builder.add(at, builder.mul(columns, _WIDTH))
         with cgutils.for_range(builder, columns) as loop:
             row = builder.mul(loop.index, _WIDTH)
-            x = _spread_item(builder, w_array.data, loop.index)
-            below = builder.fsub(_load_lanes(builder, base, builder.add(offset, row)), x)
+            x = _spread_item(builder, point, loop.index)
+            below = builder.fsub(_load_lanes(builder, base, builder.add(at, row)), x)
             above = builder.fsub(x, _load_lanes(builder, base, builder.add(high_rows, row)))
             gap = _larger(builder, _larger(builder, below, above), _ZEROS)
             _add_to(builder, total, builder.fmul(gap, gap))
-        return _store_and_compare(builder, builder.load(total), target, "<=", limit)
+        gaps = builder.load(total)
+        return _store_and_compare(context, builder, gaps, signature.args[4], out, "<=", limit)
 
+    return types.int64(boxes, types.intp, w, types.float32, out), generate
+
+
+@intrinsic
+def box_reaches_at_least(_context, boxes, at, slope, rows, constant, limit, out):
+    """The largest |x - q|^2 that each of a node's boxes may hold, into `out`; mask of those that reach the limit.
+
+    The node's row after the faces holds the largest |z|^2 of each box, `slope` is -2w, and `rows` picks for each column
+    the face of the box (low or high) on which slope times z is largest.
+    """
+
+    def generate(context, builder, signature, arguments):
+        boxes, at, slope, rows, constant, limit, out = arguments
+        base = _data(context, builder, signature.args[0], boxes)
+        slopes = _data(context, builder, signature.args[2], slope)
+        columns = _length(context, builder, signature.args[2], slope)
+        row_data = _data(context, builder, signature.args[3], rows)
+        top = builder.add(at, builder.mul(columns, ir.Constant(_INT64, 2 * LANES)))
+        start = builder.fadd(_load_lanes(builder, base, top), _spread(builder, constant))
+        total = cgutils.alloca_once_value(builder, start)
+        with cgutils.for_range(builder, columns) as loop:
+            row = builder.load(builder.gep(row_data, [loop.index]))
+            z = _load_lanes(builder, base, builder.add(at, row))
+            _add_to(builder, total, builder.fmul(z, _spread_item(builder, slopes, loop.index)))
+        reaches = builder.load(total)
+        return _store_and_compare(context, builder, reaches, signature.args[6], out, ">=", limit)
+
+    signature = types.int64(boxes, types.intp, slope, rows, types.float32, types.float32, out)
     return signature, generate
 
 
 @intrinsic
-def box_reaches_at_least(_context, boxes, offset, top, slope, rows, constant, limit, out):
-    """The largest |x - q|^2 that each of a node's eight boxes may hold; mask of those that reach the limit.
-
-    boxes[top] holds the largest |z|^2 of each box, `slope` is -2w, and `rows` picks for each column the face of
-    the box (low or high) on which slope times z is largest.
-    """
-    signature = types.int64(
-        boxes, types.intp, types.intp, slope, rows, types.float64, types.float64, out
-    )
+def first_lane(_context, mask):
+    """The lowest lane in a mask that is not empty."""
 
     def generate(context, builder, signature, arguments):
-        boxes, offset, top, slope, rows, constant, limit, out = arguments
-        base = _data(context, builder, signature.args[0], boxes)
-        slope_array = context.make_array(signature.args[3])(context, builder, value=slope)
-        row_data = _data(context, builder, signature.args[4], rows)
-        target = _data(context, builder, signature.args[7], out)
-        start = builder.fadd(_load_lanes(builder, base, top), _spread(builder, constant))
-        total = cgutils.alloca_once_value(builder, start)
-        with cgutils.for_range(builder, builder.extract_value(slope_array.shape, 0)) as loop:
-            row = builder.load(builder.gep(row_data, [loop.index]))
-            z = _load_lanes(builder, base, builder.add(offset, row))
-            _add_to(builder, total, builder.fmul(z, _spread_item(builder, slope_array.data, loop.index)))
-        return _store_and_compare(builder, builder.load(total), target, ">=", limit)
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
-    return signature, generate
+    return types.int64(types.int64), generate

@@ -29,8 +29,10 @@ def add_exactly(total, x, j):
 @kernel
 def rounded(total, j):
     """The sum of column j as one number."""
-    high = total[0, j] + total[1, j]
-    low = total[1, j] - (high - total[0, j])
+    a, b = total[0, j], total[1, j]
+    high = a + b  # either may be the larger one: what is left of a may be less than what rounding gave b
+    shadow = high - a
+    low = (a - (high - shadow)) + (b - shadow)
     return high + (low + total[2, j])
 
 
@@ -147,3 +149,16 @@ def number_by_first_record(labels):
             groups += 1
         result[i] = new[g]
     return result
+
+
+@kernel
+def total_and_mean(points):
+    """(5, d): the sums of all columns in three parts, the mean, and (in the first column) the number of points."""
+    n, d = points.shape
+    totals, sums = np.zeros((5, d)), column_sums(points)
+    totals[4, 0] = n
+    for j in range(d):
+        for row in range(3):
+            totals[row, j] = sums[row, j]
+        totals[3, j] = rounded(sums, j) / max(n, 1)
+    return totals

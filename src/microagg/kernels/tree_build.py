@@ -1,113 +1,136 @@
-"""Building the kd-tree with removal: points split evenly into leaves, eight children a node.
+"""Building the kd-tree: points go to leaves by halving, boxes are drawn around them from the leaves up.
 
-Layout, for L leaves of at most LEAF points in d columns:
-- coords, turned (L, LEAF / 8, d, 8): the points of a leaf in blocks of eight, each block column by column, in original
-  and in turned coordinates;
-- slots (L, LEAF): which record is where; places (n,): the place (leaf * LEAF + slot) of each record, or -1 once taken;
-- counts (2, L): slots in use and records still there. Where no record is, or none any more, coordinates are
-  NaN, which passes no comparison;
-- boxes (nodes, 2d + 1, 8): for each child of a node the low faces, the high faces and the largest |z|^2, where z is
-  measured from the reference centre (see `frame.py`);
-- links (2, nodes): the first child of a node, and its own place (parent * 8 + lane). Nodes from `base` on hold leaves.
-
-Faces are widened by `slack`, so that rounding in the turned coordinates can never hide a point.
+The layout is described in `tree.py`. Boxes are rounded outwards, so that none ever hides a record.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from microagg.kernels.compiling import kernel
-from microagg.kernels.frame import turn, turn_all
-from microagg.kernels.lanes import LANES, squared_distances_at_least
+from microagg.kernels.compiling import kernel, part
+from microagg.kernels.frame import TINY, ULP, above, below, frame_of, turn
+from microagg.kernels.lanes import LANES, highest, largest_distance, lowest
+from microagg.kernels.sums import total_and_mean
+from microagg.kernels.tree import Tree, first_leaf, handle_of, new_tree, tree_at
 
-LEAF = 32
-NOWHERE = 1e200  # the faces of an empty box: low = NOWHERE, high = -NOWHERE
 SPREAD_SAMPLE = 32
+REGROUP = 3
 
 
-def node_links(leaves: int) -> tuple[np.ndarray, int]:
-    """The links of a tree above so many leaves, and its `base`."""
-    levels = [(leaves + LANES - 1) // LANES]
-    while levels[0] > 1:
-        levels.insert(0, (levels[0] + LANES - 1) // LANES)
-    links = np.zeros((2, sum(levels)), np.int64)
-    start = 0
-    for size, below in zip(levels, levels[1:], strict=False):
-        links[0, start : start + size] = start + size + LANES * np.arange(size)
-        links[1, start + size : start + size + below] = start * LANES + np.arange(below)
-        start += size
-    return links, start
+def build(points: np.ndarray, records: np.ndarray | None = None) -> Tree:
+    """The tree of all points, or of some records (in ascending order) among them."""
+    points = np.ascontiguousarray(points, np.float64)
+    if records is None:
+        records, chosen = np.arange(len(points)), points
+    else:
+        chosen = points[records]
+    totals = total_and_mean(chosen)
+    tree = new_tree(points, frame_of(chosen, totals[3]), totals, len(chosen))
+    _fill(records.astype(np.int32), handle_of(tree))
+    return tree
 
 
-def depth_for(n: int) -> int:
-    """How often to halve n records until they fit into leaves."""
-    depth = 0
-    while n > LEAF << depth:
-        depth += 1
-    return depth
+def extent(tree: Tree) -> float:
+    """How far from the reference centre the records still there reach, as a share of the extent at the beginning."""
+    return float(np.sqrt(max(tree.boxes[0, -1].max(), 0.0)))
 
 
 @kernel
-def largest_coordinate(turned):
-    """The largest absolute coordinate."""
-    largest = 0.0
-    for i in range(turned.shape[0]):
-        for j in range(turned.shape[1]):
-            largest = max(largest, abs(turned[i, j]))
-    return largest
+def _fill(records, handle):
+    tree = tree_at(handle)
+    _fill_leaves(records, tree)
+    _fill_boxes(tree)
 
 
-@kernel
-def fill_leaves(points, frame, depth, coords, turned, slots, places, counts):
-    """Distribute the points over the leaves; returns the slack that boxes need."""
-    rows = turn_all(frame, points)
-    slack = 1e-13 * largest_coordinate(rows)
-    order, starts, rows = _kd_order(rows, depth)
-    d = points.shape[1]
-    coords[:] = np.nan
-    turned[:] = np.nan
-    for leaf in range(starts.shape[0] - 1):
-        first, size = starts[leaf], starts[leaf + 1] - starts[leaf]
-        counts[0, leaf] = size
-        counts[1, leaf] = size
-        for slot in range(size):
-            record = order[first + slot]
-            slots[leaf, slot] = record
-            places[record] = leaf * LEAF + slot
+@part
+def _fill_leaves(records, tree):
+    """Distribute the records over the leaves."""
+    n, d = records.shape[0], tree.points.shape[1]
+    leaves = tree.blocks.shape[0]
+    rows = np.empty((n, d), np.float32)
+    for i in range(n):
+        turn(tree.frame, tree.points[records[i]], rows[i])
+    rows, order = _kd_order(rows, records, leaves)
+    for leaf in range(leaves):
+        first, stop = leaf * n // leaves, (leaf + 1) * n // leaves
+        for slot in range(LANES):
+            here = first + slot
+            tree.slots[leaf, slot] = order[here] if here < stop else -1
+            if here < stop:
+                tree.places[order[here]] = leaf * LANES + slot
             for j in range(d):
-                coords[leaf, slot // LANES, j, slot % LANES] = points[record, j]
-                turned[leaf, slot // LANES, j, slot % LANES] = rows[first + slot, j]
-    return slack
+                tree.blocks[leaf, j, slot] = rows[here, j] if here < stop else np.nan
 
 
-@kernel
-def _kd_order(rows, depth):
-    """Halve again and again along the column of largest spread: (records in leaf order, leaf starts, rows)."""
+@part
+def _kd_order(rows, order, leaves):
+    """Split again and again along the column of largest spread: (rows in leaf order, their records)."""
     n = rows.shape[0]
-    order = np.arange(n)
-    marks = np.arange(n)
-    keys = np.empty(n)
-    starts = np.zeros((1 << depth) + 1, np.int64)
-    starts[1] = n
-    for level in range(depth):
-        if level % 3 == 0:  # rows that stay together move together: later levels work in the cache
-            rows, order, marks = rows[marks], order[marks], np.arange(n)
-        segments = 1 << level
-        starts[2 * segments] = n
-        for s in range(segments - 1, -1, -1):
-            first, stop = starts[s], starts[s + 1]
-            column = _column_of_largest_spread(rows, marks, first, stop)
-            for t in range(first, stop):
-                keys[t] = rows[marks[t], column]
-            middle = (first + stop) // 2
-            _split_at(keys, marks, first, stop, middle)
-            starts[2 * s] = first
-            starts[2 * s + 1] = middle
-    return order[marks], starts, rows[marks]
+    marks, keys = np.empty(n, np.int32), np.empty(n, np.int64)
+    for i in range(n):
+        marks[i] = i
+    cuts, finer = np.empty(leaves + 1, np.int64), np.empty(leaves + 1, np.int64)  # where segments begin
+    cuts[0], cuts[1] = 0, leaves
+    segments, level = 1, 0
+    while segments < leaves:
+        if level % REGROUP == 0:  # rows that stay together move together: later levels work in the cache
+            rows, order = _gathered(rows, order, marks)
+        size = 0
+        for s in range(segments):
+            low, high = cuts[s], cuts[s + 1]
+            finer[size] = low
+            size += 1
+            if high - low > 1:
+                finer[size] = _leaf_to_split_at(low, high)
+                first, middle, stop = low * n // leaves, finer[size] * n // leaves, high * n // leaves
+                _split(rows, rows.view(np.int32), marks, keys, first, middle, stop)
+                size += 1
+        finer[size] = leaves
+        cuts, finer = finer, cuts
+        segments, level = size, level + 1
+    return _gathered(rows, order, marks)
 
 
-@kernel
+@part
+def _gathered(rows, order, marks):
+    """The rows and records that the marks point to; the marks then point to where they are now."""
+    n, d = rows.shape
+    new_rows, new_order = np.empty_like(rows), np.empty_like(order)
+    for i in range(n):
+        for j in range(d):
+            new_rows[i, j] = rows[marks[i], j]
+        new_order[i] = order[marks[i]]
+        marks[i] = i
+    return new_rows, new_order
+
+
+@part
+def _leaf_to_split_at(low, high):
+    """The leaf nearest to the middle at which no node is torn apart."""
+    unit = 1
+    while unit * LANES < high - low:
+        unit *= LANES
+    return low + max(1, (high - low) // (2 * unit)) * unit
+
+
+@part
+def _split(rows, bits, marks, keys, first, middle, stop):
+    """Arrange marks[first:stop] so that no row before `middle` lies beyond any row from it on, in some column."""
+    column = _column_of_largest_spread(rows, marks, first, stop)
+    for t in range(first, stop):
+        keys[t] = _key(bits[marks[t], column], marks[t])
+    _select(keys, first, middle, stop)
+    for t in range(first, stop):
+        marks[t] = keys[t] & 0xFFFFFFFF
+
+
+@part
+def _key(bits, mark):
+    """A whole number that sorts like the float32 with these bits, then like the mark: no two are equal."""
+    return (np.int64(bits ^ ((bits >> 31) & 0x7FFFFFFF)) << 32) | np.int64(mark)
+
+
+@part
 def _column_of_largest_spread(rows, marks, first, stop):
     step = max(1, (stop - first) // SPREAD_SAMPLE)
     widest, chosen = -1.0, 0
@@ -125,132 +148,131 @@ def _column_of_largest_spread(rows, marks, first, stop):
     return chosen
 
 
-@kernel
-def _split_at(keys, marks, first, stop, middle):
-    """Quickselect: afterwards no key before `middle` is larger than any key from it on."""
-    low, high = first, stop - 1
-    while low < high:
-        a, b, c = keys[low], keys[(low + high) // 2], keys[high]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
-        while i <= j:
-            while keys[i] < pivot:
-                i += 1
-            while keys[j] > pivot:
-                j -= 1
-            if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                marks[i], marks[j] = marks[j], marks[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            high = j
-        elif middle >= i:
-            low = i
+@part
+def _select(keys, first, middle, stop):
+    """Quickselect: afterwards every key before `middle` is smaller than every key from it on."""
+    low, high = first, stop
+    while high - low > 2:
+        step = (high - low) // 9
+        if step > 8:
+            pivot = _median(
+                _median(keys[low], keys[low + step], keys[low + 2 * step]),
+                _median(keys[low + 3 * step], keys[low + 4 * step], keys[low + 5 * step]),
+                _median(keys[low + 6 * step], keys[low + 7 * step], keys[high - 1]),
+            )
+        else:
+            pivot = _median(keys[low], keys[(low + high) // 2], keys[high - 1])
+        cut = _partition(keys, low, high, pivot)
+        if middle < cut:
+            high = cut
+        elif middle > cut:
+            low = cut
         else:
             return
+    if high - low == 2 and keys[low + 1] < keys[low]:
+        keys[low], keys[low + 1] = keys[low + 1], keys[low]
 
 
-@kernel
-def widened_norm(squares, slack):
-    """An upper bound for |z|^2 whose square was rounded in turned coordinates."""
-    length = np.sqrt(squares) + slack
-    return length * length * (1.0 + 1e-14)
+@part
+def _median(a, b, c):
+    return max(min(a, b), min(max(a, b), c))
 
 
-@kernel
-def largest_norm(turned, leaf, used, centre, slack, lanes):
-    """The widened |z|^2 of the leaf's outermost record; -inf where there is none."""
+@part
+def _partition(keys, low, high, pivot):
+    """Bring the keys below the pivot to the front; returns where the others begin."""
+    cut = low
+    for t in range(low, high):
+        key = keys[t]
+        keys[t] = keys[cut]
+        keys[cut] = key
+        cut += key < pivot  # no branch, so none that the processor guesses wrong half of the time
+    return cut
+
+
+@part
+def face_low(tree, leaf, column):
+    """Where the leaf's box begins in a column."""
+    d = tree.frame.shape[1]
+    return below(lowest(tree.blocks, (leaf * d + column) * LANES))
+
+
+@part
+def face_high(tree, leaf, column):
+    """Where the leaf's box ends in a column."""
+    d = tree.frame.shape[1]
+    return above(highest(tree.blocks, (leaf * d + column) * LANES))
+
+
+@part
+def widest(tree, leaf, centre, length):
+    """The largest |z|^2 of a leaf's records, for the centre in float32 and its norm; rounded up."""
     d = centre.shape[0]
-    largest = 0.0
-    found = False
-    for slot in range(0, used, LANES):
-        at = (leaf * LEAF + slot) * d
-        mask = squared_distances_at_least(turned, at, LANES, centre, largest, lanes)
-        if mask != 0:  # NaN, where no record is, never passes
-            found = True
-            for lane in range(LANES):
-                if lanes[lane] > largest:
-                    largest = lanes[lane]
-    return widened_norm(largest, slack) if found else -np.inf
+    largest = largest_distance(tree.blocks, leaf * d * LANES, centre)
+    if largest < 0.0:
+        return np.float32(-np.inf)
+    z = np.sqrt(largest) * (1.0 + (d + 8) * ULP) + 4.0 * ULP * length
+    return np.float32(z * z + TINY)
 
 
-@kernel
-def lowest_in_leaf(turned, leaf, column, used):
-    """The smallest turned coordinate of a leaf's records in one column."""
-    result = np.inf
-    for block in range((used + LANES - 1) // LANES):
-        for lane in range(LANES):
-            x = turned[leaf, block, column, lane]
-            if x < result:
-                result = x
-    return result
+@part
+def centre_of(frame):
+    """(the reference centre in float32, its norm)."""
+    d = frame.shape[1]
+    centre = np.empty(d, np.float32)
+    squares = 0.0
+    for j in range(d):
+        centre[j] = frame[d + 1, j]
+        squares += frame[d + 1, j] * frame[d + 1, j]
+    return centre, np.sqrt(squares)
 
 
-@kernel
-def highest_in_leaf(turned, leaf, column, used):
-    """The largest turned coordinate of a leaf's records in one column."""
-    result = -np.inf
-    for block in range((used + LANES - 1) // LANES):
-        for lane in range(LANES):
-            x = turned[leaf, block, column, lane]
-            if x > result:
-                result = x
-    return result
-
-
-@kernel
-def lowest(boxes, node, row):
-    """The smallest of a node's eight entries in a row."""
-    result = boxes[node, row, 0]
-    for lane in range(1, LANES):
-        if boxes[node, row, lane] < result:
-            result = boxes[node, row, lane]
-    return result
-
-
-@kernel
-def highest(boxes, node, row):
-    """The largest of a node's eight entries in a row."""
-    result = boxes[node, row, 0]
-    for lane in range(1, LANES):
-        if boxes[node, row, lane] > result:
-            result = boxes[node, row, lane]
-    return result
-
-
-@kernel
-def build_boxes(turned, counts, centre, slack, boxes, links, base):
+@part
+def _fill_boxes(tree):
     """Compute all boxes from the leaves up."""
-    d = turned.shape[2]
-    lanes = np.empty(LANES)
-    boxes[:, :d, :] = NOWHERE
-    boxes[:, d : 2 * d, :] = -NOWHERE
-    boxes[:, 2 * d, :] = -np.inf
-    for leaf in range(turned.shape[0]):
-        node, lane, used = base + leaf // LANES, leaf % LANES, counts[0, leaf]
+    d = tree.frame.shape[1]
+    leaves, boxes = tree.blocks.shape[0], tree.boxes
+    first = first_leaf(tree)
+    for node in range(boxes.shape[0]):
+        for row in range(2 * d + 1):
+            for lane in range(LANES):
+                boxes[node, row, lane] = np.inf if row < d else -np.inf
+    for leaf in range(leaves):
+        node, lane = (first + leaf - 1) // LANES, (first + leaf - 1) % LANES
         for j in range(d):
-            boxes[node, j, lane] = lowest_in_leaf(turned, leaf, j, used) - slack
-            boxes[node, d + j, lane] = highest_in_leaf(turned, leaf, j, used) + slack
-        boxes[node, 2 * d, lane] = largest_norm(turned, leaf, used, centre, slack, lanes)
+            boxes[node, j, lane] = face_low(tree, leaf, j)
+            boxes[node, d + j, lane] = face_high(tree, leaf, j)
     for node in range(boxes.shape[0] - 1, 0, -1):
-        parent, lane = links[1, node] // LANES, links[1, node] % LANES
+        parent, lane = (node - 1) // LANES, (node - 1) % LANES
+        at = node * (2 * d + 1) * LANES
         for j in range(d):
-            boxes[parent, j, lane] = lowest(boxes, node, j)
-            boxes[parent, d + j, lane] = highest(boxes, node, d + j)
-        boxes[parent, 2 * d, lane] = highest(boxes, node, 2 * d)
+            boxes[parent, j, lane] = lowest(boxes, at + j * LANES)
+            boxes[parent, d + j, lane] = highest(boxes, at + (d + j) * LANES)
+    measure_norms(tree)
 
 
-@kernel
-def move_centre(q, frame, turned, counts, slack, boxes, links, base):
-    """Make q the reference centre: every |z|^2 is measured anew."""
+@part
+def measure_norms(tree):
+    """Compute the largest |z|^2 of all boxes from the leaves up."""
+    d = tree.frame.shape[1]
+    leaves, boxes, row = tree.blocks.shape[0], tree.boxes, 2 * tree.frame.shape[1]
+    centre, length = centre_of(tree.frame)
+    first = first_leaf(tree)
+    for leaf in range(leaves):
+        node, lane = (first + leaf - 1) // LANES, (first + leaf - 1) % LANES
+        boxes[node, row, lane] = widest(tree, leaf, centre, length)
+    for node in range(boxes.shape[0] - 1, 0, -1):
+        parent, lane = (node - 1) // LANES, (node - 1) % LANES
+        boxes[parent, row, lane] = highest(boxes, (node * (2 * d + 1) + row) * LANES)
+
+
+@part
+def move_centre(tree, q):
+    """Make q the reference centre, unless it is outside the cloud: every |z|^2 is measured anew."""
     d = q.shape[0]
-    lanes = np.empty(LANES)
-    frame[d + 2] = q
-    turn(frame, q, frame[d + 1])
-    for leaf in range(turned.shape[0]):
-        node, lane = base + leaf // LANES, leaf % LANES
-        boxes[node, 2 * d, lane] = largest_norm(turned, leaf, counts[0, leaf], frame[d + 1], slack, lanes)
-    for node in range(boxes.shape[0] - 1, 0, -1):
-        parent, lane = links[1, node] // LANES, links[1, node] % LANES
-        boxes[parent, 2 * d, lane] = highest(boxes, node, 2 * d)
+    turned = np.empty(d)
+    if turn(tree.frame, q, turned) > 2.0 * np.sqrt(d):
+        return
+    for j in range(d):
+        tree.frame[d + 1, j] = turned[j]
+    measure_norms(tree)

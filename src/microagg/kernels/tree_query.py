@@ -5,250 +5,353 @@ better answer. Near questions use the distance to a box. Far questions use a sha
 the reference centre c and w = q - c, |x - q|^2 = |z|^2 + |w|^2 - 2 z.w is at most the largest |z|^2 of the box, plus
 |w|^2, minus twice the smallest z.w on the box. A box of its own would allow |z|^2 and z.w to be extreme in corners
 that no record is near; near the outside of a cloud this bound opens 2 to 300 times fewer leaves.
+
+Boxes and the points in a leaf are compared in turned float32 coordinates first, with limits that allow for rounding
+(`_near_limit`, `_far_limits`); the few that pass are compared again by their exact distance.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from microagg.kernels.compiling import kernel
-from microagg.kernels.frame import turn
+from microagg.kernels.compiling import kernel, part
+from microagg.kernels.distances import squared_distance
+from microagg.kernels.frame import TINY, ULP, turn
 from microagg.kernels.lanes import (
     LANES,
     box_gaps_at_most,
     box_reaches_at_least,
-    squared_distances_at_least,
-    squared_distances_at_most,
+    distances_at_least,
+    distances_at_most,
+    first_lane,
+    highest,
 )
-from microagg.kernels.tree_build import LEAF, highest
+from microagg.kernels.tree import PENDING, first_leaf, home_of, tree_at, walk_of
+from microagg.kernels.tree_build import move_centre
 
-STACK = 256  # seven children left behind on each of the at most 16 levels, and room to spare
-NEAR_SLACK = 1e-13  # relative, for bounds that were themselves rounded
-FAR_SLACK = 1e-12
-
-
-@kernel
-def _push(stack, bounds, start, top, child, bound, largest_on_top):
-    """Insert a child into bounds[start:top], kept sorted so that the most promising one is on top."""
-    p = top
-    while p > start and (bounds[p - 1] > bound if largest_on_top else bounds[p - 1] < bound):
-        bounds[p] = bounds[p - 1]
-        stack[p] = stack[p - 1]
-        p -= 1
-    bounds[p] = bound
-    stack[p] = child
+BEYOND = 1e15  # queries so far away, in units of the cloud's size, are answered without boxes
+LARGEST = 3e38  # in float32, but for inf
+UNDERFLOW = 1e-322  # squares of numbers too small to be squared are off by less
 
 
-@kernel
-def _far_terms(q, frame, boxes, slope, rows):
+@part
+def _turn_query(frame, q, w):
+    """Turn q into w; returns its norm, or inf (and w = 0) for a query that float32 cannot tell from infinity."""
+    length = turn(frame, q, w)
+    if length < BEYOND:
+        return length
+    for j in range(w.shape[0]):
+        w[j] = 0.0
+    return np.inf
+
+
+@part
+def _at_most(length, w_length, d):
+    """What |x - w| computed in float32 is at most if it truly is `length`, and the other way round."""
+    return length * (1.0 + (d + 8) * ULP) + 4.0 * ULP * w_length
+
+
+@part
+def _at_least(length, w_length, d):
+    """What |x - w| computed in float32 is at least if it truly is `length`, and the other way round."""
+    return length * (1.0 - (d + 8) * ULP) - 4.0 * ULP * w_length
+
+
+@part
+def _near_limit(worst, w_length, frame):
+    """The squared float32 distance from w that no record with an exact squared distance <= worst exceeds."""
+    d = frame.shape[1]
+    reach = _at_most(np.sqrt(worst + d * UNDERFLOW) * frame[d + 2, 0], w_length, d)
+    return np.float32(min(reach * reach + TINY, LARGEST))
+
+
+@part
+def _guessed_limit(roughly, w_length, frame):
+    """The same for a record whose squared float32 distance is known, in place of its exact one."""
+    d = frame.shape[1]
+    reach = _at_most(np.sqrt(roughly), w_length, d) / frame[d + 2, 0]
+    return _near_limit(reach * reach, w_length, frame)
+
+
+@part
+def _far_limits(best, w_length, frame):
+    """What a box and a point must reach, squared and in float32, to hold a record at least so far away."""
+    d = frame.shape[1]
+    length = np.sqrt(max(best - d * UNDERFLOW, 0.0)) * frame[d + 2, 0]
+    reach = _at_least(length, w_length, d)
+    limit = np.float32(reach * reach if reach > 1e-15 else -1.0)  # smaller squares are not rounded relatively
+    return np.float32(length * length * (1.0 - 4.0 * ULP)) - TINY, limit
+
+
+@part
+def _nth_lowest(values, n):
+    """The n-th lowest of sixteen numbers, not counting NaN; inf if they are fewer."""
+    result, there = np.float32(-np.inf), 0
+    for i in range(LANES):
+        lower = 0
+        for j in range(LANES):
+            lower += values[j] < values[i]
+        there += values[i] == values[i]
+        if lower < n and values[i] > result:
+            result = values[i]
+    return result if there >= n else np.float32(np.inf)
+
+
+@part
+def _push(walk, top, child, mask, largest_on_top):
+    """Put the children that a mask names on the stack, the most promising one on top; returns the new top."""
+    bounds, stack, start = walk.bounds, walk.stack, top
+    while mask:
+        lane = first_lane(mask)
+        mask &= mask - 1
+        bound = walk.lanes[lane]
+        p = top
+        while p > start and (bounds[p - 1] > bound if largest_on_top else bounds[p - 1] < bound):
+            bounds[p] = bounds[p - 1]
+            stack[p] = stack[p - 1]
+            p -= 1
+        bounds[p] = bound
+        stack[p] = child + lane
+        top += 1
+    return top
+
+
+@part
+def _far_terms(tree, walk):
     """Fill slope (-2w) and rows (which face to take); returns the constant part of the bound."""
-    d = q.shape[0]
-    turn(frame, q, slope)
-    squares, shift = 0.0, 0.0
+    frame, slope, rows = tree.frame, walk.slope, walk.rows
+    d = frame.shape[1]
+    squares, shift, length = 0.0, 0.0, 0.0
     for j in range(d):
-        w = slope[j] - frame[d + 1, j]
+        c = frame[d + 1, j]
+        w = walk.w[j] - c
         squares += w * w
-        shift += w * frame[d + 1, j]
+        shift += w * c
+        length += c * c
         slope[j] = -2.0 * w
         rows[j] = LANES * j if w > 0.0 else LANES * (d + j)
-    outermost = highest(boxes, 0, 2 * d)
-    return squares + 2.0 * shift + FAR_SLACK * (outermost + squares)
+    size = np.sqrt(d * highest(tree.boxes, 2 * d * LANES)) + np.sqrt(squares) + np.sqrt(length)
+    return squares + 2.0 * shift + 2.0 * (d + 12) * ULP * size * size + TINY
 
 
-@kernel
-def farthest(q, floor, frame, boxes, links, base, coords, slots, counts, column, rows, lanes, bounds, stack):
+@part
+def farthest(q, floor, tree, walk):
     """(record, squared distance, boxes opened) of the record farthest from q, among those at least `floor` away.
 
     The record is -1 where no record is that far.
     """
-    d = q.shape[0]
-    slope = column
-    constant = _far_terms(q, frame, boxes, slope, rows)
-    node_size = (2 * d + 1) * LANES
-    best, record, opened = floor, -1, 0
-    stack[0] = 0
-    bounds[0] = np.inf
+    d, blocks, lanes = q.shape[0], tree.blocks, walk.lanes
+    length = _turn_query(tree.frame, q, walk.w)
+    constant = np.float32(_far_terms(tree, walk) + (length if length == np.inf else 0.0))
+    leaves_from = first_leaf(tree)
+    best, record, opened = floor, np.int64(-1), 0
+    box_limit, limit = _far_limits(best, length, tree.frame)
+    walk.stack[0], walk.bounds[0] = 0, np.inf
     top = 1
     while top > 0:
         top -= 1
-        if bounds[top] < best:
+        if walk.bounds[top] < box_limit:
             continue
-        node = stack[top]
+        node = walk.stack[top]
         opened += 1
-        if node >= 0:
-            at = node * node_size
-            mask = box_reaches_at_least(
-                boxes, at, at + 2 * d * LANES, slope, rows, constant, best, lanes
-            )
-            start = top
-            for lane in range(LANES):
-                if mask >> lane & 1 and lanes[lane] > -np.inf:
-                    child = links[0, node] + lane if node < base else -1 - ((node - base) * LANES + lane)
-                    _push(stack, bounds, start, top, child, lanes[lane], True)
-                    top += 1
-        else:
-            leaf = -1 - node
-            for slot in range(0, counts[0, leaf], LANES):
-                mask = squared_distances_at_least(
-                    coords, (leaf * LEAF + slot) * d, LANES, q, best, lanes
-                )
-                if mask == 0:
-                    continue
-                for lane in range(LANES):
-                    if mask >> lane & 1:
-                        x, r = lanes[lane], slots[leaf, slot + lane]
-                        if x > best or (x == best and (record < 0 or r < record)):
-                            best, record = x, r
+        at, child = node * (2 * d + 1) * LANES, node * LANES + 1
+        mask = box_reaches_at_least(tree.boxes, at, walk.slope, walk.rows, constant, box_limit, lanes)
+        if child < leaves_from:
+            top = _push(walk, top, child, mask, True)
+            continue
+        while mask:
+            leaf = child + first_lane(mask) - leaves_from
+            mask &= mask - 1
+            opened += 1
+            hits = distances_at_least(blocks, leaf * d * LANES, walk.w, limit, lanes)
+            if hits:
+                best, record = _farthest_of(leaf, hits, q, length, best, record, tree, walk)
+                box_limit, limit = _far_limits(best, length, tree.frame)
     return record, best, opened
 
 
-@kernel
-def _offer(leaf, q, coords, slots, counts, lanes, near, records, size, m):
-    """Let the records of a leaf compete for the m nearest; returns how many there are now."""
-    d = q.shape[0]
-    worst = near[m - 1] if size == m else np.inf
-    for slot in range(0, counts[0, leaf], LANES):
-        mask = squared_distances_at_most(coords, (leaf * LEAF + slot) * d, LANES, q, worst, lanes)
-        if mask == 0:
+@part
+def _farthest_of(leaf, hits, q, length, best, record, tree, walk):
+    """(squared distance, record) of the farthest record known, some records of a leaf included."""
+    d, lanes = q.shape[0], walk.lanes
+    peak = max(_at_least(np.sqrt(highest(lanes, 0)), length, d), 0.0) / tree.frame[d + 2, 0]
+    _, limit = _far_limits(peak * peak, length, tree.frame)  # most in this leaf are clearly not the farthest
+    while hits:
+        lane = first_lane(hits)
+        hits &= hits - 1
+        if lanes[lane] >= limit:
+            r = np.int64(tree.slots[leaf, lane])
+            x = squared_distance(tree.points[r], q)
+            if x > best or (x == best and (record < 0 or r < record)):
+                best, record = x, r
+    return best, record
+
+
+@part
+def _offer(count, limit, q, near, records, size, tree, walk):
+    """Let the first `count` pending records compete for the m nearest; returns how many there are now."""
+    m = near.shape[0]
+    for t in range(count):
+        if walk.roughly[t] > limit:
             continue
-        for lane in range(LANES):
-            if mask >> lane & 1 == 0:
+        r = walk.pending[t]
+        x = squared_distance(tree.points[r], q)
+        if size == m:
+            if x > near[m - 1] or (x == near[m - 1] and r > records[m - 1]):
                 continue
-            x, r = lanes[lane], slots[leaf, slot + lane]
-            if size == m:
-                if x > worst or (x == worst and r > records[m - 1]):
-                    continue
-            else:
-                size += 1
-            p = size - 1
-            while p > 0 and (near[p - 1] > x or (near[p - 1] == x and records[p - 1] > r)):
-                near[p] = near[p - 1]
-                records[p] = records[p - 1]
-                p -= 1
-            near[p] = x
-            records[p] = r
-            if size == m:
-                worst = near[m - 1]
+        else:
+            size += 1
+        p = size - 1
+        while p > 0 and (near[p - 1] > x or (near[p - 1] == x and records[p - 1] > r)):
+            near[p] = near[p - 1]
+            records[p] = records[p - 1]
+            p -= 1
+        near[p] = x
+        records[p] = r
     return size
 
 
-@kernel
-def nearest_into(q, home, near, records, size, m, frame, boxes, links, base, coords, slots, counts, column, rows, lanes, bounds, stack):
-    """Fill near[:m], records[:m] with the m records nearest to q, sorted by (squared distance, record).
+@part
+def _note(leaf, hits, count, lowest, tree, walk):
+    """Add some records of a leaf to those pending, and keep the m lowest distances; returns the new count."""
+    m = lowest.shape[0]
+    while hits:
+        lane = first_lane(hits)
+        hits &= hits - 1
+        x = walk.lanes[lane]
+        walk.roughly[count] = x
+        walk.pending[count] = tree.slots[leaf, lane]
+        count += 1
+        p = m - 1
+        while p >= 0 and lowest[p] > x:
+            if p < m - 1:
+                lowest[p + 1] = lowest[p]
+            lowest[p] = x
+            p -= 1
+    return count
+
+
+@part
+def nearest_into(q, home, near, records, size, tree, walk):
+    """Fill near and records with the m records nearest to q, sorted by (squared distance, record).
 
     `home` is the leaf to begin with (that of q, if q is a record still there), or -1. The first `size` entries
-    are there already and compete with the rest.
+    are there already and compete with the rest. Exact distances wait for the end, when few records are in question.
     """
-    d = q.shape[0]
-    w = column
-    turn(frame, q, w)
-    node_size = (2 * d + 1) * LANES
-    if home >= 0:
-        size = _offer(home, q, coords, slots, counts, lanes, near, records, size, m)
-    stack[0] = 0
-    bounds[0] = 0.0
+    d, m = q.shape[0], near.shape[0]
+    frame, blocks, w, lanes = tree.frame, tree.blocks, walk.w, walk.lanes
+    length = _turn_query(frame, q, w)
+    leaves_from = first_leaf(tree)
+    limit = _near_limit(near[m - 1] if size == m else np.inf, length, frame)
+    lowest, count = np.full(m, np.inf, np.float32), np.int64(0)
+    if home >= 0:  # the m-th nearest in here is a good guess at the m-th nearest of all
+        distances_at_most(blocks, home * d * LANES, w, limit, lanes)
+        limit = min(limit, _guessed_limit(_nth_lowest(lanes, m), length, frame))
+    walk.stack[0], walk.bounds[0] = 0, 0.0
     top = 1
     while top > 0:
         top -= 1
-        worst = near[m - 1] if size == m else np.inf
-        if bounds[top] > worst:
+        if walk.bounds[top] > limit:
             continue
-        node = stack[top]
-        if node < 0:
-            size = _offer(-1 - node, q, coords, slots, counts, lanes, near, records, size, m)
+        node = walk.stack[top]
+        at, child = node * (2 * d + 1) * LANES, node * LANES + 1
+        mask = box_gaps_at_most(tree.boxes, at, w, limit, lanes)
+        if child < leaves_from:
+            top = _push(walk, top, child, mask, False)
             continue
-        mask = box_gaps_at_most(boxes, node * node_size, w, worst * (1.0 + NEAR_SLACK), lanes)
-        start = top
-        for lane in range(LANES):
-            if mask >> lane & 1 and lanes[lane] < np.inf:
-                child = links[0, node] + lane if node < base else -1 - ((node - base) * LANES + lane)
-                if child != -1 - home:
-                    bound = lanes[lane] * (1.0 - NEAR_SLACK)
-                    _push(stack, bounds, start, top, child, bound, False)
-                    top += 1
-    return size
+        while mask:
+            leaf = child + first_lane(mask) - leaves_from
+            mask &= mask - 1
+            hits = distances_at_most(blocks, leaf * d * LANES, w, limit, lanes)
+            if hits:
+                if count > PENDING - LANES:
+                    size = _offer(count, limit, q, near, records, size, tree, walk)
+                    count = np.int64(0)
+                count = _note(leaf, hits, count, lowest, tree, walk)
+                limit = min(limit, _guessed_limit(lowest[m - 1], length, frame))
+    return _offer(count, limit, q, near, records, size, tree, walk)
 
 
 @kernel
-def nearest_to_any(points, members, frame, boxes, links, base, coords, slots, counts, column, rows, lanes, bounds, stack):
+def farthest_from(q, record, handle):
+    """The record farthest from the point q, or from a record where `record` is not -1."""
+    tree = tree_at(handle)
+    if record >= 0:
+        return farthest(tree.points[record], -1.0, tree, walk_of(tree))[0]
+    result, _, opened = farthest(q, -1.0, tree, walk_of(tree))
+    effort = tree.effort
+    effort[1] += opened
+    effort[2] += 1
+    if effort[1] > effort[0] + 16 * effort[2]:
+        move_centre(tree, q)
+        if effort[2] < 16:  # moving did not help: ask more before trying again
+            effort[0] *= 2
+        effort[1], effort[2] = 0, 0
+    return result
+
+
+@kernel
+def nearest(q, record, near, records, handle):
+    """Fill near and records with the records nearest to q, nearest first; `record` is the number of q, or -1."""
+    tree = tree_at(handle)
+    if record >= 0:
+        q = tree.points[record]
+    nearest_into(q, home_of(tree, record), near, records, np.int64(0), tree, walk_of(tree))
+
+
+@kernel
+def nearest_to_any(members, handle):
     """(record, squared distance) of the record in the tree that is nearest to any of the given ones."""
+    tree = tree_at(handle)
+    walk, points = walk_of(tree), tree.points
     near = np.empty(1)
     records = np.empty(1, np.int64)
-    size = 0
+    size = np.int64(0)
     for t in range(members.shape[0]):
-        q = points[members[t]]
-        size = nearest_into(
-            q, -1, near, records, size, 1, frame, boxes, links, base, coords, slots, counts, column, rows, lanes, bounds, stack
-        )
+        size = nearest_into(points[members[t]], np.int64(-1), near, records, size, tree, walk)
     return records[0], near[0]
 
 
 @kernel
-def farthest_pair(points, start, frame, boxes, links, base, coords, slots, counts, column, rows, lanes, bounds, stack):
+def farthest_pair(start, handle):
     """The two records farthest apart, lower number first; of several pairs the lexicographically smallest.
 
     Going back and forth between farthest records gives a pair that is nearly always the answer. It is proved, or
     bettered, by asking every record x whose distance from the centre leaves room for a longer pair:
     |x - y| <= |x - c| + |y - c|, and |y - c| is at most that of the outermost record. (-1, -1) if all are equal.
     """
-    d = points.shape[1]
+    tree = tree_at(handle)
+    walk, points = walk_of(tree), tree.points
     r, low, high = start, -1, -1
     best = -1.0
     while True:
-        s, x, _ = farthest(points[r], -1.0, frame, boxes, links, base, coords, slots, counts, column, rows, lanes, bounds, stack)
+        s, x, _ = farthest(points[r], -1.0, tree, walk)
         if x <= best:
             break
         best, low, high = x, min(r, s), max(r, s)
         r = s
     if best == 0.0:
         return -1, -1
-    lengths, candidates = _far_from_centre(best, frame, boxes, links, base, coords, slots, counts, column, rows, lanes, bounds, stack)
-    radius = np.sqrt(highest(boxes, 0, 2 * d)) * (1.0 + FAR_SLACK)
-    order = np.argsort(-lengths)
-    for t in range(order.shape[0]):
-        if (lengths[order[t]] + radius) * (1.0 + FAR_SLACK) < np.sqrt(best):
-            break
-        r = candidates[order[t]]
-        s, x, _ = farthest(points[r], best, frame, boxes, links, base, coords, slots, counts, column, rows, lanes, bounds, stack)
-        if s < 0:
+    for leaf in range(tree.blocks.shape[0]):
+        if not _may_end_a_pair(tree, leaf, best):
             continue
-        a, b = min(r, s), max(r, s)
-        if x > best or a < low or (a == low and b < high):
-            best, low, high = x, a, b
+        for slot in range(LANES):
+            r = np.int64(tree.slots[leaf, slot])
+            if r < 0:
+                continue
+            s, x, _ = farthest(points[r], best, tree, walk)
+            a, b = min(r, s), max(r, s)
+            if s >= 0 and (x > best or a < low or (a == low and b < high)):
+                best, low, high = x, a, b
     return low, high
 
 
-@kernel
-def _far_from_centre(best, frame, boxes, links, base, coords, slots, counts, column, rows, lanes, bounds, stack):
-    """(lengths, records): all records so far from the reference centre that they may end a pair of length >= best."""
-    d = frame.shape[1]
-    radius = np.sqrt(highest(boxes, 0, 2 * d))
-    least = (np.sqrt(best) - radius) * (1.0 - FAR_SLACK) - FAR_SLACK * radius
-    lengths = np.empty(64)
-    records = np.empty(64, np.int64)
-    found = 0
-    stack[0] = 0
-    top = 1
-    while top > 0:
-        top -= 1
-        node = stack[top]
-        if node >= 0:
-            for lane in range(LANES):
-                reach = boxes[node, 2 * d, lane]
-                if reach >= 0.0 and np.sqrt(reach) >= least:
-                    stack[top] = links[0, node] + lane if node < base else -1 - ((node - base) * LANES + lane)
-                    top += 1
-            continue
-        leaf = -1 - node
-        if found + LEAF > lengths.shape[0]:
-            lengths = np.concatenate((lengths, np.empty_like(lengths)))
-            records = np.concatenate((records, np.empty_like(records)))
-        for slot in range(0, counts[0, leaf], LANES):
-            at = (leaf * LEAF + slot) * d
-            mask = squared_distances_at_least(coords, at, LANES, frame[d + 2], max(least, 0.0) ** 2, lanes)
-            for lane in range(LANES):
-                if mask >> lane & 1:
-                    lengths[found] = np.sqrt(lanes[lane])
-                    records[found] = slots[leaf, slot + lane]
-                    found += 1
-    return lengths[:found], records[:found]
+@part
+def _may_end_a_pair(tree, leaf, best):
+    """Whether a record of the leaf can be so far from the reference centre that it ends a pair of that length."""
+    d = tree.frame.shape[1]
+    place = first_leaf(tree) + leaf - 1
+    outermost = np.sqrt(highest(tree.boxes, 2 * d * LANES))
+    here = tree.boxes[place // LANES, 2 * d, place % LANES]
+    needed = np.sqrt(best) * tree.frame[d + 2, 0]
+    return here >= 0.0 and (np.sqrt(here) + outermost) * (1.0 + 8.0 * ULP) >= needed

@@ -4,165 +4,102 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.kernels.compiling import kernel
-from microagg.kernels.lanes import LANES
+from microagg.kernels.compiling import kernel, part
+from microagg.kernels.frame import above, below
+from microagg.kernels.lanes import LANES, highest, lowest
 from microagg.kernels.sums import add_exactly, rounded
-from microagg.kernels.tree_build import (
-    LEAF,
-    NOWHERE,
-    highest,
-    highest_in_leaf,
-    largest_norm,
-    lowest,
-    lowest_in_leaf,
-    widened_norm,
-)
+from microagg.kernels.tree import first_leaf, home_of, tree_at, walk_of
+from microagg.kernels.tree_build import centre_of, face_high, face_low, widest
 from microagg.kernels.tree_query import nearest_into
 
 
-@kernel
-def _lift_low(boxes, links, node, row, old):
-    """A low face of `node` has risen from `old`: carry it up as far as it matters."""
-    while node > 0:
-        parent, lane = links[1, node] // LANES, links[1, node] % LANES
-        if boxes[parent, row, lane] < old:
-            return
-        new = lowest(boxes, node, row)
+@part
+def _set_low(boxes, node, row, lane, new):
+    """Raise a low face, and those of the boxes around it as far as it matters."""
+    while True:
+        old = boxes[node, row, lane]
         if new == old:
             return
-        boxes[parent, row, lane] = new
-        node = parent
-
-
-@kernel
-def _lift_high(boxes, links, node, row, old):
-    """A high face or a largest norm of `node` has fallen from `old`: carry it up as far as it matters."""
-    while node > 0:
-        parent, lane = links[1, node] // LANES, links[1, node] % LANES
-        if boxes[parent, row, lane] > old:
+        boxes[node, row, lane] = new
+        if node == 0:
             return
-        new = highest(boxes, node, row)
+        at = (node * boxes.shape[1] + row) * LANES
+        node, lane = (node - 1) // LANES, (node - 1) % LANES
+        if boxes[node, row, lane] < old:
+            return
+        new = lowest(boxes, at)
+
+
+@part
+def _set_high(boxes, node, row, lane, new):
+    """Lower a high face or a largest norm, and those of the boxes around it as far as it matters."""
+    while True:
+        old = boxes[node, row, lane]
         if new == old:
             return
-        boxes[parent, row, lane] = new
-        node = parent
-
-
-@kernel
-def _set_low(boxes, links, node, row, lane, new):
-    old = boxes[node, row, lane]
-    if new != old:
         boxes[node, row, lane] = new
-        _lift_low(boxes, links, node, row, old)
+        if node == 0:
+            return
+        at = (node * boxes.shape[1] + row) * LANES
+        node, lane = (node - 1) // LANES, (node - 1) % LANES
+        if boxes[node, row, lane] > old:
+            return
+        new = highest(boxes, at)
 
 
-@kernel
-def _set_high(boxes, links, node, row, lane, new):
-    old = boxes[node, row, lane]
-    if new != old:
-        boxes[node, row, lane] = new
-        _lift_high(boxes, links, node, row, old)
-
-
-@kernel
-def _empty_box(boxes, links, node, lane):
-    d = boxes.shape[1] // 2
+@part
+def _take_out(tree, leaf, slot, node, lane, centre, length):
+    """Remove what is in a slot, and fit the leaf's box to what is left."""
+    d = tree.frame.shape[1]
+    boxes, blocks = tree.boxes, tree.blocks
     for j in range(d):
-        _set_low(boxes, links, node, j, lane, NOWHERE)
-        _set_high(boxes, links, node, d + j, lane, -NOWHERE)
-    _set_high(boxes, links, node, 2 * d, lane, -np.inf)
+        x = blocks[leaf, j, slot]
+        blocks[leaf, j, slot] = np.nan
+        if below(x) <= boxes[node, j, lane]:
+            _set_low(boxes, node, j, lane, face_low(tree, leaf, j))
+        if above(x) >= boxes[node, d + j, lane]:
+            _set_high(boxes, node, d + j, lane, face_high(tree, leaf, j))
+    _set_high(boxes, node, 2 * d, lane, widest(tree, leaf, centre, length))
 
 
-@kernel
-def _tighten(leaf, gone, turned, used, centre, slack, boxes, links, base, lanes):
-    """Fit the leaf's box to what is left after a record with turned coordinates `gone` went."""
-    d = centre.shape[0]
-    node, lane = base + leaf // LANES, leaf % LANES
-    length = 0.0
-    for j in range(d):
-        x = gone[j]
-        length += (x - centre[j]) * (x - centre[j])
-        if x - slack <= boxes[node, j, lane]:
-            _set_low(boxes, links, node, j, lane, lowest_in_leaf(turned, leaf, j, used) - slack)
-        if x + slack >= boxes[node, d + j, lane]:
-            _set_high(boxes, links, node, d + j, lane, highest_in_leaf(turned, leaf, j, used) + slack)
-    if widened_norm(length, slack) * (1.0 + 1e-15) >= boxes[node, 2 * d, lane]:
-        _set_high(
-            boxes, links, node, 2 * d, lane, largest_norm(turned, leaf, used, centre, slack, lanes)
-        )
-
-
-@kernel
-def _pack(leaf, coords, turned, slots, places, counts):
-    """Close the gaps that taken records left in a leaf."""
-    d = coords.shape[2]
-    used = counts[0, leaf]
-    kept = 0
-    for slot in range(used):
-        record = slots[leaf, slot]
-        if record < 0:
-            continue
-        if slot != kept:
-            slots[leaf, kept] = record
-            places[record] = leaf * LEAF + kept
-            for j in range(d):
-                coords[leaf, kept // LANES, j, kept % LANES] = coords[leaf, slot // LANES, j, slot % LANES]
-                turned[leaf, kept // LANES, j, kept % LANES] = turned[leaf, slot // LANES, j, slot % LANES]
-        kept += 1
-    for slot in range(kept, used):
-        slots[leaf, slot] = -1
-        for j in range(d):
-            coords[leaf, slot // LANES, j, slot % LANES] = np.nan
-            turned[leaf, slot // LANES, j, slot % LANES] = np.nan
-    counts[0, leaf] = kept
-
-
-@kernel
-def take(
-    records, coords, turned, slots, places, counts, sums, totals, frame, slack, boxes, links, base, column, lanes
-):
-    """Remove records from the tree; returns the first that is not there (any more), or -1.
-
-    `sums` and `totals` (the same, rounded) follow.
-    """
-    d = coords.shape[2]
-    centre, gone = frame[d + 1], column
+@part
+def _take(records, tree):
+    """See `take`."""
+    d, totals = tree.frame.shape[1], tree.totals
+    centre, length = centre_of(tree.frame)
+    first = first_leaf(tree)
     for t in range(records.shape[0]):
         record = records[t]
-        if record < 0 or record >= places.shape[0] or places[record] < 0:
-            return record
-        leaf, slot = places[record] // LEAF, places[record] % LEAF
-        block, lane = slot // LANES, slot % LANES
-        places[record] = -1
-        slots[leaf, slot] = -1
-        counts[1, leaf] -= 1
+        if record < 0 or record >= tree.places.shape[0] or tree.places[record] < 0:
+            return t
+        leaf, slot = tree.places[record] // LANES, tree.places[record] % LANES
+        tree.places[record] = -1
+        tree.slots[leaf, slot] = -1
         for j in range(d):
-            x = coords[leaf, block, j, lane]
-            add_exactly(sums, -x, j)
-            gone[j] = turned[leaf, block, j, lane]
-            coords[leaf, block, j, lane] = np.nan
-            turned[leaf, block, j, lane] = np.nan
-        if counts[1, leaf] == 0:
-            counts[0, leaf] = 0
-            _empty_box(boxes, links, base + leaf // LANES, leaf % LANES)
-            continue
-        _tighten(leaf, gone, turned, counts[0, leaf], centre, slack, boxes, links, base, lanes)
-        if counts[0, leaf] > LANES and 2 * counts[1, leaf] <= counts[0, leaf]:
-            _pack(leaf, coords, turned, slots, places, counts)
+            add_exactly(totals, -tree.points[record, j], j)
+        node, lane = (first + leaf - 1) // LANES, (first + leaf - 1) % LANES
+        _take_out(tree, leaf, slot, node, lane, centre, length)
+    totals[4, 0] -= records.shape[0]
     for j in range(d):
-        totals[j] = rounded(sums, j)
+        totals[3, j] = rounded(totals, j) / max(totals[4, 0], 1.0)
     return -1
 
 
 @kernel
-def take_nearest(
-    q, home, m, frame, slack, boxes, links, base, coords, turned, slots, places, counts, sums, totals, column, rows, lanes, bounds, stack
-):
-    """Remove the m records nearest to q from the tree and return them, nearest first."""
-    near = np.empty(m)
-    records = np.empty(m, np.int64)
-    nearest_into(
-        q, home, near, records, 0, m, frame, boxes, links, base, coords, slots, counts, column, rows, lanes, bounds, stack
-    )
-    take(records, coords, turned, slots, places, counts, sums, totals, frame, slack, boxes, links, base, column, lanes)
-    return records
+def take(records, handle):
+    """Remove records from the tree, and from its totals.
+
+    Returns the position of the first that is not there (any more), or -1.
+    """
+    return _take(records, tree_at(handle))
+
+
+@kernel
+def take_nearest(q, record, records, handle):
+    """Remove the records nearest to q from the tree, as many as `records` has room for, nearest first."""
+    tree = tree_at(handle)
+    near = np.empty(records.shape[0])
+    if record >= 0:
+        q = tree.points[record]
+    nearest_into(q, home_of(tree, record), near, records, np.int64(0), tree, walk_of(tree))
+    _take(records, tree)
