@@ -38,9 +38,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     42
     """
     dispatcher: Any = numba.njit(nogil=True)(function)
-    folder = _cache_folder()
-    if folder is not None:
-        dispatcher._cache = _StampedCache(dispatcher.py_func)
+    dispatcher._cache = _StampedCache(dispatcher.py_func) if _cache_folder() is not None else _NoCache()
     return dispatcher
 
 
@@ -58,7 +56,7 @@ def part(function: Callable[..., Any]) -> Any:
 def _cache_folder() -> Path | None:
     """The first of: NUMBA_CACHE_DIR, beside the source, the user's cache folder, that can be written to."""
     beside_source = Path(__file__).parent / "__pycache__"
-    users = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "microagg"
+    users = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "microagg")
     chosen: str = getattr(config, "CACHE_DIR", "")
     wanted = [Path(chosen)] if chosen else [beside_source, users]
     return next((folder for folder in wanted if _can_write(folder)), None)
@@ -66,10 +64,11 @@ def _cache_folder() -> Path | None:
 
 def _can_write(folder: Path) -> bool:
     try:
+        folder = folder.expanduser()
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return True
-    except OSError:
+    except (OSError, RuntimeError):  # the latter where nobody knows the user's home
         return False
 
 
@@ -80,7 +79,7 @@ def _contents_of_all_kernels() -> str:
     package = Path(__file__).parent.parent
     for source in sorted(package.rglob("*.py")):
         text = source.read_bytes()
-        if source.parent.name == "kernels" or b"import kernel" in text:
+        if source.parent.name == "kernels" or b"microagg.kernels.compiling import" in text:
             digest.update(source.relative_to(package).as_posix().encode() + b"\0" + text)
     return digest.hexdigest()
 
@@ -95,7 +94,7 @@ class _StampedLocator(_Locator):
         self._name = f"{Path(py_file).stem}-{py_func.__code__.co_firstlineno}"
 
     def get_cache_path(self) -> str:
-        return str(_cache_folder())
+        return str((_cache_folder() or Path()).expanduser())
 
     def get_source_stamp(self) -> str:
         return _contents_of_all_kernels()
@@ -116,14 +115,26 @@ class _StampedCache(caching.FunctionCache):
     _impl_class = _StampedCacheImpl
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        found = super().load_overload(sig, target_context)
+        found = None
+        try:
+            found = super().load_overload(sig, target_context)
+        except (
+            Exception
+        ):  # whatever is wrong with a cache file (it may be cut short), compiling anew mends it
+            with contextlib.suppress(Exception):
+                self.flush()
         if found is None:
             _tell_once()
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        with contextlib.suppress(OSError):  # a full disk costs the next start a compile, nothing else
+        with contextlib.suppress(Exception):  # a full disk costs the next start a compile, nothing else
             super().save_overload(sig, data)
+
+
+class _NoCache(caching.NullCache):
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        _tell_once()
 
 
 def _tell_once() -> None:
