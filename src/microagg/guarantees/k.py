@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from microagg.errors import GuaranteeError, InputError
 from microagg.io.arrow import compute as pc
+from microagg.io.frames import open_frame, to_arrow
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,12 @@ def anonymity(table: pa.Table, quasi: Sequence[str], k: int) -> Anonymity:
     >>> anonymity(table, ["age"], 2).holds
     False
     """
-    chosen = table.select(list(quasi)).append_column("__row__", pa.array(np.arange(1, table.num_rows + 1)))
-    grouped = chosen.group_by(list(quasi), use_threads=False).aggregate(
-        [("__row__", "count"), ("__row__", "min")]
-    )
-    sizes = grouped.column("__row___count").to_numpy()
-    return Anonymity(k, sizes, grouped.column("__row___min").to_numpy())
+    # the table's own names may be any, even that of the row number
+    keys = [str(j) for j in range(len(quasi))]
+    chosen = pa.table([_comparable(table.column(name)) for name in quasi], names=keys)
+    chosen = chosen.append_column("row", pa.array(np.arange(1, table.num_rows + 1)))
+    grouped = chosen.group_by(keys, use_threads=False).aggregate([("row", "count"), ("row", "min")])
+    return Anonymity(k, grouped.column("row_count").to_numpy(), grouped.column("row_min").to_numpy())
 
 
 def verify(table: pa.Table, quasi: Sequence[str], k: int, records: int) -> Anonymity:
@@ -65,31 +66,37 @@ def verify(table: pa.Table, quasi: Sequence[str], k: int, records: int) -> Anony
     return found
 
 
-def check(table: Any, quasi: Sequence[str], k: int) -> Anonymity:
-    """Is any table k-anonymous, and if not, where? Takes pandas, polars, Arrow.
+def check(table: Any, quasi: Sequence[str] | str, k: int) -> Anonymity:
+    """Is any table k-anonymous, and if not, where? Takes pandas, polars, Arrow, NumPy. Missing values are alike.
 
     >>> check(pa.table({"age": [30, 30, 40, 40]}), ["age"], k=2).holds
     True
     """
-    import narwhals as nw
-
-    arrow = table if isinstance(table, pa.Table) else nw.from_native(table, eager_only=True).to_arrow()
-    missing = [name for name in quasi if name not in arrow.column_names]
-    if missing:
-        raise InputError(
-            f"there is no column {missing[0]!r}; the table has {', '.join(map(repr, arrow.column_names))}."
-        )
-    if not quasi:
+    frame = open_frame(table)
+    names = list(dict.fromkeys([quasi] if isinstance(quasi, str) else quasi))
+    for name in names:
+        if name not in frame.columns:
+            raise InputError(
+                f"there is no column {name!r}; the table has {', '.join(map(repr, frame.columns))}."
+            )
+    if not names:
         raise InputError("name at least one quasi-identifying column.")
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        raise InputError("k must be a whole number, at least 2.")
     if k < 2:
         raise InputError(f"k is {k}, but a group protects nobody unless k is at least 2.")
-    return anonymity(_comparable(arrow, quasi), quasi, k)
+    return anonymity(to_arrow(frame.select(*names)), names, int(k))
 
 
-def _comparable(table: pa.Table, quasi: Sequence[str]) -> pa.Table:
-    """Columns of types that Arrow cannot group by are compared by their text."""
-    for name in quasi:
-        column = table.column(name)
-        if pa.types.is_nested(column.type) or pa.types.is_dictionary(column.type):
-            table = table.set_column(table.column_names.index(name), name, pc.cast(column, pa.string()))
-    return table
+def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column that Arrow can group by, with equal values where the given one has them."""
+    kind = column.type
+    if pa.types.is_floating(kind):
+        return pc.add(pc.cast(column, pa.float64()), 0.0)  # 0 and -0 are one number
+    if pa.types.is_dictionary(kind):
+        return _comparable(pc.cast(column, kind.value_type))
+    if pa.types.is_nested(kind):
+        return pa.chunked_array(
+            [[None if value is None else repr(value) for value in column.to_pylist()]], pa.string()
+        )
+    return pc.cast(column, pa.string()) if kind == pa.string_view() else column

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import narwhals as nw
 import numpy as np
@@ -11,26 +11,28 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.io.arrow import compute as pc
-from microagg.io.reading import refuse_value
+from microagg.io.reading import NUMBER, refuse_value
 from microagg.schema import ColumnFacts, refuse_duplicates
 
 LARGEST = 1e100
+LARGEST_WHOLE = 2.0**53  # from here on float64 skips whole numbers
 
 
 def open_frame(table: Any) -> nw.DataFrame[Any]:
     """A narwhals frame over a pandas, polars or Arrow table, or a NumPy matrix with columns named "0", "1", ..."""
     if isinstance(table, np.ndarray):
         return _open_matrix(table)
-    names = list(getattr(table, "column_names", getattr(table, "columns", [])))
-    if not all(isinstance(name, str) for name in names):
-        raise InputError("column names must be text; rename the columns whose names are not.")
-    refuse_duplicates(names)
     try:
         frame = nw.from_native(table, eager_only=True)
     except TypeError:
         raise InputError("the table must be a pandas, polars or Arrow table, or a NumPy matrix.") from None
+    except nw.exceptions.DuplicateError:
+        refuse_duplicates(list(getattr(table, "column_names", table.columns)))
+        raise
     if not isinstance(frame, nw.DataFrame) or not frame.columns:
         raise InputError("the table has no columns.")
+    if not all(isinstance(name, str) for name in frame.columns):
+        raise InputError("column names must be text; rename the columns whose names are not.")
     if len(frame) == 0:
         raise InputError("the table has no records; there is nothing to protect.")
     return frame
@@ -39,7 +41,14 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
 def _open_matrix(matrix: np.ndarray) -> nw.DataFrame[Any]:
     if matrix.ndim != 2 or matrix.dtype.kind not in "iuf" or 0 in matrix.shape:
         raise InputError("a NumPy table must be a matrix of numbers with records in rows.")
-    columns = {str(j): pa.array(np.ascontiguousarray(matrix[:, j])) for j in range(matrix.shape[1])}
+    if np.ma.is_masked(matrix):
+        row, column = np.argwhere(np.ma.getmaskarray(matrix))[0]
+        refuse_value(str(column), int(row), "missing value")
+    plain = np.asarray(matrix)
+    if plain.dtype.kind == "f" and plain.dtype.itemsize not in (4, 8):
+        plain = plain.astype(np.float64)  # half and long double are no types of tables
+    plain = plain.astype(plain.dtype.newbyteorder("="), copy=False)
+    columns = {str(j): pa.array(np.ascontiguousarray(plain[:, j])) for j in range(plain.shape[1])}
     return nw.from_native(pa.table(columns), eager_only=True)
 
 
@@ -50,17 +59,50 @@ def same_type(frame: nw.DataFrame[Any], given: Any) -> Any:
     return frame.to_native()
 
 
+def column_like(given: nw.Series[Any], values: np.ndarray, *, whole: bool) -> nw.Series[Any]:
+    """A column of these values under the name of a given one, and of its type where that can hold them."""
+    series = nw.new_series(given.name, values, backend=given.implementation)
+    fits = (given.dtype.is_integer() and whole) or given.dtype in (nw.Float32, nw.Float64)
+    if fits and given.implementation.is_pandas_like():
+        # in pandas a number has several homes (int64, Int64, int64[pyarrow]) that narwhals does not tell apart
+        return nw.from_native(series.to_native().astype(given.to_native().dtype), series_only=True)
+    return series.cast(given.dtype) if fits else series
+
+
 def to_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
     """The frame's columns, and nothing else (no index), as an Arrow table."""
-    return frame.to_arrow().select(list(frame.columns)).replace_schema_metadata(None)
+    try:
+        return frame.to_arrow().select(list(frame.columns)).replace_schema_metadata(None)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # Arrow's own message would quote a value
+        raise InputError(
+            f"column {_odd_column(frame)!r} mixes values of several types; make them one."
+        ) from None
 
 
-def column_facts(frame: nw.DataFrame[Any]) -> list[ColumnFacts]:
-    """What a look at each column tells."""
+def _odd_column(frame: nw.DataFrame[Any]) -> str:
+    for name in frame.columns:
+        try:
+            frame.select(name).to_arrow()
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            return name
+    return frame.columns[0]
+
+
+def column_facts(frame: nw.DataFrame[Any], *, count: bool = False) -> list[ColumnFacts]:
+    """What a look at each column tells; its distinct values are counted only when asked, for that takes time."""
     return [
-        ColumnFacts(name, _is_numeric(frame[name].dtype), frame[name].n_unique(), len(frame))
+        ColumnFacts(
+            name, _is_numeric(frame[name].dtype), _distinct(frame, name) if count else None, len(frame)
+        )
         for name in frame.columns
     ]
+
+
+def _distinct(frame: nw.DataFrame[Any], name: str) -> int | None:
+    try:
+        return pc.count_distinct(to_arrow(frame.select(name)).column(0), mode="all").as_py()
+    except pa.ArrowNotImplementedError:  # lists and the like
+        return None
 
 
 def _is_numeric(dtype: Any) -> bool:
@@ -78,27 +120,29 @@ def values_of(frame: nw.DataFrame[Any], names: Sequence[str]) -> np.ndarray:
 def _numeric_values(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
     series = frame[name]
     if not _is_numeric(series.dtype):
-        refuse_value(
-            name, _first_non_number(to_arrow(frame.select(name)).column(0)), "text where a number is needed"
-        )
-    missing = series.is_null().to_numpy()
-    if missing.any():
-        refuse_value(name, int(np.argmax(missing)), "missing value")
-    values = series.cast(nw.Float64).to_numpy()
-    if np.isnan(values).any():
-        refuse_value(name, int(np.argmax(np.isnan(values))), "missing value")
-    if not np.isfinite(values).all():
-        refuse_value(name, int(np.argmax(~np.isfinite(values))), "infinite value")
-    if np.abs(values).max() > LARGEST:
-        refuse_value(name, int(np.argmax(np.abs(values) > LARGEST)), f"a number beyond {LARGEST:g}")
+        _refuse_type(frame, name)
+    _refuse_where(name, series.is_null().to_numpy(), "missing value")
+    whole = series.dtype.is_integer()
+    values = (series if whole else series.cast(nw.Float64)).to_numpy().astype(np.float64)
+    _refuse_where(name, np.isnan(values), "missing value")
+    _refuse_where(name, np.isinf(values), "infinite value")
+    if whole:
+        _refuse_where(name, np.abs(values) >= LARGEST_WHOLE, "a whole number of more than 15 digits")
+    _refuse_where(name, np.abs(values) > LARGEST, f"a number beyond {LARGEST:g}")
     return values
 
 
-def _first_non_number(column: pa.ChunkedArray) -> int:
-    """The first row whose text is not a number; 0 where all are, or where it is no text at all."""
-    from microagg.io.reading import NUMBER
+def _refuse_where(name: str, wrong: np.ndarray, what: str) -> None:
+    if wrong.any():
+        refuse_value(name, int(np.argmax(wrong)), what)
 
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return 0
-    wrong = pc.invert(pc.fill_null(pc.match_substring_regex(column, NUMBER), False))
-    return max(pc.index(wrong, True).as_py(), 0)
+
+def _refuse_type(frame: nw.DataFrame[Any], name: str) -> NoReturn:
+    column = to_arrow(frame.select(name)).column(0)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        number = pc.match_substring_regex(column, NUMBER)
+        first = pc.index(pc.fill_null(number, False), False).as_py()
+        refuse_value(name, max(first, 0), "text where a number is needed")
+    raise InputError(
+        f"column {name!r} does not hold numbers; convert it, or give it another role than quasi."
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -24,12 +25,25 @@ def refuse_unwritable(path: Path) -> None:
         raise InputError(f"the folder {str(folder)!r} cannot be written to; check its permissions.")
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, unless it is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        raise InputError(f"the folder {str(folder)!r} cannot be made; name another.") from None
+
+
 def write_table(table: pa.Table, path: Path, delimiter: str = ",") -> None:
     """Write a table in the format that the path's ending asks for; `.part` endings are looked through."""
     if format_of(Path(path.name.removesuffix(".part"))) == ".csv":
         import pyarrow.csv as arrow_csv
 
-        arrow_csv.write_csv(table, path, arrow_csv.WriteOptions(delimiter=delimiter))
+        try:
+            arrow_csv.write_csv(table, path, arrow_csv.WriteOptions(delimiter=delimiter))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, bytes and the like
+            raise InputError(
+                "a csv file cannot hold all columns of this table; write a parquet file."
+            ) from None
     else:
         import pyarrow.parquet as parquet
 
@@ -72,7 +86,7 @@ def _flush(path: Path) -> None:
 
 def _clear_left_overs(path: Path) -> None:
     """Remove the parts that killed runs left beside this path."""
-    for part in path.parent.glob(f".*.{path.name}.part"):
+    for part in path.parent.glob(f".*.{glob.escape(path.name)}.part"):
         process = part.name.split(".")[1]
         if process.isdigit() and not Path(f"/proc/{process}").exists() and Path("/proc").exists():
             with contextlib.suppress(OSError):

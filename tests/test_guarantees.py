@@ -1,0 +1,129 @@
+"""k-anonymity, against counting one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import microagg as ma
+import tables
+from microagg.guarantees.k import verify
+
+CELLS = {
+    "whole": st.one_of(st.none(), st.integers(0, 3)),
+    "float": st.one_of(st.none(), st.sampled_from([0.0, -0.0, 0.1, 0.1 + 1e-17, 1.5])),
+    "text": st.one_of(st.none(), st.sampled_from(["", "a", "A", "a ", "0", "é"])),
+    "flag": st.one_of(st.none(), st.booleans()),
+}
+KINDS = {"whole": pa.int64(), "float": pa.float64(), "text": pa.string(), "flag": pa.bool_()}
+
+
+@st.composite
+def random_tables(draw: st.DrawFn) -> pa.Table:
+    names = draw(st.lists(st.sampled_from(sorted(CELLS)), min_size=1, max_size=4, unique=True))
+    rows = draw(st.integers(1, 30))
+    return pa.table(
+        {
+            name: pa.array(draw(st.lists(CELLS[name], min_size=rows, max_size=rows)), KINDS[name])
+            for name in names
+        }
+    )
+
+
+@given(random_tables(), st.integers(2, 5))
+@settings(max_examples=150, deadline=None)
+def test_classes_are_those_of_brute_force(table: pa.Table, k: int) -> None:
+    rows = [tuple(row.values()) for row in table.to_pylist()]
+    sizes = tables.class_sizes(rows)
+    found = ma.check(table, table.column_names, k)
+    assert found.holds == (min(sizes.values()) >= k)
+    seen = {rows[int(row) - 1]: int(size) for row, size in zip(found.first_rows, found.sizes, strict=True)}
+    assert seen == sizes
+    failing = [(int(found.sizes[i]), int(found.first_rows[i])) for i in found.failing]
+    expected = sorted((size, rows.index(row) + 1) for row, size in sizes.items() if size < k)
+    assert failing == expected
+
+
+@given(random_tables(), st.integers(2, 5))
+@settings(max_examples=30, deadline=None)
+def test_the_same_from_polars(table: pa.Table, k: int) -> None:
+    expected = ma.check(table, table.column_names, k)
+    found = ma.check(pl.from_arrow(table), table.column_names, k)
+    assert sorted(found.sizes.tolist()) == sorted(expected.sizes.tolist())
+    assert found.holds == expected.holds
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["x", "x", "y", "y"]).dictionary_encode(),
+        pa.array([1, 1, 2, 2]).dictionary_encode(),
+        pa.array([[1], [1], None, None]),
+        pa.array([{"a": 1}, {"a": 1}, {"a": None}, {"a": None}]),
+        pa.array([b"\xff", b"\xff", b"", b""]),
+        pa.array([1, 1, 2, 2], pa.timestamp("us")),
+        pa.array([1, 1, 2, 2], pa.duration("s")),
+        pa.array(["1.50", "1.50", "2.00", "2.00"]).cast(pa.decimal128(10, 2)),
+        pa.array(["x", "x", "y", "y"], pa.string_view()),
+        pa.array([1, 1, 2, 2], pa.float16()),
+        pa.nulls(4),
+        pa.array([float("nan"), float("nan"), None, None]),
+    ],
+    ids=lambda column: str(column.type).split("<")[0],
+)
+def test_columns_of_any_type(column: pa.Array) -> None:
+    table = pa.table({"a": column})
+    assert ma.check(table, ["a"], 2).holds
+    assert not ma.check(table, ["a"], 5).holds
+    assert not ma.check(table.slice(1), ["a"], 2).holds or column.type == pa.null()
+
+
+@pytest.mark.parametrize("name", ["__row__", "row", "0", "row_count", ""])
+def test_columns_of_any_name(name: str) -> None:
+    assert ma.check(pa.table({name: [1, 1]}), [name], 2).holds
+    assert not ma.check(pa.table({name: [1, 2]}), [name], 2).holds
+
+
+def test_every_library_and_one_name() -> None:
+    frame = pd.DataFrame({"age": [1, 1, 2], "odd": pd.Series([1, "x", None], dtype=object)})
+    for table in (frame, pl.DataFrame({"age": [1, 1, 2]}), pa.table({"age": [1, 1, 2]})):
+        found = ma.check(table, "age", 2)
+        assert not found.holds
+        assert found.first_rows[found.failing].tolist() == [3]
+    assert ma.check(np.ones((3, 1)), "0", 3).holds
+    assert ma.check(frame.head(2), ["age", "age"], 2).holds
+
+
+@pytest.mark.parametrize(
+    ("quasi", "k", "says"),
+    [
+        (["height"], 2, "there is no column 'height'"),
+        ([], 2, "name at least one"),
+        (["age"], 1, "k is 1"),
+        (["age"], 0, "k is 0"),
+        (["age"], 2.5, "whole number"),
+        (["age"], "3", "whole number"),
+        (["age"], True, "whole number"),
+    ],
+)
+def test_what_cannot_be_checked(quasi: list[str], k: Any, says: str) -> None:
+    with pytest.raises(ma.InputError, match=says):
+        ma.check(pa.table({"age": [1, 1]}), quasi, k)
+    with pytest.raises(ma.InputError, match="pandas, polars or Arrow"):
+        ma.check([1, 2], ["age"], 2)
+
+
+def test_verify_is_the_last_word() -> None:
+    table = pa.table({"age": [1, 1, 2, 2]})
+    assert verify(table, ["age"], 2, 4).holds
+    with pytest.raises(ma.GuaranteeError, match="not 3-anonymous: 2 of its 2 classes"):
+        verify(table, ["age"], 3, 4)
+    with pytest.raises(ma.GuaranteeError, match="lost or gained"):
+        verify(table, ["age"], 2, 5)
