@@ -19,15 +19,19 @@ def group_means_for_records(values: np.ndarray, labels: np.ndarray) -> np.ndarra
     return means[labels]
 
 
-def decimals_of(column: np.ndarray) -> int | None:
+def decimals_of(column: np.ndarray, *, single: bool = False) -> int | None:
     """How many decimals a column's values have; None if it takes more than nine.
+
+    Values that were stored in single precision carry some seven digits: what lies beyond is not theirs.
 
     >>> decimals_of(np.array([1.5, 2.25])), decimals_of(np.array([3.0, 4.0])), decimals_of(np.array([1 / 3]))
     (2, 0, None)
     """
+    # what rounding left over is small beside the column's values, whatever their size
+    slack = (1e-7 if single else 2e-15) * np.abs(column).max()
     for decimals in range(FINEST + 1):
         scaled = column * 10.0**decimals
-        if (np.abs(scaled - np.rint(scaled)) <= 1e-12 * np.maximum(np.abs(scaled), 1.0)).all():
+        if (np.abs(scaled - np.rint(scaled)) <= slack * 10.0**decimals).all():
             return decimals
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -68,7 +69,8 @@ class ColumnFacts:
 
     name: str
     numeric: bool
-    distinct: int
+    distinct: int | None
+    """How many different values there are; None if nobody counted."""
     records: int
 
 
@@ -88,7 +90,7 @@ def propose(facts: Sequence[ColumnFacts]) -> Schema:
 def _propose_column(fact: ColumnFacts) -> Column:
     words = fact.name.replace("-", "_").replace(".", "_").lower().split("_")
     sounds_like_id = words[-1] in ID_WORDS or words[0] in ID_WORDS
-    nearly_unique = fact.records > 1 and fact.distinct >= 0.95 * fact.records
+    nearly_unique = fact.records > 1 and (fact.distinct or 0) >= 0.95 * fact.records
     if nearly_unique and (sounds_like_id or not fact.numeric):
         role = Role.IDENTIFIER
     else:
@@ -143,6 +145,6 @@ def _roles_by_name(names: Sequence[str], wanted: Mapping[Role, Iterable[str]]) -
 
 def refuse_duplicates(names: Sequence[str]) -> None:
     """Column names must be told apart."""
-    twice = sorted({name for name in names if list(names).count(name) > 1})
+    twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise InputError(f"the column name {twice[0]!r} occurs more than once; rename one of the columns.")

@@ -37,15 +37,22 @@ class Space:
         constant = tuple(int(j) for j in np.flatnonzero(values.min(axis=0) == values.max(axis=0)))
         width = width.copy()
         width[list(constant)] = 1.0
-        # more than half of a column may share one value: then its quartiles coincide, its deviation does not vanish
+        # quartiles coincide where more than half of a column shares one value, and squares of very small numbers vanish
         flat = np.flatnonzero(width == 0.0)
         if len(flat):
-            width[flat] = sums.column_moments(np.ascontiguousarray(values[:, flat]))[1]
+            width[flat] = _deviation_of_small(np.ascontiguousarray(values[:, flat]))
         return Space(scale, centre, width, constant)
 
     def points(self, values: np.ndarray) -> np.ndarray:
         """The points of these values."""
         return np.ascontiguousarray((values - self.centre) / self.width)
+
+
+def _deviation_of_small(values: np.ndarray) -> np.ndarray:
+    """The standard deviation of columns that are not constant, however small their numbers; never 0."""
+    spread = np.ptp(values, axis=0)
+    deviation = spread * sums.column_moments(values / spread)[1]
+    return np.maximum(deviation, np.finfo(np.float64).smallest_subnormal)
 
 
 def _location_and_width(values: np.ndarray, scale: str) -> tuple[np.ndarray, np.ndarray]:

@@ -49,7 +49,9 @@ def run_method(
 def _refuse_small_groups(labels: np.ndarray, problem: Problem, method: Method) -> None:
     n = len(problem.points)
     if labels.shape != (n,) or labels.dtype != np.int32 or (labels < 0).any():
-        raise GuaranteeError(f"method {method.name} did not give every record a group; this is a bug: report it.")
+        raise GuaranteeError(
+            f"method {method.name} did not give every record a group; this is a bug: report it."
+        )
     sizes = sums.group_sizes(labels, int(labels.max()) + 1)
     if sizes.min() < problem.k:
         raise GuaranteeError(f"method {method.name} formed a group smaller than k; this is a bug: report it.")

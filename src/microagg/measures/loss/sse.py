@@ -23,7 +23,9 @@ def information_loss(points: Any, labels: Any) -> float:
 def loss_of_partition(points: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     """SSE and IL when every record is replaced by the mean of its group."""
     if len(points) != len(labels):
-        raise InputError(f"there are {len(points)} points and {len(labels)} labels; there must be one label per point.")
+        raise InputError(
+            f"there are {len(points)} points and {len(labels)} labels; there must be one label per point."
+        )
     means = sums.group_means(points, labels, int(labels.max()) + 1)
     return _loss(points, sums.squared_error(points, means, labels))
 
@@ -42,6 +44,6 @@ def _loss(points: np.ndarray, sse: float) -> dict[str, float]:
 
 def _as_labels(labels: Any) -> np.ndarray:
     array = np.asarray(labels)
-    if array.ndim != 1 or array.dtype.kind not in "iu" or (len(array) and array.min() < 0):
+    if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0 or array.min() < 0:
         raise InputError("labels must be one non-negative whole number per record.")
     return np.unique(array, return_inverse=True)[1].astype(np.int32)

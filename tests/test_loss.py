@@ -1,0 +1,88 @@
+"""SSE and IL, against a slow transcription."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import microagg as ma
+from microagg.measures.loss.sse import loss_between, loss_of_partition
+
+
+def slow_sse(points: np.ndarray, labels: list[int]) -> float:
+    """Squared distances to the means of groups, added up without rounding."""
+    terms: list[float] = []
+    for label in set(labels):
+        members = [i for i, own in enumerate(labels) if own == label]
+        for j in range(points.shape[1]):
+            mean = math.fsum(points[members, j]) / len(members)
+            terms.extend((points[i, j] - mean) ** 2 for i in members)
+    return math.fsum(terms)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_loss_equals_the_transcription(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 80)), int(rng.integers(1, 6))
+    points = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, d) + 10.0 ** rng.integers(0, 6)
+    labels = rng.integers(0, max(1, n // 3), n)
+    numbered = np.unique(labels, return_inverse=True)[1].astype(np.int32)
+    sse, sst = slow_sse(points, labels.tolist()), slow_sse(points, [0] * n)
+    found = loss_of_partition(points, numbered)
+    assert found["SSE"] == pytest.approx(sse, rel=1e-12)
+    assert found["IL"] == pytest.approx(100.0 * sse / sst, rel=1e-12)
+    assert ma.information_loss(points, labels) == found["IL"]
+    assert ma.information_loss(points.tolist(), (labels * 7 + 3).tolist()) == found["IL"]
+    assert ma.information_loss(np.asfortranarray(points), labels.astype(np.uint8)) == found["IL"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_loss_between_tables(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points, released = rng.normal(size=(30, 3)), rng.normal(size=(30, 3))
+    sse = math.fsum(((points - released) ** 2).ravel())
+    found = loss_between(points, released)
+    assert found["SSE"] == pytest.approx(sse, rel=1e-13)
+    assert found["IL"] == pytest.approx(100.0 * sse / slow_sse(points, [0] * 30), rel=1e-13)
+
+
+def test_the_ends_of_the_range() -> None:
+    points = np.random.default_rng(0).normal(size=(20, 2))
+    assert ma.information_loss(points, range(20)) == 0.0
+    assert ma.information_loss(points, [0] * 20) == pytest.approx(100.0)
+    assert ma.information_loss([[5.0]] * 4, [0, 0, 1, 1]) == 0.0
+    assert ma.information_loss([1.0, 2.0, 3.0], [0, 0, 0]) == pytest.approx(100.0)
+
+
+def test_the_order_of_records_does_not_count() -> None:
+    rng = np.random.default_rng(3)
+    points, labels = rng.lognormal(0, 3, (500, 4)), rng.integers(0, 90, 500)
+    expected = ma.information_loss(points, labels)
+    for _ in range(5):
+        order = rng.permutation(500)
+        assert ma.information_loss(points[order], labels[order]) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("points", "labels"),
+    [
+        ([[1.0], [2.0]], [0]),
+        ([[1.0], [2.0]], [0, -1]),
+        ([[1.0], [2.0]], [0.0, 1.0]),
+        ([[1.0], [2.0]], [[0], [1]]),
+        ([[1.0], [2.0]], ["a", "b"]),
+        ([[1.0], [float("nan")]], [0, 0]),
+        ([[1.0], [float("inf")]], [0, 0]),
+        ([["canary"], [2.0]], [0, 0]),
+        (np.zeros((0, 1)), np.zeros(0, int)),
+        (np.zeros((2, 0)), [0, 0]),
+        (np.zeros((2, 2, 2)), [0, 0]),
+    ],
+)
+def test_what_cannot_be_measured(points: Any, labels: Any) -> None:
+    with pytest.raises(ma.InputError) as refusal:
+        ma.information_loss(points, labels)
+    assert "canary" not in str(refusal.value)
