@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import os
 import platform
 from pathlib import Path
 from typing import Any
@@ -117,21 +116,20 @@ def _bytes_of(column: pa.ChunkedArray) -> tuple[str, bytes]:
     try:
         texts = pc.cast(column, pa.large_string()).fill_null("")
         return "text", pc.binary_length(texts).to_numpy().tobytes() + "".join(texts.to_pylist()).encode()
-    except pa.ArrowNotImplementedError:
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists and the like, bytes that are no text
         return "other", "\0".join(repr(value) for value in column.to_pylist()).encode()
 
 
 def manifest_paths(table: Path) -> tuple[Path, Path]:
-    """Where the internal and the public manifest of a released file lie."""
-    return table.with_suffix(".internal.json"), table.with_suffix(".public.json")
+    """Where the internal and the public manifest of a released file lie: one pair for each file, whatever its format."""
+    return table.with_name(f"{table.name}.internal.json"), table.with_name(f"{table.name}.public.json")
 
 
 def write_manifest(path: Path, content: dict[str, Any]) -> None:
     """Write a manifest whole or not at all; an internal one for the owner's eyes only."""
 
     def write(part: Path) -> None:
+        part.touch(mode=0o600 if path.name.endswith(".internal.json") else 0o666)
         part.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        if ".internal" in path.suffixes:
-            os.chmod(part, 0o600)
 
     replace_whole(path, write, inspect=lambda part: json.loads(part.read_text("utf-8")))

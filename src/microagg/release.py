@@ -16,7 +16,7 @@ from microagg.aggregate import decimals_of, group_means_for_records, round_to
 from microagg.engine.local import run_method
 from microagg.errors import GuaranteeError, InputError
 from microagg.guarantees.k import Anonymity, verify
-from microagg.io.frames import column_facts, open_frame, same_type, to_arrow, values_of
+from microagg.io.frames import column_facts, column_like, open_frame, same_type, to_arrow, values_of
 from microagg.io.reading import delimiter_of, format_of, read_table, read_text
 from microagg.io.writing import refuse_unwritable, replace_whole, write_table
 from microagg.kernels import random
@@ -58,23 +58,23 @@ class Release:
         The file is written beside its place, read back and verified before it takes it.
         """
         path = Path(path)
-        refuse_unwritable(path)
+        _refuse_places(path)
         table = self._arrow.replace_schema_metadata(None)
         if not keep_order:
             table = table.take(pa.array(self._shuffled_rows()))
 
         def inspect(part: Path) -> None:
-            written = read_text(part, delimiter)
+            try:
+                written = read_text(part, delimiter)
+            except InputError:
+                raise GuaranteeError("the file cannot be read back; nothing was written.") from None
             if written.column_names != table.column_names:
                 raise GuaranteeError("the file does not have the columns it should; nothing was written.")
             verify(written, self.schema.names(Role.QUASI), int(self.manifest["k"]), table.num_rows)
 
         def describe() -> None:
-            internal = {
-                **self.manifest,
-                "rows": "kept" if keep_order else "shuffled",
-                "output": digest_of(table),
-            }
+            rows = "kept" if keep_order else "shuffled"
+            internal = {**self.manifest, "rows": rows, "delimiter": delimiter, "output": digest_of(table)}
             for place, content in zip(
                 manifest_paths(path), (internal, public_manifest(internal)), strict=True
             ):
@@ -130,7 +130,7 @@ def anonymize(
     if precision not in PRECISIONS:
         raise InputError(f"precision must be one of {', '.join(PRECISIONS)}.")
     k = checked_k(k, len(frame))
-    seed = secrets.randbits(63) if seed is None else int(seed)
+    seed = secrets.randbits(63) if seed is None else _as_seed(seed)
 
     # space and partition
     values = values_of(frame, schema.names(Role.QUASI))
@@ -165,12 +165,10 @@ def _aggregated(
     decimals: list[int | None] = []
     columns = []
     for j, name in enumerate(schema.names(Role.QUASI)):
-        dtype = frame[name].dtype
-        own = decimals_of(values[:, j]) if precision == "column" else None
+        single = frame[name].dtype == nw.Float32
+        own = decimals_of(values[:, j], single=single) if precision == "column" else None
         decimals.append(own)
-        series = nw.new_series(name, round_to(means[:, j], own), backend=frame.implementation)
-        stays_whole = dtype.is_integer() and precision == "column"
-        columns.append(series.cast(dtype) if stays_whole or dtype == nw.Float32 else series)
+        columns.append(column_like(frame[name], round_to(means[:, j], own), whole=precision == "column"))
     return frame.with_columns(*columns).select(*schema.released()), decimals
 
 
@@ -201,9 +199,21 @@ def _notes(
     return tuple(notes)
 
 
+def _as_seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise InputError("seed must be a whole number.")
+    return int(seed)
+
+
 def _as_names(names: Names) -> list[str]:
     listed = [names] if isinstance(names, str | int) else list(names)
     return [str(name) for name in listed]
+
+
+def _refuse_places(path: Path) -> None:
+    """A release is three files: make sure of all their places before one is written."""
+    for place in (path, *manifest_paths(path)):
+        refuse_unwritable(place)
 
 
 def anonymize_file(
@@ -213,7 +223,7 @@ def anonymize_file(
     source, target = Path(source), Path(target)
     target_format = format_of(target)
     table = read_table(source, numeric=_as_names(options.get("quasi", ())))
-    refuse_unwritable(target)
+    _refuse_places(target)
     if target.exists() and target.samefile(source):
         raise InputError(
             "output and input are the same file; name another output, the original must not be lost."

@@ -33,7 +33,9 @@ def load_reference(name: str, columns: str = "all", folder: Path | None = None) 
     """The values of a reference data set in the columns that the literature uses, as a float64 matrix."""
     folder = folder or reference_folder()
     if folder is None:
-        raise InputError(f"the reference data are not part of microagg; set {VARIABLE} to the folder that holds them.")
+        raise InputError(
+            f"the reference data are not part of microagg; set {VARIABLE} to the folder that holds them."
+        )
     table = read_table(folder / f"{name.lower()}.csv")
     if name == "EIA":
         table = table.select(EIA_COLUMNS["UTILITYID+10" if columns == "all" else columns])
