@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import sys
@@ -16,7 +17,6 @@ from microagg.errors import InputError, MicroaggError
 app = typer.Typer(
     name="microagg",
     help="Make confidential microdata publishable: k-anonymous groups with as little information loss as possible.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -25,34 +25,48 @@ app = typer.Typer(
 # typer brings its own copy of click or uses the installed one: its usage errors are found through their child
 WrongUse: Any = typer.BadParameter.__mro__[2]
 
+STOPPED = 130
+
 Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")]
 KOption = Annotated[str, typer.Option("--k", help="The least number of records that must look alike.")]
 
 
 def main() -> None:
     """Run a command and turn every error into one sentence and an exit code."""
+    # a terminal that lacks a letter must not make a finished run fail
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         code = app(standalone_mode=False)
+        if code == STOPPED:  # what typer makes of Ctrl-C, without a word
+            raise KeyboardInterrupt
         sys.exit(code if isinstance(code, int) else 0)
     except MicroaggError as error:
         _fail(str(error), error.exit_code)
     except WrongUse as error:
-        _fail(error.format_message(), 2)
-    except (KeyboardInterrupt, typer.Abort):
-        _fail("stopped; nothing was written.", 130)
+        _fail(" ".join(error.format_message().split()).rstrip(".") + ".", 2)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        if isinstance(error.__cause__, EOFError):  # nothing is asked here: a file of ours ended too early
+            _fail_by_bug(error.__cause__)
+        _fail("stopped; nothing was written.", STOPPED)
     except BrokenPipeError:
         sys.exit(0)
     except MemoryError:
         _fail("there is not enough memory for this table; nothing was written.", 1)
     except Exception as error:
-        if os.environ.get("MICROAGG_DEBUG"):
-            raise
-        # the message of an unforeseen error may quote the data: only its kind is told
-        kind = type(error).__name__
-        _fail(
-            f"a bug in microagg ({kind}); nothing was written. Set MICROAGG_DEBUG=1 to see where, and report it.",
-            1,
-        )
+        _fail_by_bug(error)
+
+
+def _fail_by_bug(error: BaseException) -> NoReturn:
+    if os.environ.get("MICROAGG_DEBUG"):
+        raise error
+    # the message of an unforeseen error may quote the data: only its kind is told
+    kind = type(error).__name__
+    _fail(
+        f"a bug in microagg ({kind}); nothing was written. Set MICROAGG_DEBUG=1 to see where, and report it.",
+        1,
+    )
 
 
 def _fail(sentence: str, code: int) -> NoReturn:
@@ -62,6 +76,7 @@ def _fail(sentence: str, code: int) -> NoReturn:
 
 @app.callback(invoke_without_command=True)
 def _global_options(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
     if version:
@@ -69,6 +84,8 @@ def _global_options(
 
         print(__version__)
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @app.command()
@@ -94,15 +111,18 @@ def anonymize(
 ) -> None:
     """Write a k-anonymous version of a table, verified, with its manifests."""
     from microagg import show
+    from microagg.methods.registry import method_named
     from microagg.release import anonymize_file
 
+    least = _whole(k, "k")
     if not quasi:
-        raise InputError(show.proposal(source, target, k))
+        raise InputError(show.proposal(source, target, least))
+    params = method_named(method).checked(_params(param))
     with show.progress("grouping records") as progress:
         release = anonymize_file(
-            source, target, _whole(k, "k"), keep_order=keep_order,
+            source, target, least, keep_order=keep_order,
             quasi=_names(quasi), identifier=_names(identifier), confidential=_names(confidential), keep=_names(keep),
-            rest=rest, method=method, scale=scale, precision=precision, seed=seed, progress=progress, **_params(param),
+            rest=rest, method=method, scale=scale, precision=precision, seed=seed, progress=progress, **params,
         )  # fmt: skip
     show.release(release, target)
 
@@ -152,16 +172,19 @@ def demo(
     """Protect a table of made-up persons from beginning to end."""
     from microagg import show
     from microagg.datasets.persons import persons
-    from microagg.io.writing import write_table
+    from microagg.io.writing import make_folder, write_table
+    from microagg.problem import checked_k
     from microagg.release import anonymize_file
 
-    folder.mkdir(parents=True, exist_ok=True)
+    table = persons()
+    least = checked_k(_whole(k, "k"), table.num_rows)
+    make_folder(folder)
     source, target = folder / "persons.csv", folder / "persons-protected.csv"
-    write_table(persons(), source)
-    show.demo_intro(source, target, k)
+    write_table(table, source)
+    show.demo_intro(source, target, least)
     with show.progress("grouping records") as progress:
         release = anonymize_file(
-            source, target, _whole(k, "k"),
+            source, target, least,
             quasi=["age", "income", "rent", "commute_km", "schooling"], identifier=["person"],
             confidential=["diagnosis"], seed=1, progress=progress,
         )  # fmt: skip
@@ -177,9 +200,10 @@ def reproduce(
 ) -> None:
     """Set published figures against our own, cell by cell."""
     from microagg import show
+    from microagg.methods.registry import method_named
     from microagg.studies import reproduce as study
 
-    chosen = _names(method)
+    chosen = [method_named(name).name for name in _names(method)]
     figures = [figure for figure in study.reproducible_now() if not chosen or figure.name in chosen]
     with show.progress("reproducing") as progress:
         cells = list(study.reproduce(figures, data, progress))
@@ -190,9 +214,11 @@ def reproduce(
 
 
 def _names(given: list[str] | None) -> list[str]:
-    """['age,income', 'zip'] -> ['age', 'income', 'zip']; quotes protect commas inside a name."""
-    rows = csv.reader(given or [], skipinitialspace=True)
-    return [name.strip() for row in rows for name in row if name.strip()]
+    """['age,income', 'zip'] -> ['age', 'income', 'zip']; double quotes protect commas and blanks in a name."""
+    try:
+        return [name for row in csv.reader(given or [], skipinitialspace=True) for name in row]
+    except csv.Error:
+        raise InputError("a list of names cannot be read; put double quotes around odd names.") from None
 
 
 def _whole(text: str, name: str) -> int:

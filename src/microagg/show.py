@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,9 @@ from microagg.release import Release
 from microagg.schema import Role
 from microagg.studies.reproduce import Cell, count_verdicts
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(highlight=False, soft_wrap=True, stderr=True)
+# names of columns and files are shown to the letter, whatever marks they hold
+out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+err = Console(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
 
 
 @contextlib.contextmanager
@@ -38,37 +40,41 @@ def progress(what: str) -> Iterator[Progress]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def proposal(source: Path, target: Path, k: str) -> str:
+def proposal(source: Path, target: Path, k: int) -> str:
     """Print what the columns look like; returns the sentence that ends the command."""
     from microagg.io.frames import column_facts, open_frame
-    from microagg.io.reading import looks_numeric, parse_numbers, read_table
+    from microagg.io.reading import read_as_numbers
     from microagg.schema import propose
 
-    table = read_table(source)
-    for position, name in enumerate(table.column_names):
-        column = table.column(name)
-        if str(column.type) == "string" and looks_numeric(column):
-            table = table.set_column(position, name, parse_numbers(column, name))
-    facts = column_facts(open_frame(table))
+    facts = column_facts(open_frame(read_as_numbers(source)), count=True)
     schema = propose(facts)
     shown = Table("column", "kind", "distinct values", "proposed role", box=None)
     for fact, column in zip(facts, schema.columns, strict=True):
-        shown.add_row(
-            column.name, column.kind.value, f"{fact.distinct:,} of {fact.records:,}", column.role.value
-        )
+        counted = "?" if fact.distinct is None else f"{fact.distinct:,}"
+        shown.add_row(column.name, column.kind.value, f"{counted} of {fact.records:,}", column.role.value)
     out.print(shown)
-    flags = " ".join(
-        f"--{role.value} {','.join(_quoted(name) for name in schema.names(role))}"
-        for role in (Role.QUASI, Role.IDENTIFIER, Role.CONFIDENTIAL)
-        if schema.names(role)
-    )
+    if not schema.names(Role.QUASI):
+        return "no column was named with --quasi, and none holds numbers only, so nothing was written."
+    roles = [role for role in (Role.QUASI, Role.IDENTIFIER, Role.CONFIDENTIAL) if schema.names(role)]
+    flags = " ".join(f"--{role.value} {listed(schema.names(role))}" for role in roles)
+    paths = f"{shlex.quote(str(source))} {shlex.quote(str(target))}"
     out.print("\nA proposal from a look at the columns. If it is right, confirm it:")
-    out.print(f"  microagg anonymize {source} {target} --k {k} {flags}\n", markup=False)
+    print(f"  microagg anonymize {paths} --k {k} {flags}\n")
     return "no quasi-identifying columns were named, so nothing was written; confirm or correct the proposal."
 
 
-def _quoted(name: str) -> str:
-    return f"'\"{name}\"'" if "," in name else f"'{name}'" if " " in name else name
+def listed(names: Sequence[str]) -> str:
+    """Names as one word for a shell, which the command line reads back to the letter.
+
+    >>> print(listed(["age", "net income", "rent, cold"]))
+    'age,net income,"rent, cold"'
+    """
+    odd = set(',"\r\n')
+    words = [
+        name if name.strip() == name != "" and not odd & set(name) else '"' + name.replace('"', '""') + '"'
+        for name in names
+    ]
+    return shlex.quote(",".join(words))
 
 
 def release(done: Release, target: Path) -> None:
@@ -90,15 +96,15 @@ def release(done: Release, target: Path) -> None:
     out.print(
         f"guarantee   verified on the written file: {manifest['k']} or more records share each combination of"
     )
-    out.print(f"            {', '.join(quasi)}", markup=False)
+    out.print(f"            {', '.join(quasi)}")
     dropped = done.schema.names(Role.IDENTIFIER)
     if dropped:
-        out.print(f"dropped     {', '.join(dropped)}", markup=False)
+        out.print(f"dropped     {', '.join(dropped)}")
     for note in done.notes:
-        out.print(f"note        {note}", markup=False)
+        out.print(f"note        {note}")
     internal, public = manifest_paths(target)
-    out.print(f"written     {target}, {public}", markup=False)
-    out.print(f"keep inside {internal} (it has the seed and the scaling)", markup=False)
+    out.print(f"written     {target}, {public}")
+    out.print(f"keep inside {internal} (it has the seed and the scaling)")
 
 
 def class_sizes(sizes: np.ndarray, rows: int = 8) -> None:
@@ -114,7 +120,7 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
     """Whether a table is k-anonymous, and where it is not."""
     names = ", ".join(quasi)
     if found.holds:
-        out.print(f"yes: {found.k} or more records share each combination of {names}.", markup=False)
+        out.print(f"yes: {found.k} or more records share each combination of {names}.")
         out.print(f"{len(found.sizes):,} classes; the smallest has {found.sizes.min():,} records.")
         return
     failing = found.failing
@@ -122,7 +128,6 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
     out.print(
         f"no: {len(failing):,} of {len(found.sizes):,} classes in {names} have fewer than {found.k} records "
         f"({records:,} records are concerned).",
-        markup=False,
     )
     shown = Table("class size", "one of its rows", box=None)
     for position in failing[:rows]:
@@ -144,11 +149,10 @@ def method(chosen: Method) -> None:
     """One method with all that the registry knows."""
     for field, value in method_as_data(chosen).items():
         if field != "parameters":
-            out.print(f"{field:<13} {value}", markup=False)
+            out.print(f"{field:<13} {value}")
     for parameter in chosen.parameters:
         out.print(
             f"parameter     {parameter.name} = {parameter.default} ({parameter.describes}): {parameter.help}",
-            markup=False,
         )
 
 
@@ -170,13 +174,12 @@ def method_as_data(chosen: Method) -> dict[str, Any]:
     }
 
 
-def demo_intro(source: Path, target: Path, k: str) -> None:
+def demo_intro(source: Path, target: Path, k: int) -> None:
     """What the demonstration is about to do, as the command a user would type."""
-    out.print(f"{source} holds 1,000 made-up persons. This is what follows:\n", markup=False)
+    out.print(f"{source} holds 1,000 made-up persons. This is what follows:\n")
     out.print(
         f"  microagg anonymize {source} {target} --k {k} --quasi age,income,rent,commute_km,schooling "
         "--identifier person --confidential diagnosis\n",
-        markup=False,
     )
 
 

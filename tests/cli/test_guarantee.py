@@ -1,0 +1,182 @@
+"""A guarantee that fails: exit code 3, one sentence, nothing written, the old file as it was."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import tables
+from microagg.io import writing
+from microagg.methods.registry import method_named
+from running import Outcome
+
+Microagg = Callable[..., Outcome]
+Monkeypatch = pytest.MonkeyPatch
+
+
+def refused(microagg: Microagg, folder: Path, says: str, ending: str = ".csv") -> None:
+    """Run over the files of an older release, which must be left as they are."""
+    source = tables.write(tables.people(), folder / "in.csv")
+    for name in (f"out{ending}", f"out{ending}.internal.json", f"out{ending}.public.json"):
+        (folder / name).write_text("an older release\n")
+    before = tables.snapshot(folder)
+    microagg("anonymize", source, f"out{ending}", "--k", "4", *tables.ROLES).refused(says, code=3)
+    assert tables.snapshot(folder) == before
+    for name in (f"out{ending}", f"out{ending}.internal.json", f"out{ending}.public.json"):
+        (folder / name).unlink()
+    before = tables.snapshot(folder)
+    assert microagg("anonymize", source, f"out{ending}", "--k", "4", *tables.ROLES).code == 3
+    assert tables.snapshot(folder) == before
+
+
+def lonely_labels(n: int) -> np.ndarray:
+    """A partition with one record alone."""
+    labels = np.repeat(np.arange(n // 4 + 1), 4)[:n].astype(np.int32)
+    labels[-1] = labels.max() + 1
+    return np.unique(labels, return_inverse=True)[1].astype(np.int32)
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        (lonely_labels, "smaller than k"),
+        (lambda n: np.full(n, -1, np.int32), "every record a group"),
+        (lambda n: np.zeros(n - 1, np.int32), "every record a group"),
+        (lambda n: np.zeros(n, np.int64), "every record a group"),
+    ],
+    ids=["alone", "unlabelled", "too-few", "wrong-type"],
+)
+def test_a_broken_method(
+    microagg: Microagg,
+    monkeypatch: Monkeypatch,
+    tmp_path: Path,
+    broken: Callable[[int], np.ndarray],
+    says: str,
+) -> None:
+    def run(problem: Any, **_: Any) -> np.ndarray:
+        return broken(len(problem.points))
+
+    monkeypatch.setattr(
+        "microagg.release.method_named", lambda name: dataclasses.replace(method_named(name), run=run)
+    )
+    refused(microagg, tmp_path, says)
+
+
+def test_a_broken_engine(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(
+        "microagg.release.run_method", lambda method, problem, *_, **__: lonely_labels(len(problem.points))
+    )
+    refused(microagg, tmp_path, "not 4-anonymous")
+
+
+def test_a_broken_aggregation(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("microagg.release.group_means_for_records", lambda values, labels: values)
+    refused(microagg, tmp_path, "not 4-anonymous")
+
+
+def test_a_broken_rounding(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
+    noise = np.arange(12.0)
+    monkeypatch.setattr("microagg.release.round_to", lambda column, decimals: np.rint(column) + noise)
+    refused(microagg, tmp_path, "not 4-anonymous")
+
+
+def one_cell_changed(table: pa.Table) -> pa.Table:
+    values = table.column("debt").to_numpy().copy()
+    values[5] += 0.01
+    return table.set_column(1, "debt", [values])
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda table: table.slice(1), "lost or gained records"),
+        (lambda table: pa.concat_tables([table, table]), "lost or gained records"),
+        (lambda table: table.slice(0, 0), "lost or gained records"),
+        (lambda table: table.select(["income", "debt"]), "columns"),
+        (lambda table: table.append_column("name", [[str(i) for i in range(12)]]), "columns"),
+        (one_cell_changed, "not 4-anonymous"),
+    ],
+    ids=["row-lost", "rows-twice", "no-rows", "column-lost", "identifier-back", "cell-changed"],
+)
+def test_a_written_file_that_differs(
+    microagg: Microagg,
+    monkeypatch: Monkeypatch,
+    tmp_path: Path,
+    change: Callable[[pa.Table], pa.Table],
+    says: str,
+    ending: str,
+) -> None:
+    def write(table: pa.Table, path: Path, delimiter: str = ",") -> None:
+        writing.write_table(change(table), path, delimiter)
+
+    monkeypatch.setattr("microagg.release.write_table", write)
+    refused(microagg, tmp_path, says, ending)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("content", [b"", b"income,debt\n1,2,3\n", b"\xff\xfe\x00"])
+def test_a_written_file_that_is_garbage(
+    microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path, content: bytes, ending: str
+) -> None:
+    monkeypatch.setattr(
+        "microagg.release.write_table", lambda table, path, delimiter: path.write_bytes(content)
+    )
+    refused(microagg, tmp_path, "cannot be read back", ending)
+
+
+def test_a_disk_that_is_full(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
+    def write(table: pa.Table, path: Path, delimiter: str) -> None:
+        path.write_bytes(b"income")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("microagg.release.write_table", write)
+    source = tables.write(tables.people(), tmp_path / "in.csv")
+    (tmp_path / "out.csv").write_text("an older release\n")
+    before = tables.snapshot(tmp_path)
+    outcome = microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES)
+    outcome.refused("it is as it was")
+    assert tables.snapshot(tmp_path) == before
+
+
+def test_an_unforeseen_error_tells_no_value(
+    microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("canary-0001x is in the way")
+
+    monkeypatch.setattr("microagg.release.run_method", fail)
+    source = tables.write(tables.people(), tmp_path / "in.csv")
+    before = tables.snapshot(tmp_path)
+    outcome = microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES)
+    outcome.refused("RuntimeError", code=1)
+    assert "canary" not in outcome.err
+    assert tables.snapshot(tmp_path) == before
+
+
+def test_an_early_end_of_a_file_is_not_taken_for_ctrl_c(
+    microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise EOFError
+
+    monkeypatch.setattr("microagg.release.run_method", fail)
+    source = tables.write(tables.people(), tmp_path / "in.csv")
+    outcome = microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES)
+    assert outcome.code == 1
+    assert "a bug in microagg (EOFError)" in outcome.err
+
+
+def test_not_enough_memory(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("microagg.release.run_method", fail)
+    source = tables.write(tables.people(), tmp_path / "in.csv")
+    microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES).refused("memory", code=1)

@@ -1,0 +1,107 @@
+"""The public names: lazy, complete, documented."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import microagg as ma
+from running import run
+
+HEAVY = ("numpy", "numba", "llvmlite", "pandas", "polars", "pyarrow", "narwhals", "typer", "rich")
+
+
+def python(code: str, folder: Path) -> str:
+    """What a fresh interpreter prints."""
+    done = run("-c", code, folder=folder)
+    assert done.code == 0, done.err
+    return done.out.strip()
+
+
+def test_importing_microagg_imports_nothing_else(tmp_path: Path) -> None:
+    code = f"import sys, microagg; dir(microagg); print([name for name in {HEAVY} if name in sys.modules])"
+    assert python(code, tmp_path) == "[]"
+
+
+def test_help_needs_no_arrays(tmp_path: Path) -> None:
+    heavy = ("numpy", "numba", "pandas", "polars", "pyarrow", "narwhals")
+    code = (
+        "import sys\nsys.argv = ['microagg', '--help']\nfrom microagg.cli import main\n"
+        f"try:\n    main()\nexcept SystemExit:\n    print([name for name in {heavy} if name in sys.modules])"
+    )
+    assert python(code, tmp_path).endswith("[]")
+
+
+@pytest.mark.parametrize("name", ma.__all__)
+def test_every_name_resolves(name: str) -> None:
+    assert getattr(ma, name) is not None
+    assert name in dir(ma)
+
+
+def test_the_names_of_the_design_are_there() -> None:
+    promised = {"anonymize", "Release", "partition", "information_loss", "methods", "check"}
+    errors = {"MicroaggError", "InputError", "GuaranteeError", "Cancelled"}
+    assert promised | errors | {"__version__"} == set(ma.__all__)
+
+
+def test_an_unknown_name() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'lower_bounds'"):
+        ma.lower_bounds  # noqa: B018
+    assert not hasattr(ma, "studio"), "a stub"
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "",
+        "import microagg.methods.registry",
+        "import microagg.methods",
+        "from microagg.methods.mdav import mdav",
+        "from microagg import methods; methods()",
+        "import microagg.cli",
+    ],
+)
+def test_methods_can_be_called_whatever_was_imported_before(tmp_path: Path, first: str) -> None:
+    code = f"{first}\nimport microagg as ma\nprint(ma.methods()[0].name, len(ma.methods()) == len(list(ma.methods())))"
+    assert python(code, tmp_path) == "mdav True"
+
+
+def test_errors_have_their_exit_codes() -> None:
+    assert {error: getattr(ma, error).exit_code for error in ma.__all__ if inspect.isclass(getattr(ma, error)) and error != "Release"} == {
+        "MicroaggError": 1,
+        "InputError": 2,
+        "GuaranteeError": 3,
+        "Cancelled": 130,
+    }  # fmt: skip
+    assert issubclass(ma.InputError, ValueError), "what a caller of a library expects of a wrong value"
+
+
+@pytest.mark.parametrize("name", ["anonymize", "partition", "information_loss", "check"])
+def test_every_public_function_has_an_example(name: str) -> None:
+    text = inspect.getdoc(getattr(ma, name))
+    assert text is not None
+    assert ">>>" in text
+
+
+def modules() -> list[str]:
+    return [
+        found.name
+        for found in pkgutil.walk_packages(ma.__path__, "microagg.")
+        if "__main__" not in found.name
+    ]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_everything_without_an_underscore_is_documented(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__doc__
+    for own, thing in vars(module).items():
+        function = getattr(thing, "py_func", thing)  # what numba wraps
+        if own.startswith("_") or getattr(function, "__module__", None) != name:
+            continue
+        if inspect.isfunction(function) or inspect.isclass(function):
+            assert inspect.getdoc(function), f"{name}.{own}"
