@@ -70,7 +70,14 @@ def test_the_internal_manifest_has_all_that_a_run_needs() -> None:
     assert manifest["input"] == digest_of(tables.people())
     assert set(manifest["scaling"]) == set(tables.QUASI)
     assert manifest["scaling"]["debt"]["decimals"] == 2
-    assert manifest["guarantee"] == {"k": 3, "holds": True, "classes": 4, "smallest_class": 3}
+    assert manifest["guarantee"] == {
+        "k": 3,
+        "of": "each combination",
+        "holds": True,
+        "k_anonymous": True,
+        "classes": 4,
+        "smallest_class": 3,
+    }
     assert set(manifest["versions"]) == {"python", "machine", "numpy", "numba", "pyarrow", "narwhals"}
 
 

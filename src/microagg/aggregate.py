@@ -15,6 +15,13 @@ def group_means_for_records(values: np.ndarray, labels: np.ndarray) -> np.ndarra
     >>> group_means_for_records(np.array([[1.0], [2.0], [9.0]]), np.array([0, 0, 1], np.int32)).tolist()
     [[1.5], [1.5], [9.0]]
     """
+    if labels.ndim == 2:  # a partition of its own for each column
+        pairs = zip(values.T, labels.T, strict=True)
+        columns = [
+            group_means_for_records(np.ascontiguousarray(v).reshape(-1, 1), np.ascontiguousarray(g))
+            for v, g in pairs
+        ]
+        return np.concatenate(columns, axis=1)
     means = sums.group_means(values, labels, int(labels.max()) + 1)
     return means[labels]
 

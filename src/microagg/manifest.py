@@ -65,7 +65,9 @@ def internal_manifest(
         "roles": {column.name: column.role.value for column in schema.columns},
         "guarantee": {
             "k": k,
-            "holds": anonymity.holds,
+            "of": "each combination" if anonymity.scope == "record" else "each column alone",
+            "holds": True,  # a release that misses its guarantee does not come to be
+            "k_anonymous": anonymity.holds,
             "classes": len(anonymity.sizes),
             "smallest_class": int(anonymity.sizes.min()),
         },

@@ -70,7 +70,8 @@ class Release:
                 raise GuaranteeError("the file cannot be read back; nothing was written.") from None
             if written.column_names != table.column_names:
                 raise GuaranteeError("the file does not have the columns it should; nothing was written.")
-            verify(written, self.schema.names(Role.QUASI), int(self.manifest["k"]), table.num_rows)
+            quasi, k = self.schema.names(Role.QUASI), int(self.manifest["k"])
+            verify(written, quasi, k, table.num_rows, self.anonymity.scope)
 
         def describe() -> None:
             rows = "kept" if keep_order else "shuffled"
@@ -142,7 +143,7 @@ def anonymize(
     # aggregate and verify
     released, decimals = _aggregated(frame, schema, values, labels, precision)
     arrow = to_arrow(released)
-    anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame))
+    anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame), chosen.scope)
 
     # measure and release
     standard = space if scale == "zscore" else Space.fit(values, "zscore")
@@ -154,6 +155,8 @@ def anonymize(
         decimals=decimals, rest=rest, source=to_arrow(frame), loss=loss, anonymity=anonymity,
     )  # fmt: skip
     notes = _notes(schema, space, loss, standard, values, labels)
+    if anonymity.scope == "column" and not anonymity.holds:
+        notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(same_type(released, table), labels, loss, manifest, schema, anonymity, notes, _arrow=arrow)
 
 
@@ -197,6 +200,14 @@ def _notes(
     if kept:
         notes.append(f"kept as they are, and able to single people out: {', '.join(map(repr, kept))}")
     return tuple(notes)
+
+
+def _warning_of_single_columns(found: Anonymity) -> str:
+    records = int(found.sizes[found.failing].sum())
+    return (
+        f"NOT {found.k}-anonymous: this method protects each column alone; {records} of {int(found.sizes.sum())} records "
+        f"have a combination of values that fewer than {found.k} share"
+    )
 
 
 def _as_seed(seed: Any) -> int:

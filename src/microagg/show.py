@@ -93,9 +93,8 @@ def release(done: Release, target: Path) -> None:
     out.print(
         f"loss        IL = {done.loss['IL']:.4f} % of the variation, SSE = {done.loss['SSE']:.4f} (standardised)"
     )
-    out.print(
-        f"guarantee   verified on the written file: {manifest['k']} or more records share each combination of"
-    )
+    what = "each combination of" if classes.scope == "record" else "each value of every single column among"
+    out.print(f"guarantee   verified on the written file: {manifest['k']} or more records share {what}")
     out.print(f"            {', '.join(quasi)}")
     dropped = done.schema.names(Role.IDENTIFIER)
     if dropped:

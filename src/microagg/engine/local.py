@@ -37,18 +37,23 @@ def run_method(
     """Run a method and make sure of what it returns before anybody relies on it."""
     if method.needs_confidential and problem.confidential is None:
         raise InputError(f"method {method.name} needs confidential columns; name them with confidential.")
+    n, d = problem.points.shape
+    if method.columns not in (None, d):
+        raise InputError(f"method {method.name} works on {method.columns} column only, and {d} were given.")
     rng = random.seeded(seed, method.name)
     labels = method.run(problem, rng=rng, progress=progress, **params)
-    if method.scope == "record":
-        _refuse_small_groups(labels, problem, method)
+    if labels.shape != ((n,) if method.scope == "record" else (n, d)):
+        raise GuaranteeError(f"method {method.name} did not label every record; this is a bug: report it.")
+    for one_partition in labels.reshape(n, -1).T:
+        _refuse_small_groups(one_partition, problem, method)
     if progress is not None:
         progress(len(labels), len(labels))
     return labels
 
 
 def _refuse_small_groups(labels: np.ndarray, problem: Problem, method: Method) -> None:
-    n = len(problem.points)
-    if labels.shape != (n,) or labels.dtype != np.int32 or (labels < 0).any():
+    labels = np.ascontiguousarray(labels)
+    if labels.dtype != np.int32 or (labels < 0).any():
         raise GuaranteeError(
             f"method {method.name} did not give every record a group; this is a bug: report it."
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ class Anonymity:
     """The size of each class."""
     first_rows: np.ndarray
     """A row number (from 1) of each class: a way to find it without telling its values."""
+    scope: str = "record"
+    """record: k was promised for the combinations; column: for the values of each column alone."""
 
     @property
     def holds(self) -> bool:
@@ -51,19 +53,24 @@ def anonymity(table: pa.Table, quasi: Sequence[str], k: int) -> Anonymity:
     return Anonymity(k, grouped.column("row_count").to_numpy(), grouped.column("row_min").to_numpy())
 
 
-def verify(table: pa.Table, quasi: Sequence[str], k: int, records: int) -> Anonymity:
-    """Raise unless an output table has all its records and is k-anonymous. This is the last word before a release."""
+def verify(table: pa.Table, quasi: Sequence[str], k: int, records: int, scope: str = "record") -> Anonymity:
+    """Raise unless an output table has all its records and is k-anonymous. This is the last word before a release.
+
+    With scope="column" it is enough that every value of each single column is shared by k records; what that gives for
+    the combinations is in the classes that are returned.
+    """
     if table.num_rows != records:
         raise GuaranteeError(
             "the output has lost or gained records; nothing was written. This is a bug: report it."
         )
-    found = anonymity(table, quasi, k)
-    if not found.holds:
-        raise GuaranteeError(
-            f"the output is not {k}-anonymous: {len(found.failing)} of its {len(found.sizes)} classes are too small; "
-            "nothing was written."
-        )
-    return found
+    for names in [[name] for name in quasi] if scope == "column" else [quasi]:
+        found = anonymity(table, names, k)
+        if not found.holds:
+            raise GuaranteeError(
+                f"the output is not {k}-anonymous: {len(found.failing)} of its {len(found.sizes)} classes are too "
+                "small; nothing was written."
+            )
+    return replace(anonymity(table, quasi, k), scope=scope)
 
 
 def check(table: Any, quasi: Sequence[str] | str, k: int) -> Anonymity:

@@ -95,6 +95,9 @@ class Method:
     largest_group: Callable[[int, int], int | None] = lambda k, n: None
     """The size that no group exceeds for given k and n; None where there is no such bound."""
     scope: str = "record"
+    """record: one label per record, and k for their combinations; column: a label per record and column, k for each alone."""
+    columns: int | None = None
+    """The only number of columns that the method works on; None where any will do."""
     needs_confidential: bool = False
     guarantees_k: bool = True
     seeded: bool = False

@@ -20,6 +20,7 @@ ENTRIES = (
     "microagg.methods.mdav.mdav2k:MDAV2K",
     "microagg.methods.mdav.max_distance:MAX_DISTANCE",
     "microagg.methods.mdav.max_distance:DIAMETER",
+    "microagg.methods.ordered.individual_ranking:INDIVIDUAL_RANKING",
 )
 
 

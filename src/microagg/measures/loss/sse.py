@@ -14,6 +14,8 @@ from microagg.problem import as_points
 def information_loss(points: Any, labels: Any) -> float:
     """IL = 100 SSE / SST in percent: 0 if nothing was lost, 100 if all records became one.
 
+    Labels may be one per record, or one per record and column.
+
     >>> information_loss([[0.0], [2.0], [10.0], [12.0]], [0, 0, 1, 1])
     3.8461538461538463
     """
@@ -26,8 +28,17 @@ def loss_of_partition(points: np.ndarray, labels: np.ndarray) -> dict[str, float
         raise InputError(
             f"there are {len(points)} points and {len(labels)} labels; there must be one label per point."
         )
+    if labels.ndim == 2:  # a partition of its own for each column
+        if labels.shape != points.shape:
+            raise InputError("labels of single columns must have one column for each of the points'.")
+        columns = zip(points.T, labels.T, strict=True)
+        return _loss(points, sum(_sse(x.reshape(-1, 1).copy(), g.copy()) for x, g in columns))
+    return _loss(points, _sse(points, labels))
+
+
+def _sse(points: np.ndarray, labels: np.ndarray) -> float:
     means = sums.group_means(points, labels, int(labels.max()) + 1)
-    return _loss(points, sums.squared_error(points, means, labels))
+    return sums.squared_error(points, means, labels)
 
 
 def loss_between(points: np.ndarray, released: np.ndarray) -> dict[str, float]:
@@ -44,6 +55,8 @@ def _loss(points: np.ndarray, sse: float) -> dict[str, float]:
 
 def _as_labels(labels: Any) -> np.ndarray:
     array = np.asarray(labels)
+    if array.ndim == 2 and array.shape[1] > 0:
+        return np.column_stack([_as_labels(column) for column in array.T])
     if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0 or array.min() < 0:
         raise InputError("labels must be one non-negative whole number per record.")
     return np.unique(array, return_inverse=True)[1].astype(np.int32)
