@@ -205,10 +205,13 @@ def reproduction(cells: Sequence[Cell]) -> None:
     for cell in cells:
         figure = cell.published
         obtained = "" if cell.obtained is None else f"{cell.obtained:.{figure.decimals + 1}f}"
+        obtained += f" ± {cell.error:.2g}" if cell.error else ""
         label = f"{figure.method} {figure.params}".strip()
         verdict = f"[{colours[cell.verdict]}]{cell.verdict}[/]" if cell.verdict in colours else cell.verdict
         printed = f"{figure.value:.{figure.decimals}f}"
         note = figure.note if cell.verdict != "match" else ""
+        if cell.common is not None:
+            note = f"on raw data; {cell.common:.4f} on z-scores. {note}"
         shown.add_row(
             figure.source,
             figure.dataset,

@@ -31,6 +31,11 @@ CASES = [
 every_method = pytest.mark.parametrize(("method", "params"), CASES)
 
 
+def fitting(method: Method, points: np.ndarray) -> np.ndarray:
+    """The points in as many columns as the method takes."""
+    return points if method.columns is None else np.ascontiguousarray(points[:, : method.columns])
+
+
 def check_partition(method: Method, labels: np.ndarray, n: int, k: int) -> None:
     assert labels.shape == (n,)
     assert labels.dtype == np.int32
@@ -46,6 +51,7 @@ def check_partition(method: Method, labels: np.ndarray, n: int, k: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_hard_points_give_a_valid_partition(method: Method, params: dict[str, Any], seed: int) -> None:
     points, k = plain.hard_problem(90_000 + seed)
+    points = fitting(method, points)
     before = points.copy()
     labels = ma.partition(points, k=k, method=method.name, seed=3, **params)
     check_partition(method, labels, len(points), k)
@@ -59,10 +65,10 @@ def test_hard_points_give_a_valid_partition(method: Method, params: dict[str, An
 def test_few_records(method: Method, params: dict[str, Any], k: int) -> None:
     rng = np.random.default_rng(k)
     for n in (k, k + 1, 2 * k - 1, 2 * k, 2 * k + 1, 3 * k):
-        points = rng.normal(size=(n, 2))
+        points = fitting(method, rng.normal(size=(n, 2)))
         check_partition(method, ma.partition(points, k=k, method=method.name, **params), n, k)
     with pytest.raises(ma.InputError):
-        ma.partition(rng.normal(size=(k - 1, 2)), k=k, method=method.name, **params)
+        ma.partition(fitting(method, rng.normal(size=(k - 1, 2))), k=k, method=method.name, **params)
 
 
 @every_method
@@ -76,12 +82,13 @@ def test_few_records(method: Method, params: dict[str, Any], k: int) -> None:
     ],
 )
 def test_degenerate_points(method: Method, params: dict[str, Any], points: np.ndarray) -> None:
+    points = fitting(method, points)
     check_partition(method, ma.partition(points, k=3, method=method.name, **params), len(points), 3)
 
 
 @every_method
 def test_a_read_only_or_transposed_matrix_gives_the_same(method: Method, params: dict[str, Any]) -> None:
-    points = np.random.default_rng(5).normal(size=(60, 4))
+    points = fitting(method, np.random.default_rng(5).normal(size=(60, 4)))
     expected = ma.partition(points, k=3, method=method.name, **params)
     frozen = points.copy()
     frozen.flags.writeable = False
@@ -112,7 +119,7 @@ def test_no_method_loses_less_than_the_optimum(n: int, k: int) -> None:
             plain.sse(points, plain.labels_from_groups(n, groups)) for groups in partitions(list(range(n)), k)
         )
         for method in ALL:
-            labels = ma.partition(points, k=k, method=method.name)
+            labels = ma.partition(fitting(method, points), k=k, method=method.name)
             assert plain.sse(points, labels) >= best - 1e-9 * (1 + best), method.name
 
 
@@ -121,12 +128,12 @@ def test_progress_is_told_and_can_cancel() -> None:
     for method in ALL:
         told: list[tuple[int, int]] = []
         ma.partition(
-            points,
+            fitting(method, points),
             k=5,
             method=method.name,
             progress=lambda done, total, told=told: told.append((done, total)),
         )
-        assert len(told) > 3
+        assert len(told) > (3 if method.family == "mdav" else 0), "long work tells nothing"
         assert told[-1] == (2000, 2000)
         assert [done for done, _ in told] == sorted(done for done, _ in told)
 
@@ -135,7 +142,7 @@ def test_progress_is_told_and_can_cancel() -> None:
 
     for method in ALL:
         with pytest.raises(ma.Cancelled):
-            ma.partition(points, k=5, method=method.name, progress=cancel)
+            ma.partition(fitting(method, points), k=5, method=method.name, progress=cancel)
 
 
 def test_the_registry_describes_every_method() -> None:
