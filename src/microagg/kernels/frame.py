@@ -33,7 +33,7 @@ def frame_of(points, mean):
         frame[d, j] = mean[j]
     frame[d + 2, 0] = _scale_for(points, frame[d])
     covariance = _sampled_covariance(points, frame[d])
-    axes = _principal_axes(covariance)
+    axes = principal_axes(covariance)
     for row in range(d):
         widest = 0
         for j in range(d):
@@ -99,7 +99,7 @@ def _sampled_covariance(points, mean):
 
 
 @part
-def _principal_axes(matrix):
+def principal_axes(matrix):
     """Jacobi's rotations: turns `matrix` diagonal in place and returns the axes as columns."""
     d = matrix.shape[0]
     axes = np.zeros((d, d))

@@ -20,7 +20,19 @@ ENTRIES = (
     "microagg.methods.mdav.mdav2k:MDAV2K",
     "microagg.methods.mdav.max_distance:MAX_DISTANCE",
     "microagg.methods.mdav.max_distance:DIAMETER",
+    "microagg.methods.ordered.mhm:HM",
+    "microagg.methods.ordered.mhm:MHM_MDAV",
+    "microagg.methods.ordered.mhm:MHM_MD",
+    "microagg.methods.ordered.mhm:MHM_CBFS",
+    "microagg.methods.ordered.mhm:MHM_NPN",
+    "microagg.methods.ordered.mhm:MHM_TSP",
+    "microagg.methods.ordered.mhm:MHM",
+    "microagg.methods.ordered.axis:AXIS_COLUMN",
+    "microagg.methods.ordered.axis:AXIS_PCA",
+    "microagg.methods.ordered.axis:AXIS_ZSCORE",
     "microagg.methods.ordered.individual_ranking:INDIVIDUAL_RANKING",
+    "microagg.methods.ordered.ps:PS_MULTIDSORT",
+    "microagg.methods.ordered.ps:PS_MEANSORT",
 )
 
 

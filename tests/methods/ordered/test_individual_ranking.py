@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import numpy as np
-import plain
 import pyarrow as pa
 import pytest
 
 import microagg as ma
+import plain
 from microagg.errors import GuaranteeError
 from microagg.guarantees.k import anonymity, verify
 

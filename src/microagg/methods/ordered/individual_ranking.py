@@ -24,7 +24,12 @@ from microagg.problem import Problem, Progress
 
 
 def individual_ranking(
-    problem: Problem, *, rng: np.ndarray, progress: Progress | None = None, groups: str = "fixed"
+    problem: Problem,
+    *,
+    rng: np.ndarray,
+    progress: Progress | None = None,
+    groups: str = "fixed",
+    **params: Any,
 ) -> np.ndarray:
     """(n, d) labels: a partition for each column."""
     n, d = problem.points.shape
