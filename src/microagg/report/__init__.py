@@ -1,0 +1,1 @@
+"""What people look at: pictures of groups; later the report of a release."""
