@@ -33,6 +33,8 @@ ENTRIES = (
     "microagg.methods.ordered.individual_ranking:INDIVIDUAL_RANKING",
     "microagg.methods.ordered.ps:PS_MULTIDSORT",
     "microagg.methods.ordered.ps:PS_MEANSORT",
+    "microagg.methods.imhm.imhm:IMHM",
+    "microagg.methods.imhm.imhm:RIMHM",
 )
 
 
