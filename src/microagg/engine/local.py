@@ -43,7 +43,7 @@ def run_method(
     rng = random.seeded(seed, method.name)
     labels = method.run(problem, rng=rng, progress=progress, **params)
     if labels.shape != ((n,) if method.scope == "record" else (n, d)):
-        raise GuaranteeError(f"method {method.name} did not label every record; this is a bug: report it.")
+        raise GuaranteeError(f"method {method.name} did not give every record a group; this is a bug: report it.")
     for one_partition in labels.reshape(n, -1).T:
         _refuse_small_groups(one_partition, problem, method)
     if progress is not None:
