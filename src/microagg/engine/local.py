@@ -42,21 +42,22 @@ def run_method(
         raise InputError(f"method {method.name} works on {method.columns} column only, and {d} were given.")
     rng = random.seeded(seed, method.name)
     labels = method.run(problem, rng=rng, progress=progress, **params)
-    if labels.shape != ((n,) if method.scope == "record" else (n, d)):
-        raise GuaranteeError(f"method {method.name} did not give every record a group; this is a bug: report it.")
-    for one_partition in labels.reshape(n, -1).T:
-        _refuse_small_groups(one_partition, problem, method)
+    _refuse_bad_labels(labels, problem, method)
     if progress is not None:
         progress(len(labels), len(labels))
     return labels
 
 
-def _refuse_small_groups(labels: np.ndarray, problem: Problem, method: Method) -> None:
-    labels = np.ascontiguousarray(labels)
-    if labels.dtype != np.int32 or (labels < 0).any():
+def _refuse_bad_labels(labels: np.ndarray, problem: Problem, method: Method) -> None:
+    n, d = problem.points.shape
+    shape = (n,) if method.scope == "record" else (n, d)
+    if labels.shape != shape or labels.dtype != np.int32 or (labels < 0).any():
         raise GuaranteeError(
             f"method {method.name} did not give every record a group; this is a bug: report it."
         )
-    sizes = sums.group_sizes(labels, int(labels.max()) + 1)
-    if sizes.min() < problem.k:
-        raise GuaranteeError(f"method {method.name} formed a group smaller than k; this is a bug: report it.")
+    for one_partition in labels.reshape(n, -1).T:
+        sizes = sums.group_sizes(np.ascontiguousarray(one_partition), int(one_partition.max()) + 1)
+        if sizes.min() < problem.k:
+            raise GuaranteeError(
+                f"method {method.name} formed a group smaller than k; this is a bug: report it."
+            )
