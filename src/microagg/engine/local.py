@@ -37,7 +37,7 @@ def run_method(
     """Run a method and make sure of what it returns before anybody relies on it."""
     if method.needs_confidential and problem.confidential is None:
         raise InputError(f"method {method.name} needs confidential columns; name them with confidential.")
-    n, d = problem.points.shape
+    d = problem.points.shape[1]
     if method.columns not in (None, d):
         raise InputError(f"method {method.name} works on {method.columns} column only, and {d} were given.")
     rng = random.seeded(seed, method.name)

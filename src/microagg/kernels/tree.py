@@ -39,6 +39,7 @@ class Tree(NamedTuple):
     numbers: Any  # scratch for questions, see `walk_of`
     integers: Any
     effort: Any  # (3,): the cost of moving the reference centre; boxes opened and questions since it moved
+    longest: Any  # (L,): no pair with an end in this leaf has a larger squared length; see `farthest_pair`
 
 
 class Walk(NamedTuple):
@@ -69,6 +70,7 @@ def new_tree(points: np.ndarray, frame: np.ndarray, totals: np.ndarray, size: in
         numbers=_aligned((LANES + STACK + PENDING + 2 * d,), np.float32),
         integers=np.empty(STACK + PENDING + d, np.int64),
         effort=np.array([size // 32, 0, 0], np.int64),
+        longest=np.full(leaves, np.inf),
     )
 
 
@@ -125,6 +127,7 @@ def tree_at(handle):
         carray(_float32(handle[11]), (LANES + STACK + PENDING + 2 * d,)),
         carray(_int64(handle[12]), (STACK + PENDING + d,)),
         carray(_int64(handle[13]), (3,)),
+        carray(_float64(handle[14]), (leaves,)),
     )
 
 

@@ -318,7 +318,8 @@ def farthest_pair(start, handle):
 
     Going back and forth between farthest records gives a pair that is nearly always the answer. It is proved, or
     bettered, by asking every record x whose distance from the centre leaves room for a longer pair:
-    |x - y| <= |x - c| + |y - c|, and |y - c| is at most that of the outermost record. (-1, -1) if all are equal.
+    |x - y| <= |x - c| + |y - c|, and |y - c| is at most that of the outermost record. What the records of a leaf answer
+    is kept: as records only leave, no later pair of theirs is longer. (-1, -1) if all are equal.
     """
     tree = tree_at(handle)
     walk, points = walk_of(tree), tree.points
@@ -333,16 +334,21 @@ def farthest_pair(start, handle):
     if best == 0.0:
         return -1, -1
     for leaf in range(tree.blocks.shape[0]):
-        if not _may_end_a_pair(tree, leaf, best):
+        if tree.longest[leaf] < best or not _may_end_a_pair(tree, leaf, best):
             continue
+        longest = -1.0
         for slot in range(LANES):
             r = np.int64(tree.slots[leaf, slot])
             if r < 0:
                 continue
-            s, x, _ = farthest(points[r], best, tree, walk)
+            s, x, _ = farthest(points[r], longest, tree, walk)
+            if s < 0:
+                continue
+            longest = x
             a, b = min(r, s), max(r, s)
-            if s >= 0 and (x > best or a < low or (a == low and b < high)):
+            if x > best or (x == best and (a < low or (a == low and b < high))):
                 best, low, high = x, a, b
+        tree.longest[leaf] = longest
     return low, high
 
 
