@@ -212,6 +212,8 @@ def reproduction(cells: Sequence[Cell]) -> None:
         note = figure.note if cell.verdict != "match" else ""
         if cell.common is not None:
             note = f"on raw data; {cell.common:.4f} on z-scores. {note}"
+        if cell.squared is not None:
+            note = f"{cell.squared:.4f} with squared costs. {note}"
         shown.add_row(
             figure.source,
             figure.dataset,

@@ -138,3 +138,18 @@ def test_sim_3_agrees_with_print_once_the_variance_is_drawn() -> None:
         ]
         error = np.std(losses, ddof=1) / DATA_SETS**0.5
         assert abs(np.mean(losses) - printed) <= 2 * 2**0.5 * error, "both means have such an error"
+
+
+@pytest.mark.slow
+@pytest.mark.reference
+def test_other_settings_stand_beside_a_figure(reference_data: Path) -> None:
+    figures = [figure for figure in reproducible_now() if figure.dataset == "Tarragona" and figure.k == 10]
+    (meansort,) = reproduce([f for f in figures if f.name == "ps-meansort"], reference_data)
+    assert meansort.verdict == "match"
+    assert meansort.common is not None
+    assert 37.3 < meansort.common < 37.4, "grouped and measured on z-scores"
+    (imhm,) = reproduce([f for f in figures if f.name == "imhm"], reference_data)
+    assert imhm.verdict == "match"
+    assert imhm.squared is not None
+    assert imhm.obtained is not None
+    assert imhm.squared < imhm.obtained

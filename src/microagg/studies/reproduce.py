@@ -20,6 +20,7 @@ from microagg.measures.loss.sse import loss_of_partition
 from microagg.methods.registry import methods
 from microagg.space import Space
 
+COSTED = ("imhm", "rimhm")
 RUNS = 10  # how often the papers ran what is random
 SCALES = {"zscore": "zscore", "raw": "none", "minmax": "minmax", "none": "none"}
 
@@ -63,6 +64,8 @@ class Cell:
     """The standard error of what we obtained, where it is a mean."""
     common: float | None = None
     """IL with z-scores, for figures that were made on raw data and cannot be set beside the others."""
+    squared: float | None = None
+    """IL with squared distances as costs, for methods that have that option."""
 
 
 def published_figures() -> list[Published]:
@@ -134,14 +137,22 @@ def reproduce(
         error = float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
         obtained = float(np.mean(values))
         common = next(_losses_of_runs(figure, folder, "zscore"))["IL"] if figure.scaling == "raw" else None
-        yield Cell(figure, obtained, verdict(figure, obtained, error), error, common)
+        squared = _mean_il(_losses_of_runs(figure, folder, cost="squared")) if figure.name in COSTED else None
+        yield Cell(figure, obtained, verdict(figure, obtained, error), error, common, squared)
         if progress is not None:
             progress(done + 1, len(figures))
 
 
-def _losses_of_runs(figure: Published, folder: Path | None, scaling: str = "") -> Iterator[dict[str, float]]:
+def _mean_il(losses: Iterator[dict[str, float]]) -> float:
+    return float(np.mean([loss["IL"] for loss in losses]))
+
+
+def _losses_of_runs(
+    figure: Published, folder: Path | None, scaling: str = "", **more: str
+) -> Iterator[dict[str, float]]:
     """SSE and IL of each run that a figure is the mean of: on 25 data sets, with 10 seeds, or the only one."""
     params: dict[str, Any] = dict(part.split("=", 1) for part in figure.params.split(";") if part)
+    params |= more
     seeds = range(RUNS if figure.statistic.startswith("mean of 10 runs") else 1)
     for values in _data_sets(figure, folder):
         points = Space.fit(values, SCALES[scaling or figure.scaling]).points(values)
