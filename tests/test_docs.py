@@ -38,7 +38,7 @@ def test_the_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     scope: dict[str, object] = {}
     exec(example, scope)
     assert Path("survey-protected.csv").exists()
-    assert list(scope["release"].table.columns) == ["age", "income", "rent", "diagnosis"]  # type: ignore[attr-defined]
+    assert list(scope["release"].table.columns) == ["age", "income", "rent", "diagnosis"]
 
 
 def test_contributing_can_be_followed_to_the_letter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +51,7 @@ def test_contributing_can_be_followed_to_the_letter(monkeypatch: pytest.MonkeyPa
     exec(test_file, tests)
     for seed in range(60):
         points, k = plain.hard_problem(seed)
-        expected = tests["oracle"](points, k)  # type: ignore[operator]
+        expected = tests["oracle"](points, k)
         assert ma.partition(points, k=k, method="outer-ring").tolist() == expected.tolist()
 
 

@@ -84,7 +84,7 @@ def test_the_public_manifest_says_what_may_be_said(microagg: Microagg, tmp_path:
     for secret in ("918273645", str(internal["input"]), str(internal["output"]), "scaling", "name", "centre"):
         assert secret not in text.replace("canary", "")
     assert internal["seed"] == 918273645
-    assert internal["roles"]["name"] == "identifier"  # type: ignore[index]
+    assert internal["roles"]["name"] == "identifier"
     assert (tmp_path / "out.csv.internal.json").stat().st_mode & 0o777 == 0o600
 
 

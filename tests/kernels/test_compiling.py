@@ -106,7 +106,7 @@ class TestTheFolder:
     def test_nowhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(compiling, "_can_write", lambda folder: False)
 
-        def thrice(x):  # type: ignore[no-untyped-def]
+        def thrice(x):
             return 3 * x
 
         assert compiling._cache_folder() is None
@@ -127,7 +127,7 @@ class TestTheFolder:
 
         monkeypatch.setattr(caching.FunctionCache, "save_overload", fail)
 
-        def fourfold(x):  # type: ignore[no-untyped-def]
+        def fourfold(x):
             return 4 * x
 
         assert kernel(fourfold)(3) == 12

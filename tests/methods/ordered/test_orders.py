@@ -42,7 +42,7 @@ def multidsort(points: np.ndarray, k: int) -> list[int]:
     for column in points.T.tolist():
         for rank, record in enumerate(sorted_by(column)):
             keys[record] += rank
-    return sorted_by(keys)  # type: ignore[arg-type]
+    return sorted_by(keys)
 
 
 def meansort(points: np.ndarray, k: int) -> list[int]:
