@@ -20,6 +20,7 @@ import numpy as np
 from microagg.kernels.cut import optimal_cut
 from microagg.kernels.sums import number_by_first_record
 from microagg.methods.method import Choice, Method, below_two_k
+from microagg.methods.ordered.axis import runs_along
 from microagg.problem import Problem, Progress
 
 
@@ -38,11 +39,9 @@ def individual_ranking(
         column = np.ascontiguousarray(problem.points[:, j : j + 1])
         order = np.argsort(column[:, 0], kind="stable")
         if groups == "optimal":
-            found, _ = optimal_cut(column, order, problem.k)
+            labels[:, j] = number_by_first_record(optimal_cut(column, order, problem.k)[0])
         else:
-            found = np.empty(n, np.int32)
-            found[order] = np.minimum(np.arange(n) // problem.k, n // problem.k - 1)
-        labels[:, j] = number_by_first_record(found)
+            labels[:, j] = runs_along(order, problem.k)
         if progress is not None:
             progress(n * (j + 1) // d, n)
     return labels

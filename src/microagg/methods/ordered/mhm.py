@@ -5,8 +5,8 @@ Sources: Hansen and Mukherjee 2003 (IEEE TKDE 15) for one column; Domingo-Ferrer
 
 1. Put the records into an order: by value (one column), or along a path through all of them (`orders.py` has the paths).
 2. Of all ways to cut the order into runs of k to 2k - 1 records, take one with the least sum of squared errors: the
-   shortest path in a graph whose edges are the runs (in the way of Mortazavi, Jalili and Gohargazi 2013, section 4.4:
-   a run's error follows from that of the run before it).
+   shortest path in a graph whose edges are the runs. As with Mortazavi, Jalili and Gohargazi 2013, section 4.4, a run's
+   error takes constant time; `kernels/cut.py` has it from sums along the order instead of from the run before it.
 
 For one column the result is optimal among all partitions. An order that keeps the groups of another method together
 loses no more than that method: so for `mdav`, `md` and `cbfs`.
