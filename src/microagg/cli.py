@@ -27,12 +27,15 @@ WrongUse: Any = typer.BadParameter.__mro__[2]
 
 STOPPED = 130
 
+_saved: list[Path] = []  # what a command has written by the time it stops
+
 Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")]
 KOption = Annotated[str, typer.Option("--k", help="The least number of records that must look alike.")]
 
 
 def main() -> None:
     """Run a command and turn every error into one sentence and an exit code."""
+    _saved.clear()
     # a terminal that lacks a letter must not make a finished run fail
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -49,11 +52,11 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort) as error:
         if isinstance(error.__cause__, EOFError):  # nothing is asked here: a file of ours ended too early
             _fail_by_bug(error.__cause__)
-        _fail("stopped; nothing was written.", STOPPED)
+        _fail(f"stopped; {_what_was_written()}.", STOPPED)
     except BrokenPipeError:
         sys.exit(0)
     except MemoryError:
-        _fail("there is not enough memory for this table; nothing was written.", 1)
+        _fail(f"there is not enough memory for this table; {_what_was_written()}.", 1)
     except Exception as error:
         _fail_by_bug(error)
 
@@ -64,9 +67,15 @@ def _fail_by_bug(error: BaseException) -> NoReturn:
     # the message of an unforeseen error may quote the data: only its kind is told
     kind = type(error).__name__
     _fail(
-        f"a bug in microagg ({kind}); nothing was written. Set MICROAGG_DEBUG=1 to see where, and report it.",
+        f"a bug in microagg ({kind}); {_what_was_written()}. Set MICROAGG_DEBUG=1 to see where, and report it.",
         1,
     )
+
+
+def _what_was_written() -> str:
+    if not _saved:
+        return "nothing was written"
+    return f"{', '.join(map(str, _saved))} had been verified and written before"
 
 
 def _fail(sentence: str, code: int) -> NoReturn:
@@ -124,6 +133,7 @@ def anonymize(
             quasi=_names(quasi), identifier=_names(identifier), confidential=_names(confidential), keep=_names(keep),
             rest=rest, method=method, scale=scale, precision=precision, seed=seed, progress=progress, **params,
         )  # fmt: skip
+    _saved.append(target)
     show.release(release, target)
 
 
@@ -188,6 +198,7 @@ def demo(
             quasi=["age", "income", "rent", "commute_km", "schooling"], identifier=["person"],
             confidential=["diagnosis"], seed=1, progress=progress,
         )  # fmt: skip
+    _saved.append(target)
     show.release(release, target)
     show.before_and_after(source, target, release)
 

@@ -156,3 +156,18 @@ def test_kill_9_leaves_the_old_file_or_the_new_one(tmp_path: Path, ending: str, 
     assert not list(tmp_path.glob(".*.part")), "what killed runs left behind was not cleared"
     assert whole[out.read_bytes()] is releases[0]
     assert ma.check(read_table(out), tables.QUASI, 4).holds
+
+
+def test_a_stop_after_saving_does_not_deny_the_file(
+    microagg: Microagg, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("microagg.show.release", interrupt)
+    tables.write(tables.people(), tmp_path / "in.csv")
+    quasi = ",".join(tables.QUASI)
+    done = microagg("anonymize", "in.csv", "out.csv", "--k", "3", "--quasi", quasi, "--rest", "drop")
+    assert done.code == 130
+    assert done.err == "error: stopped; out.csv had been verified and written before.\n"
+    assert (tmp_path / "out.csv").exists()
