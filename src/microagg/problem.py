@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -14,7 +15,9 @@ from microagg.kernels.distances import squared_distance
 from microagg.kernels.tree import handle_of
 
 Progress = Callable[[int, int], None]
-"""Called as progress(done, total) from time to time; raising from it cancels the work."""
+"""Called as progress(done, total) from time to time; raising from it cancels the work.
+
+A search also hands a line of figures (loss, bound) to the callback's `tell`, if it has one; see `watch.py`."""
 
 LARGEST = 1e100  # squared distances beyond this leave the range of float64
 
@@ -32,6 +35,9 @@ class Problem:
     weights: np.ndarray | None = None
     confidential: np.ndarray | None = None
     accept: Callable[[np.ndarray], bool] | None = None
+    """Whether these records may form a group; None where any may. It must hold for every group of a partition given."""
+    threads: int = 1
+    """How many threads may work at once; never a matter for the result."""
 
     @staticmethod
     def of(
@@ -41,10 +47,26 @@ class Problem:
         weights: np.ndarray | None = None,
         confidential: np.ndarray | None = None,
         accept: Callable[[np.ndarray], bool] | None = None,
+        threads: int | None = None,
     ) -> Problem:
         """A problem from anything that numpy takes for a matrix of numbers, checked."""
         matrix = as_points(points)
-        return Problem(matrix, checked_k(k, len(matrix)), weights, confidential, accept)
+        k = checked_k(k, len(matrix))
+        return Problem(matrix, k, weights, confidential, accept, checked_threads(threads))
+
+
+def checked_threads(threads: int | None = None) -> int:
+    """The number of threads asked for, by MICROAGG_THREADS if not here; by default one for each processor."""
+    asked = os.environ.get("MICROAGG_THREADS", "") if threads is None else threads
+    if asked == "":
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        number = int(asked)
+    except (TypeError, ValueError):
+        number = 0
+    if number < 1:
+        raise InputError("the number of threads must be a whole number, at least 1.")
+    return number
 
 
 def as_points(points: Any) -> np.ndarray:
