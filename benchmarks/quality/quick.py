@@ -1,0 +1,146 @@
+"""What `quick` costs and gains: MDAV within blocks and two rounds of local search, one thread, k = 5.
+
+The yardstick for time is scipy's cKDTree asked for the 21 nearest neighbours of every point, in the same run (building it is
+not counted); for loss it is exact MDAV. L is the cloud of `benchmarks/speed`, whose tails are so heavy that ten groups
+hold nine tenths of the loss, whatever the partition; S has the same factors through a matrix whose columns have length
+one, so that all columns are standard lognormal, and its loss is spread over the groups.
+
+python benchmarks/quality/quick.py [--million] [--only L|S] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "speed"))
+
+import data
+import microagg as ma
+from microagg.problem import Problem
+from microagg.refine.construct import block_groups
+from microagg.refine.local import improve
+
+K = 5
+NEIGHBOURS = 21
+ROUNDS = 2
+
+
+def standard_lognormal(n: int) -> np.ndarray:
+    """S(n): eight standard lognormal columns, six factors through a random matrix, z-scored; the matrix is the same for all n."""
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal((6, 8))
+    x = np.exp(rng.standard_normal((n, 6)) @ (matrix / np.linalg.norm(matrix, axis=0)))
+    return np.ascontiguousarray((x - x.mean(axis=0)) / x.std(axis=0))
+
+
+CLOUDS: dict[str, Callable[[int], np.ndarray]] = {"L": data.lognormal, "S": standard_lognormal}
+
+
+def quick(points: np.ndarray) -> np.ndarray:
+    problem = Problem.of(points, K, threads=1)
+    return improve(problem, block_groups(problem), rounds=ROUNDS)
+
+
+def mdav(points: np.ndarray) -> np.ndarray:
+    return np.asarray(ma.partition(points, K, method="mdav"))
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """(seconds of processor time, which on a shared machine wander less than those of the clock; the result)."""
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, result
+
+
+def compare(cloud: str, n: int) -> dict[str, Any]:
+    points = CLOUDS[cloud](n)
+    seconds, labels = timed(lambda: quick(points))
+    tree = cKDTree(points)
+    yardstick, _ = timed(lambda: tree.query(points, NEIGHBOURS, workers=1))
+    loss, of_mdav = ma.information_loss(points, labels), ma.information_loss(points, mdav(points))
+    return {
+        "data": f"{cloud}({n:,})",
+        "quick": seconds,
+        "cKDTree": yardstick,
+        "ratio": seconds / yardstick,
+        "IL": loss,
+        "IL of MDAV": of_mdav,
+        "percent under MDAV": 100.0 * (1.0 - loss / of_mdav),
+    }
+
+
+def in_a_process_of_its_own(cloud: str, n: int) -> dict[str, float]:
+    """Seconds and peak memory of a process that makes the points, runs quick on them and does nothing else."""
+    command = [sys.executable, __file__, "--alone", cloud, str(n)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def peak_memory() -> float:
+    """The most that this process has held, in MB; Linux hands getrusage's figure on from parent to child."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return next(int(line.split()[1]) for line in status.open() if line.startswith("VmHWM")) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def alone(cloud: str, n: int) -> None:
+    quick(CLOUDS[cloud](300))
+    peaks = [peak_memory()]
+    points = CLOUDS[cloud](n)
+    peaks.append(peak_memory())
+    seconds, _ = timed(lambda: quick(points))
+    peaks.append(peak_memory())
+    names = ("libraries_MB", "data_made_MB", "peak_MB")
+    print(json.dumps({"quick": seconds} | dict(zip(names, peaks, strict=True))))
+
+
+def show(row: dict[str, Any]) -> None:
+    print(
+        f"{row['data']:13} quick {row['quick']:7.2f} s = {row['ratio']:.3f} of cKDTree's {row['cKDTree']:7.2f} s; "
+        f"IL {row['IL']:.4f}, {row['percent under MDAV']:.2f} % under MDAV's {row['IL of MDAV']:.4f}"
+    )
+    if "peak_MB" in row:
+        print(
+            f"{'':13} peak memory {row['peak_MB']:.0f} MB, of which libraries {row['libraries_MB']:.0f} MB; "
+            f"{row['data_made_MB']:.0f} MB had been reached by making the data"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--million", action="store_true", help="also a million records, with peak memory")
+    parser.add_argument("--only", choices=sorted(CLOUDS), help="only this cloud")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
+    parser.add_argument("--alone", nargs=2, metavar=("CLOUD", "N"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.alone:
+        alone(options.alone[0], int(options.alone[1]))
+        return
+    for warm in (quick, mdav):  # compile, or load what is compiled
+        warm(data.lognormal(300))
+    rows = []
+    for cloud in [options.only] if options.only else sorted(CLOUDS):
+        rows.append(compare(cloud, 100_000))
+        show(rows[-1])
+        if options.million:
+            rows.append(compare(cloud, 1_000_000) | in_a_process_of_its_own(cloud, 1_000_000))
+            show(rows[-1])
+    if options.json:
+        options.json.write_text(json.dumps({"k": K, "rows": rows}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Improving a given partition."""

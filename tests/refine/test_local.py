@@ -1,0 +1,323 @@
+"""Local search against brute force: what comes out is valid, never worse, and no move that was to be found is left."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import plain
+from microagg.datasets.reference import load_reference
+from microagg.methods.mdav.mdav import MDAV
+from microagg.problem import Problem
+from microagg.refine import local, local_near
+from microagg.refine.construct import block_groups
+from microagg.refine.local import improve
+from microagg.refine.local_groups import weighted_error
+from microagg.refine.local_near import nearest_centroids
+from microagg.space import Space
+from microagg.watch import Enough, Watch
+
+
+def weighted_sse(points: np.ndarray, weights: np.ndarray, members: list[int]) -> float:
+    """The squared error of one group around its weighted mean, measured from its first member."""
+    x = points[members] - points[members[0]]
+    w = weights[members]
+    mean = [math.fsum((w * column).tolist()) / math.fsum(w.tolist()) for column in x.T]
+    return math.fsum((w[:, None] * (x - mean) ** 2).ravel().tolist())
+
+
+def random_partition(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
+    """Any valid partition: group sizes from k to 2k - 1, or one group larger than that."""
+    groups = max(1, n // k - int(rng.integers(0, 3)))
+    labels = np.concatenate([np.repeat(np.arange(groups), k), rng.integers(0, groups, n - groups * k)])
+    return rng.permutation(labels)
+
+
+def neighbours(groups: list[list[int]], k: int) -> Iterator[tuple[list[list[int]], list[list[int]]]]:
+    """(groups before, groups after) of every shift and every swap."""
+    for A, B in itertools.permutations(groups, 2):
+        if len(A) > k and len(B) < 2 * k - 1:
+            for x in A:
+                yield [A, B], [[r for r in A if r != x], [*B, x]]
+    for A, B in itertools.combinations(groups, 2):
+        for x, y in itertools.product(A, B):
+            yield [A, B], [[r for r in A if r != x] + [y], [r for r in B if r != y] + [x]]
+
+
+def groups_of(labels: np.ndarray) -> list[list[int]]:
+    return [np.flatnonzero(labels == g).tolist() for g in range(int(labels.max()) + 1)]
+
+
+def check_valid(labels: np.ndarray, n: int, k: int) -> None:
+    sizes = np.bincount(labels)
+    assert labels.shape == (n,)
+    assert labels.dtype == np.int32
+    assert sizes.min() >= k
+    assert sizes.max() < 2 * k or len(sizes) == 1
+    assert labels.tolist() == plain.labels_from_groups(n, groups_of(labels)).tolist()
+
+
+@pytest.mark.parametrize("seed", range(98))
+def test_hard_points_from_any_partition(seed: int) -> None:
+    points, k = plain.hard_problem(seed)
+    rng = np.random.default_rng(seed)
+    given = random_partition(rng, len(points), k)
+    before = points.copy(), given.copy()
+    labels = improve(Problem.of(points, k), given)
+    check_valid(labels, len(points), k)
+    assert plain.sse(points, labels) <= plain.sse(points, given)
+    assert np.array_equal(points, before[0])
+    assert np.array_equal(given, before[1])
+    numbered_otherwise = improve(Problem.of(points, k), 10 * len(points) - 7 * given)
+    assert np.array_equal(labels, numbered_otherwise)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(30))
+def test_no_shift_or_swap_is_left(seed: int, weighted: bool) -> None:
+    rng = np.random.default_rng(seed)
+    n, d, k = int(rng.integers(8, 45)), int(rng.integers(1, 7)), int(rng.integers(2, 5))
+    points = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, d) + 10.0 ** rng.integers(0, 6)
+    weights = rng.lognormal(0.0, 1.0, n) if weighted else np.ones(n)
+    given = random_partition(rng, n, k)
+    labels = improve(Problem.of(points, k, weights=weights if weighted else None), given)
+    check_valid(labels, n, k)
+    groups = groups_of(labels)
+    assert len(groups) <= local.CANDIDATES + 1, "all groups must be candidates of each other here"
+    total = sum(weighted_sse(points, weights, group) for group in groups)
+    assert total <= sum(weighted_sse(points, weights, group) for group in groups_of(given))
+    for old, new in neighbours(groups, k):
+        gain = sum(weighted_sse(points, weights, g) for g in old) - sum(
+            weighted_sse(points, weights, g) for g in new
+        )
+        assert gain <= 1e-7 * total
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_group_that_belongs_to_others_is_dissolved(weighted: bool) -> None:
+    points = np.array(
+        [[0.0], [0.1], [0.2], [9.0], [9.1], [9.2], [18.0], [18.1], [18.2], [0.3], [9.3], [18.3]]
+    )
+    given = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3])
+    weights = np.linspace(1.0, 2.0, 12) if weighted else None
+    labels = improve(Problem.of(points, 3, weights=weights), given)
+    assert labels.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 0, 1, 2]
+
+
+def test_two_members_of_a_dissolved_group_may_go_to_one_place() -> None:
+    points = np.array([[0.0], [0.1], [9.0], [9.1], [0.05], [0.06], [9.05]])
+    labels = improve(Problem.of(points, 3), np.array([0, 0, 1, 1, 0, 1, 1]))
+    assert labels.tolist() == [0, 0, 1, 1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_group_of_all_is_split(seed: int) -> None:
+    points, k = plain.hard_problem(14 * seed + 1)
+    labels = improve(Problem.of(points, k), np.zeros(len(points), np.int64))
+    check_valid(labels, len(points), k)
+    assert len(points) < 2 * k or labels.max() > 0
+
+
+def one_stratum(strata: np.ndarray) -> Callable[[np.ndarray], bool]:
+    return lambda records: len(set(strata[records].tolist())) == 1
+
+
+def two_values(values: np.ndarray) -> Callable[[np.ndarray], bool]:
+    return lambda records: len(set(values[records].tolist())) >= 2
+
+
+@pytest.mark.parametrize("predicate", ["strata", "diversity"])
+@pytest.mark.parametrize("seed", range(12))
+def test_every_group_is_accepted_and_no_accepted_move_is_left(seed: int, predicate: str) -> None:
+    rng = np.random.default_rng(seed)
+    k, kinds = int(rng.integers(2, 4)), np.repeat([0, 1], 18)
+    points = rng.normal(size=(36, 2)) + 0.5 * kinds[:, None]
+    if predicate == "strata":
+        accept = one_stratum(kinds)
+        halves = random_partition(rng, 18, k), random_partition(rng, 18, k)
+        given = np.concatenate([halves[0], 100 + halves[1]])
+    else:
+        values = np.where(rng.random(36) < 0.7, 0, 1)
+        values[:12] = 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1
+        accept = two_values(values)
+        given = np.zeros(36, np.int64)
+    asked: list[list[int]] = []
+
+    def watching(records: np.ndarray) -> bool:
+        asked.append(records.tolist())
+        return accept(records)
+
+    labels = improve(Problem.of(points, k, accept=watching, threads=2), given)
+    groups = groups_of(labels)
+    assert asked
+    assert all(records == sorted(set(records)) and len(records) >= k for records in asked)
+    assert all(accept(np.array(group)) for group in groups)
+    assert min(map(len, groups)) >= k
+    total = plain.sse(points, labels)
+    assert total <= plain.sse(points, np.unique(given, return_inverse=True)[1])
+    small = [group for group in groups if len(group) < 2 * k]
+    ones = np.ones(36)
+    for old, new in neighbours(small, k):
+        if all(accept(np.array(group)) for group in new):
+            gain = sum(weighted_sse(points, ones, g) for g in old) - sum(
+                weighted_sse(points, ones, g) for g in new
+            )
+            assert gain <= 1e-7 * total
+
+
+def test_a_predicate_that_accepts_all_changes_nothing() -> None:
+    points, given = np.random.default_rng(1).normal(size=(400, 3)), np.arange(400) // 4
+    asked = improve(Problem.of(points, 4, accept=lambda records: True), given)
+    assert np.array_equal(asked, improve(Problem.of(points, 4), given))
+
+
+def test_a_large_group_that_may_not_be_split_stays() -> None:
+    points = np.random.default_rng(2).normal(size=(30, 2))
+    given = np.where(np.arange(30) < 20, 0, 1 + np.arange(30) // 25)
+    fixed = list(range(20))
+
+    def accept(records: np.ndarray) -> bool:
+        return records.tolist() == fixed or not set(records.tolist()) & set(fixed)
+
+    labels = improve(Problem.of(points, 5, accept=accept), given)
+    assert labels[:20].tolist() == [0] * 20
+    assert set(labels[20:].tolist()) == {1, 2}
+
+
+def jobs_of(monkeypatch: pytest.MonkeyPatch, n: int) -> tuple[np.ndarray, np.ndarray]:
+    monkeypatch.setattr(local, "JOB", 500)
+    points = np.random.default_rng(3).lognormal(size=(n, 3))
+    return points, block_groups(Problem.of(points, 4))
+
+
+@pytest.mark.parametrize("rounds", [1, 2, None])
+def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch, rounds: int | None) -> None:
+    points, given = jobs_of(monkeypatch, 6000)
+    one, three, again = (
+        improve(Problem.of(points, 4, threads=threads), given, rounds=rounds) for threads in (1, 3, 3)
+    )
+    check_valid(one, 6000, 4)
+    assert plain.sse(points, one) < 0.9 * plain.sse(points, given)
+    assert np.array_equal(one, three)
+    assert np.array_equal(one, again)
+
+
+def test_more_rounds_are_no_worse() -> None:
+    points = np.random.default_rng(4).lognormal(size=(3000, 4))
+    problem = Problem.of(points, 3)
+    given = block_groups(problem, block=200)
+    errors = [plain.sse(points, improve(problem, given, rounds=rounds)) for rounds in (1, 2, 4, None)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[0] < plain.sse(points, given)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_stopped_at_a_checkpoint_it_is_repeatable(monkeypatch: pytest.MonkeyPatch, many: bool) -> None:
+    points, given = jobs_of(monkeypatch, 3000 if many else 400)
+    monkeypatch.setattr(local, "WORK", 20_000)
+    whole = Watch()
+    improve(Problem.of(points, 4), given, rounds=2, watch=whole)
+    assert whole.passed >= 5
+    errors = [plain.sse(points, given)]
+    for stop in range(1, whole.passed + 1):
+        runs = [
+            improve(Problem.of(points, 4, threads=threads), given, rounds=2, watch=Watch(stop_after=stop))
+            for threads in (1, 2)
+        ]
+        check_valid(runs[0], len(points), 4)
+        assert np.array_equal(*runs)
+        errors.append(plain.sse(points, runs[0]))
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < errors[1]
+
+
+def test_progress_moves_and_may_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "WORK", 100_000)
+    points = np.random.default_rng(5).normal(size=(900, 3))
+    given, told = np.arange(900) // 3, []
+    improve(Problem.of(points, 3), given, progress=lambda done, total: told.append((done, total)))
+    assert told == sorted(told)
+    assert len(set(told)) > 3
+    assert all(0 <= done <= total for done, total in told)
+
+    def enough(done: int, total: int) -> None:
+        raise Enough
+
+    kept = improve(Problem.of(points, 3), given, progress=enough)
+    assert plain.sse(points, kept) < plain.sse(points, given)
+
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        improve(Problem.of(points, 3), given, progress=interrupt)
+
+
+@pytest.mark.parametrize("scale", [2.0**-300, 2.0**300])
+def test_units_do_not_matter(scale: float) -> None:
+    points = np.random.default_rng(6).normal(size=(300, 4))
+    given = np.arange(300) // 3
+    assert np.array_equal(
+        improve(Problem.of(points, 3), given), improve(Problem.of(points * scale, 3), given)
+    )
+
+
+@pytest.mark.parametrize("spread", [1e-9, 1e-3, 1.0, 1e6])
+def test_far_clusters_end_and_are_not_mixed(spread: float) -> None:
+    """Clusters a billion apart: what is left after rounding must not keep the search busy."""
+    rng = np.random.default_rng(7)
+    clusters = np.repeat(1e9 * rng.normal(size=(4, 3)), 25, axis=0)
+    points = clusters + spread * rng.integers(0, 3, (100, 3))
+    labels = improve(Problem.of(points, 3), rng.permutation(100) // 4)
+    check_valid(labels, 100, 3)
+    assert all(len({record // 25 for record in group}) == 1 for group in groups_of(labels))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_fewer_than_two_groups(n: int) -> None:
+    assert improve(Problem.of(np.arange(float(n)), n // 2 + 1), np.full(n, 5)).tolist() == [0] * n
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_nearest_centroids_equal_brute_force(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    n, d, wanted = int(rng.integers(2, 900)), int(rng.integers(1, 6)), int(rng.integers(1, 25))
+    centroids = rng.lognormal(size=(n, d))
+    monkeypatch.setattr(local_near, "VISITS", 10**6)
+    found = nearest_centroids(centroids, wanted, threads=1 + seed % 2)
+    for i in range(0, n, 7):
+        others = [j for j in range(n) if j != i]
+        nearest = plain.nearest(centroids, others, centroids[i], min(wanted, n - 1))
+        assert found[i].tolist() == nearest + [-1] * (wanted - len(nearest))
+
+
+def test_few_visits_still_give_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_near, "VISITS", 4)
+    found = nearest_centroids(np.random.default_rng(8).normal(size=(3000, 12)), 20)
+    assert found.min() >= 0
+    assert (np.diff(np.sort(found, axis=1), axis=1) > 0).all()
+    assert (found != np.arange(3000)[:, None]).all()
+
+
+def test_weighted_error_is_exact() -> None:
+    rng = np.random.default_rng(9)
+    points, weights = rng.normal(size=(50, 3)), rng.lognormal(size=50)
+    labels, means = (np.arange(50) % 7).astype(np.int32), np.empty((7, 3))
+    error = weighted_error(points, weights, labels, means)
+    assert error == pytest.approx(sum(weighted_sse(points, weights, g) for g in groups_of(labels)), rel=1e-14)
+    assert means[2] == pytest.approx(np.average(points[labels == 2], axis=0, weights=weights[labels == 2]))
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(("name", "least", "most"), [("Tarragona", 14.4588, 15.05), ("Census", 4.6644, 5.30)])
+def test_reference_data_from_mdav(reference_data: Path, name: str, least: float, most: float) -> None:
+    values = load_reference(name, folder=reference_data)
+    points = Space.fit(values, "zscore").points(values)
+    problem = Problem.of(points, 3)
+    labels = improve(problem, MDAV.run(problem, rng=np.zeros(1, np.uint64)))
+    assert least <= plain.information_loss(points, labels) <= most
