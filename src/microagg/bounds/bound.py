@@ -1,0 +1,155 @@
+"""A proven lower bound, and the certificate that others can check it by."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from microagg.errors import InputError
+from microagg.io.writing import refuse_unwritable, replace_whole
+from microagg.measures.loss.sse import loss_of_partition
+from microagg.space import Space
+
+FORMAT = "microagg-bound/1"
+ENUMERATED = "everything enumerated"
+SAFETY = 1e-9  # of the total sum of squares: more than all rounding here and in a checker
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What no partition of the points into groups of at least k can lose less than.
+
+    `pi` and `cuts` prove `certified_sse` to anybody: for every set S of k to 2k - 1 records, the pi of its members, less each
+    cut's penalty times half (rounded down) the number of the cut's records in S, add up to no more than the SSE of S. Where
+    integer programs over all groups left in question have shown more (up to that a partition is optimal), `sse` is what
+    they have shown, and the certificate proves a little less.
+
+    >>> from microagg.bounds.lower import lower_bound
+    >>> bound = lower_bound([[0.0], [1.0], [10.0], [11.0]], k=2)
+    >>> round(bound.sse, 6), round(bound.gap(np.array([0, 0, 1, 1])), 4)
+    (1.0, 0.0)
+    """
+
+    k: int
+    n: int
+    sse: float
+    """Proven: the SSE of any partition is at least this."""
+    il: float
+    """The same in percent of the total sum of squares."""
+    certified_sse: float
+    """What `pi` and `cuts` prove by themselves."""
+    certified_il: float
+    pi: np.ndarray = dataclasses.field(repr=False)
+    """A number for each record."""
+    cuts: tuple[tuple[tuple[int, ...], float], ...] = dataclasses.field(repr=False)
+    """Sets of an odd number of records, each with its penalty."""
+    method: str
+    """How it was found: "one group", "instant", "columns", "columns and cuts" or "everything enumerated"."""
+    optimal: bool
+    """Whether the partition that was found, or given, is proven to be the best there is."""
+    points: np.ndarray = dataclasses.field(repr=False)
+    data: dict[str, Any] | None = dataclasses.field(default=None, repr=False)
+    """How the points came from a table: columns, scale, centre, width and the digest of the values."""
+
+    def gap(self, labels: Any) -> float:
+        """How far the loss of a partition is above the bound, in percent of the bound."""
+        loss = loss_of_partition(self.points, np.asarray(labels, np.int32))["SSE"]
+        if loss <= self.sse or loss <= 1e-15 * total_squares(self.points):
+            return 0.0
+        return 100.0 * (loss - self.sse) / self.sse if self.sse > 0.0 else math.inf
+
+    def raised_to(self, sse: float) -> Bound:
+        """The same certificate, with a higher bound that was proven by enumeration."""
+        share = self.il / self.sse if self.sse > 0.0 else 0.0
+        return dataclasses.replace(self, sse=sse, il=sse * share, method=ENUMERATED)
+
+    def about(self, values: np.ndarray, columns: list[str] | None, space: Space) -> Bound:
+        """The same bound, with a certificate that speaks of the table's values instead of the points."""
+        return dataclasses.replace(self, data=_data(values, columns, space))
+
+    def certificate(self) -> dict[str, Any]:
+        """The certificate as plain data. It holds a number for each record: it stays inside."""
+        data = self.data or _data(self.points, None, Space.fit(self.points, "none"))
+        return {
+            "format": FORMAT,
+            "k": self.k,
+            "records": self.n,
+            "claim": {"sse": self.certified_sse, "il": self.certified_il},
+            "data": data,
+            "pi": self.pi.tolist(),
+            "cuts": [{"records": list(records), "penalty": penalty} for records, penalty in self.cuts],
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the certificate, whole or not at all, readable by its owner only."""
+        path = Path(path)
+        refuse_unwritable(path)
+        text = json.dumps(self.certificate(), allow_nan=False)
+
+        def write(part: Path) -> None:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+
+        def inspect(part: Path) -> None:
+            if part.read_text(encoding="utf-8") != text:
+                raise InputError(f"{str(path)!r} could not be written as it should be; it is as it was.")
+
+        replace_whole(path, write, inspect)
+
+
+def _data(values: np.ndarray, columns: list[str] | None, space: Space) -> dict[str, Any]:
+    n, d = values.shape
+    content = f"{n} {d}\n".encode() + np.ascontiguousarray(values, "<f8").tobytes()
+    return {
+        "columns": None if columns is None else list(columns),
+        "scale": space.scale,
+        "centre": space.centre.tolist(),
+        "width": space.width.tolist(),
+        "digest": hashlib.sha256(content).hexdigest(),
+    }
+
+
+def total_squares(points: np.ndarray) -> float:
+    """SST; exactly 0 where all points are equal, although their mean may be rounded."""
+    if (points == points[0]).all():
+        return 0.0
+    return loss_of_partition(points, np.zeros(len(points), np.int32))["SSE"]
+
+
+def bound_from(
+    points: np.ndarray,
+    k: int,
+    pi: np.ndarray,
+    cuts: list[tuple[tuple[int, ...], float]],
+    method: str,
+    optimum: float | None = None,
+) -> Bound:
+    """A bound from numbers that prove one; `optimum` is the loss of a partition that was shown to be the best."""
+    n, sst = len(points), total_squares(points)
+    kept = tuple((records, penalty) for records, penalty in cuts if penalty > 0.0)
+    terms = [*pi.tolist(), *(-penalty * (len(records) // 2) for records, penalty in kept)]
+    certified = max(math.fsum(terms) - SAFETY * sst, 0.0)
+    proven = certified if optimum is None else max(certified, optimum * (1.0 - 1e-12))
+    share = 100.0 / sst if sst > 0.0 else 0.0
+    return Bound(
+        k,
+        n,
+        proven,
+        proven * share,
+        certified,
+        certified * share,
+        pi,
+        kept,
+        method,
+        optimum is not None,
+        points,
+    )

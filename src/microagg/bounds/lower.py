@@ -1,0 +1,127 @@
+"""How little any partition can lose: a bound that is valid whenever the work is stopped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from microagg.bounds.bound import ENUMERATED, Bound, bound_from, total_squares
+from microagg.bounds.columns import TOLERANCE, Climb
+from microagg.bounds.listening import Listener
+from microagg.bounds.neighbours import SCANNED, nearest_others
+from microagg.kernels import sums
+from microagg.measures.loss.sse import loss_of_partition
+from microagg.problem import Problem, Progress
+from microagg.watch import Watch
+
+LARGE = 20_000  # more records than this get no linear program
+ROUNDS = 1000
+NEIGHBOURS = 30  # times k: how many neighbours pricing does well with
+
+
+def lower_bound(
+    points: Any,
+    k: int,
+    *,
+    labels: Any = None,
+    time_limit: float | None = 60,
+    progress: Progress | None = None,
+    watch: Watch | None = None,
+    seed: int = 0,
+) -> Bound:
+    """A proven lower bound on the SSE of every partition of the points, taken as they are, into groups of at least k.
+
+    It rises for as long as there is time, up to a limit that lies a little below the best partition or at it. `labels` is a
+    partition to compare with on the way; it does not change the bound. Nothing here is random: `seed` is not used.
+
+    >>> bound = lower_bound([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], k=3)
+    >>> round(bound.sse, 6), bound.method
+    (4.0, 'columns')
+    """
+    problem = Problem.of(points, k)
+    listener = Listener(watch if watch is not None else Watch(progress, time_limit=time_limit))
+    proof = Proof(problem.points, problem.k, listener)
+    il = None if labels is None else loss_of_partition(problem.points, np.asarray(labels, np.int32))["IL"]
+    while not proof.finished and not listener.watch.stopped:
+        proof.step()
+        proof.checkpoint(il)
+    return proof.bound()
+
+
+class Proof:
+    """A bound that rises with every `step` until it is `finished`, or until the listener breaks it off."""
+
+    def __init__(self, points: np.ndarray, k: int, listener: Listener) -> None:
+        self.points, self.k, self.listener = points, k, listener
+        self.sst = total_squares(points)
+        self.climb: Climb | None = None
+        self._pi = np.zeros(len(points))
+        self._method = "instant"
+        self._steps = 0
+        self.finished = len(points) < 2 * k or self.sst == 0.0
+        if self.finished:
+            self._method = "one group" if len(points) < 2 * k else "instant"
+            self._pi = np.full(len(points), self.sst / len(points))
+            return
+        self._unit = self.sst / len(points)
+        self._start()
+
+    def _start(self) -> None:
+        """The instant bound; and all that is needed to get better."""
+        k, n = self.k, len(self.points)
+        centred = self.points - sums.mean_of(self.points, np.arange(n))
+        large = n > LARGE
+        m = min(n - 1, 2 * k if large else NEIGHBOURS * k)
+        stop = self.listener if n > SCANNED else None  # a few seconds are given to it in any case
+        near, records, complete = nearest_others(centred, m, stop)
+        self._pi = near[:, : k - 1].sum(axis=1) / (2 * k)
+        self.finished = large or not complete
+        if self.finished:
+            return
+        mean_price = float(np.mean(self._pi))
+        self._unit = max(mean_price, 1e-12 * self._unit)
+        scaled = np.ascontiguousarray(centred / np.sqrt(self._unit))
+        self.climb = Climb(scaled, k, near / self._unit, records)
+
+    @property
+    def value(self) -> float:
+        """The SSE that is proven so far, tolerances aside."""
+        return float(np.sum(self._pi)) if self.climb is None else self.climb.value * self._unit
+
+    @property
+    def unit(self) -> float:
+        """The squared length that counts as 1 in the climb."""
+        return self._unit
+
+    def step(self) -> None:
+        """One round of work."""
+        self._steps += 1
+        if self.climb is None:
+            self.finished = True
+            return
+        self.climb.step(self.listener)
+        self.finished = self.climb.finished or self._steps >= ROUNDS
+
+    def checkpoint(self, il: float | None = None, done: int | None = None, total: int = ROUNDS) -> bool:
+        """Tell how far it is, beside the loss of a partition; True if the work has to end."""
+        telling = f"bound {100.0 * self.value / self.sst if self.sst else 0.0:.4f} %"
+        if il is not None:
+            gap = 100.0 * (il * self.sst / 100.0 / self.value - 1.0) if self.value > 0.0 else np.inf
+            telling += f", loss {il:.4f} %, gap {max(gap, 0.0):.2f} %"
+        return self.listener.checkpoint(self._steps if done is None else done, total, telling)
+
+    def bound(self, optimum: float | None = None) -> Bound:
+        """What is proven; `optimum` is the loss of a partition that has been shown to be the best in another way."""
+        pi, cuts, how = self._pi, [], self._method
+        if self.climb is not None:
+            climb = self.climb
+            pi = (climb.best.pi - TOLERANCE / self.k) * self._unit
+            penalties = climb.best.penalties * self._unit
+            cuts = list(zip(climb.master.cuts.records, penalties.tolist(), strict=True))
+            how = "columns and cuts" if penalties.any() else "columns"
+        if how == "one group":
+            optimum = self.sst
+        elif optimum is not None:
+            how = ENUMERATED
+        return bound_from(self.points, self.k, pi, cuts, how, optimum)

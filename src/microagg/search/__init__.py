@@ -1,0 +1,1 @@
+"""What composes construction, refinement and bounds."""

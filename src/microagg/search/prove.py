@@ -1,0 +1,251 @@
+"""Search and proof against each other: better partitions from above, a rising bound from below, until they meet.
+
+The groups that the proof comes to know on its way are those that good partitions are made of: an integer program over them finds
+better partitions. A better partition in turn leaves fewer groups to look at, because it can only be beaten by groups whose
+excess over the proof's prices is at most the gap. Once all of those can be listed, one integer program over them is the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from microagg.bounds.bound import SAFETY, Bound
+from microagg.bounds.columns import TOLERANCE, Climb, group_costs, taken
+from microagg.bounds.listening import Listener
+from microagg.bounds.lower import ROUNDS, Proof
+from microagg.errors import InputError
+from microagg.kernels import sums
+from microagg.measures.loss.sse import loss_of_partition
+from microagg.problem import Problem
+from microagg.refine.recombine import Rows, best_cover
+from microagg.watch import Watch
+
+Search = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""A search for better partitions: search(labels, rng) -> labels."""
+
+LISTED, WORK = 100_000, 300_000_000  # how many groups one integer program takes, and how far to look for them
+FEW = 5000  # with fewer groups than this a program is quick
+NODES = 2000
+FIRST_ROOM = 5e-6  # of the bound: where the search for the optimum above it begins
+SEARCHES = 3
+
+
+def prove(
+    problem: Problem,
+    labels: np.ndarray,
+    *,
+    rng: np.ndarray,
+    watch: Watch | None = None,
+    search: Search | None = None,
+) -> tuple[np.ndarray, Bound]:
+    """The best partition found from `labels` on, and a lower bound on what any partition loses.
+
+    It ends when the partition is proven optimal, when neither side gets any further, or at a checkpoint of the watch.
+    Optimality may have been shown by an integer program over all groups that are left in question; the certificate then still
+    claims what its numbers prove by themselves (`certified_sse`), which may be a little less than `sse`.
+    With `problem.accept` the bound holds all the more, but only a partition that meets it is called optimal.
+
+    >>> labels, bound = prove(Problem.of([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], 3), np.array([0, 1, 0, 1, 0, 1]),
+    ...                       rng=np.zeros(1, np.uint64))
+    >>> labels.tolist(), bound.optimal
+    ([0, 0, 0, 1, 1, 1], True)
+    """
+    if problem.weights is not None:
+        raise InputError("there is no bound for weighted records yet; leave the weights out.")
+    labels = sums.number_by_first_record(np.ascontiguousarray(labels, np.int32))
+    duel = Duel(problem, labels, Listener(watch))
+    searches = 0
+    while not duel.over:
+        if search is not None and searches < SEARCHES and duel.wants_search(searches):
+            searches += 1
+            duel.take(search(duel.labels, rng))
+        else:
+            duel.round()
+        duel.checkpoint()
+    return duel.labels, duel.bound()
+
+
+class Duel:
+    """A partition, a proof, and the gap between them."""
+
+    def __init__(self, problem: Problem, labels: np.ndarray, listener: Listener) -> None:
+        self.problem, self.labels, self.listener = problem, labels, listener
+        self.proof = Proof(problem.points, problem.k, listener)
+        self.optimal = len(problem.points) < 2 * problem.k or self.proof.sst == 0.0
+        self.stuck = False
+        self._loss = loss_of_partition(problem.points, labels)
+        self.floor = 0.0
+        self._rounds = 0
+        if self.proof.climb is not None:
+            self._tell_groups(self.proof.climb)
+
+    @property
+    def over(self) -> bool:
+        return self.optimal or self.stuck or self.listener.watch.stopped is not None
+
+    @property
+    def gap(self) -> float:
+        """By how much the partition's SSE is above what the prices prove."""
+        return self._loss["SSE"] - self.proof.value
+
+    def wants_search(self, searches: int) -> bool:
+        """Searches come before the first round, and then whenever the proof has gone as far as it can."""
+        return searches == 0 or self.proof.finished
+
+    def checkpoint(self) -> None:
+        self._rounds += 1
+        self.proof.checkpoint(self._loss["IL"], min(self._rounds, ROUNDS), ROUNDS)
+
+    def take(self, labels: np.ndarray) -> None:
+        """Take over a partition if it is better, and all its groups are allowed."""
+        labels = sums.number_by_first_record(np.ascontiguousarray(labels, np.int32))
+        loss = loss_of_partition(self.problem.points, labels)
+        if loss["SSE"] < self._loss["SSE"] and self._accepts_all(labels):
+            self.labels, self._loss = labels, loss
+            if self.proof.climb is not None:
+                self._tell_groups(self.proof.climb)
+
+    def round(self) -> None:
+        """One step of the proof, or an attempt to close the gap if that has become worth while."""
+        if self._meets():
+            self.optimal = True
+            return
+        if self.proof.climb is None:
+            self.stuck = True
+            return
+        if self.proof.finished:
+            before = self.gap
+            self._close(self.proof.climb)
+            self.stuck = self.gap >= before and not self.optimal
+            return
+        self.proof.step()
+
+    def _meets(self) -> bool:
+        """Whether nothing is left between partition and proof but rounding."""
+        return self.gap <= 1e-11 * self.proof.sst
+
+    def bound(self) -> Bound:
+        """What has been proven."""
+        optimum = None
+        if self.optimal:  # pair by pair: no rounded mean can raise it
+            pairwise = math.fsum(group_costs(self.problem.points, *groups_of(self.labels)))
+            optimum = min(self._loss["SSE"], pairwise)
+        bound = self.proof.bound(optimum)
+        return bound.raised_to(self.floor) if self.floor > bound.sse else bound
+
+    def _close(self, climb: Climb) -> None:
+        """Integer programs over all groups that a partition can have whose loss is at most so much above the bound.
+
+        If the best partition made of them is that near to the bound, it is optimal. If it is not, the bound rises, and twice as
+        much is tried. Where the groups are too many, a program over some of them may still find a better partition.
+        """
+        room = FIRST_ROOM * climb.value
+        while not self.listener():
+            gap = max(self.gap / self.proof.unit, 0.0) * (1.0 + 1e-9) + 1e-9
+            room = min(room, gap)
+            slack = TOLERANCE * len(self.labels)  # what the other groups of a partition may be below 0
+            sets = climb.pricing.sets(
+                climb.best, climb.master.cuts, room + slack, most=LISTED, work=WORK, stop=self.listener
+            )
+            if self.listener():
+                return
+            if not sets.complete:
+                self._improve(climb, *self._known(climb))
+                return
+            ended = self._improve(climb, sets.members, sets.offsets, None if room >= gap else room)
+            if self.listener() or self.problem.accept is not None or not ended:
+                return
+            if self.gap <= room * self.proof.unit * (1.0 + 1e-9) + 1e-9 * self.proof.unit:
+                self.optimal = True
+                return
+            self.floor = (climb.value + room) * self.proof.unit - SAFETY * self.proof.sst
+            room *= 2.0
+
+    def _improve(
+        self, climb: Climb, members: np.ndarray, offsets: np.ndarray, room: float | None = None
+    ) -> bool:
+        """Take over the best partition from these groups, if it is better. With `room`, one that is so near to the bound is
+        looked for, else any that is better than the present one. Returns whether the program came to its end.
+        """
+        start, upper = None, None if room is None else climb.value + room
+        if room is None:
+            own, own_offsets = groups_of(self.labels)
+            sizes = np.concatenate([np.diff(own_offsets), np.diff(offsets)])
+            offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+            members, start = np.concatenate([own, members]), np.arange(len(own_offsets) - 1)
+        members, offsets = self._distinct(members, offsets, 0 if start is None else len(start))
+        cuts = climb.master.cuts
+        chosen, _, ended = best_cover(
+            len(self.labels), members, offsets, group_costs(climb.points, members, offsets), start=start,
+            upper=upper, cuts=Rows(*cuts.held(members, offsets), cuts.halves), node_limit=NODES,
+            stop=self.listener, seconds=self.listener.seconds_left(),
+        )  # fmt: skip
+        if self.listener():
+            return False
+        if len(chosen):
+            members, offsets = taken(members, offsets, chosen)
+            labels = np.empty(len(self.labels), np.int32)
+            labels[members] = np.repeat(np.arange(len(chosen)), np.diff(offsets))
+            self.take(labels)
+        return ended
+
+    def _known(self, climb: Climb) -> tuple[np.ndarray, np.ndarray]:
+        """The groups the proof knows that a better partition can have."""
+        master = climb.master
+        excess = excess_of(climb)
+        room = self.gap / self.proof.unit
+        chosen = np.flatnonzero(excess <= room)
+        if len(chosen) > FEW:
+            chosen = np.sort(chosen[np.argsort(excess[chosen], kind="stable")[:FEW]])
+        return taken(master.members, master.offsets, chosen)
+
+    def _distinct(self, members: np.ndarray, offsets: np.ndarray, own: int) -> tuple[np.ndarray, np.ndarray]:
+        """Without those that come twice or are not allowed; the first `own` groups are kept and lead."""
+        names: set[bytes] = set()
+        kept = []
+        for g in range(len(offsets) - 1):
+            records = members[offsets[g] : offsets[g + 1]]
+            if (name := records.tobytes()) not in names and (g < own or self._accepts(records)):
+                names.add(name)
+                kept.append(g)
+        return taken(members, offsets, np.array(kept, np.int64))
+
+    def _accepts(self, records: np.ndarray) -> bool:
+        accept = self.problem.accept
+        return accept is None or bool(accept(records.astype(np.int64)))
+
+    def _accepts_all(self, labels: np.ndarray) -> bool:
+        if self.problem.accept is None:
+            return True
+        members, offsets = groups_of(labels)
+        return all(self._accepts(members[offsets[g] : offsets[g + 1]]) for g in range(len(offsets) - 1))
+
+    def _tell_groups(self, climb: Climb) -> None:
+        """Make the groups of the partition known to the proof."""
+        members, offsets = groups_of(self.labels)
+        usual = np.flatnonzero(np.diff(offsets) < 2 * self.problem.k)
+        climb.know(*taken(members, offsets, usual))
+
+
+def groups_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The records of each group, in ascending order, and where each group starts.
+
+    >>> [x.tolist() for x in groups_of(np.array([0, 1, 0]))]
+    [[0, 2, 1], [0, 2, 3]]
+    """
+    members = np.argsort(labels, kind="stable").astype(np.int32)
+    return members, np.concatenate([[0], np.cumsum(np.bincount(labels))]).astype(np.int64)
+
+
+def excess_of(climb: Climb) -> np.ndarray:
+    """What each group that a climb knows costs above the prices of its best proof."""
+    master = climb.master
+    sizes = np.diff(master.offsets)
+    numbers = np.repeat(np.arange(len(sizes)), sizes)
+    prices = np.bincount(numbers, climb.best.pi[master.members], minlength=len(sizes))
+    cut, column, pairs = master.cuts.held(master.members, master.offsets)
+    penalties = np.bincount(column, climb.best.penalties[cut] * pairs, minlength=len(sizes))
+    return master.costs - prices + penalties

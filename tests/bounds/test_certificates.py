@@ -1,0 +1,174 @@
+"""The solver's own certificates: all accepted as they are, none after a change that makes the claim unproven."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from microagg.bounds.lower import lower_bound
+from microagg.verify_bound import check_certificate, verify
+
+INSTANCES = [(seed, 20 + 4 * seed + seed % 2, 2 + seed % 4, 1 + seed % 5) for seed in range(10)]
+Certificate = dict[str, Any]
+
+
+def points_of(seed: int, n: int, d: int) -> np.ndarray:
+    """Normal, clustered, heavy-tailed, rounded (ties) and repeated records in turn."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n, d))
+    if seed % 5 == 1:
+        points += 8.0 * rng.integers(0, 4, (n, 1))
+    elif seed % 5 == 2:
+        points = rng.lognormal(0.0, 1.0, (n, d))
+    elif seed % 5 == 3:
+        points = np.round(points, 1)
+    elif seed % 5 == 4:
+        points = points[rng.integers(0, n // 2, n)]
+    return np.ascontiguousarray(points)
+
+
+def total_squares(points: np.ndarray) -> float:
+    return float(((points - points.mean(axis=0)) ** 2).sum())
+
+
+def digest_of(values: np.ndarray) -> str:
+    return hashlib.sha256(
+        f"{len(values)} {values.shape[1]}\n".encode() + values.astype("<f8").tobytes()
+    ).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[np.ndarray, Certificate, Path]]:
+    folder = tmp_path_factory.mktemp("certificates")
+    results = {}
+    for seed, n, k, d in INSTANCES:
+        points = points_of(seed, n, d)
+        path = folder / f"{seed}.json"
+        lower_bound(points, k, time_limit=60.0).save(path)
+        np.save(folder / f"{seed}.npy", points)
+        results[seed] = (points, json.loads(path.read_text()), path)
+    return results
+
+
+@pytest.mark.parametrize("seed", [instance[0] for instance in INSTANCES])
+def test_the_solvers_certificate_is_accepted(solved, seed: int):
+    points, certificate, path = solved[seed]
+    verdict = verify(path, path.with_suffix(".npy"))
+    assert verdict.holds, verdict.reason
+    assert verdict.sse > 0.0
+    assert verdict.sse == certificate["claim"]["sse"]
+    assert certificate["data"]["digest"] == digest_of(points)
+
+
+def with_claim(certificate: Certificate, points: np.ndarray, sse: float) -> Certificate:
+    certificate["claim"] = {"sse": sse, "il": 100.0 * sse / total_squares(points)}
+    return certificate
+
+
+def lies(points: np.ndarray, honest: Certificate) -> Iterator[tuple[str, Certificate, np.ndarray]]:
+    """Each with the claim left as it was or raised, never lowered; `unit` is what a record costs on average."""
+    n, sse, rng = len(points), honest["claim"]["sse"], np.random.default_rng(len(points))
+    unit = sse / n
+    proven = sum(honest["pi"]) - sum(cut["penalty"] * (len(cut["records"]) // 2) for cut in honest["cuts"])
+    room = 2e-9 * total_squares(points)
+
+    def fresh() -> Certificate:
+        return copy.deepcopy(honest)
+
+    for factor in (1.001, 1.01, 1.1, 2.0, 10.0):
+        yield f"bound x {factor}", with_claim(fresh(), points, max(sse, proven) * factor), points
+    yield "bound just above", with_claim(fresh(), points, max(sse, proven) + room), points
+    for factor in (1.0 + 1e-6, 1.1, 100.0):
+        changed = fresh()
+        changed["claim"]["il"] *= factor
+        yield f"il x {factor}", changed, points
+    for record in rng.choice(n, 12, replace=False).tolist():
+        changed = fresh()
+        changed["pi"][record] += 2.0 * unit
+        yield f"pi {record} raised", with_claim(changed, points, sse + 2.0 * unit), points
+    for factor in (1.05, 1.2, 2.0):
+        changed = fresh()
+        changed["pi"] = [number * factor for number in changed["pi"]]
+        changed["cuts"] = [{**cut, "penalty": cut["penalty"] * factor} for cut in changed["cuts"]]
+        yield f"all numbers x {factor}", with_claim(changed, points, sse * factor), points
+    for seed in range(4):
+        changed = fresh()
+        changed["pi"] = np.random.default_rng(seed).permutation(changed["pi"]).tolist()
+        yield f"pi shuffled {seed}", with_claim(changed, points, sse + 0.01 * unit), points
+    for seed in range(6):
+        other = points.copy()
+        row = seed * (n // 6)
+        other[row, 0] += 1e-9 * (1.0 + abs(other[row, 0]))
+        yield f"a cell of row {row} changed", fresh(), other
+    for factor in (0.9, 0.99):
+        other = points * factor
+        changed = with_claim(fresh(), other, sse)
+        changed["data"]["digest"] = digest_of(other)
+        yield f"data x {factor}, forged", changed, other
+    yield "rows reversed", fresh(), points[::-1].copy()
+    yield "a row missing", fresh(), points[1:].copy()
+    yield "a row twice", fresh(), np.vstack([points, points[:1]])
+    yield "a column twice", fresh(), np.hstack([points, points[:, :1]])
+    for name, value in (
+        ("records", n - 1),
+        ("records", n + 1),
+        ("k", 1),
+        ("k", n + 1),
+        ("k", True),
+        ("format", "microagg-bound/2"),
+    ):
+        changed = fresh()
+        changed[name] = value
+        yield f"{name} = {value}", changed, points
+    for name, value in (
+        ("scale", "zscore"),
+        ("scale", "minmax"),
+        ("width", [0.5] * points.shape[1]),
+        ("centre", [1.0] * points.shape[1]),
+    ):
+        changed = fresh()
+        changed["data"][name] = value
+        scaled = (points - np.array(changed["data"]["centre"])) / np.array(changed["data"]["width"])
+        yield f"{name} = {value}", with_claim(changed, scaled, sse), points
+
+
+@pytest.mark.parametrize("seed", [instance[0] for instance in INSTANCES])
+def test_fifty_lies_about_it_are_rejected(solved, seed: int):
+    points, honest, _ = solved[seed]
+    told = list(lies(points, honest))
+    assert len(told) >= 50
+    accepted = [name for name, certificate, values in told if check_certificate(certificate, values).holds]
+    assert accepted == []
+
+
+def test_penalties_that_matter_cannot_be_dropped(solved):
+    """Without a penalty the sum grows; claiming the larger sum must fail for every cut that carries weight."""
+    tried = 0
+    for points, honest, _ in solved.values():
+        heaviest = sorted(honest["cuts"], key=lambda cut: -cut["penalty"])[:5]
+        for cut in heaviest:
+            if cut["penalty"] < 1e-3 * honest["claim"]["sse"] / len(points):
+                continue
+            changed = copy.deepcopy(honest)
+            changed["cuts"].remove(cut)
+            gain = cut["penalty"] * (len(cut["records"]) // 2)
+            with_claim(changed, points, honest["claim"]["sse"] + gain)
+            assert not check_certificate(changed, points).holds
+            tried += 1
+    assert tried > 0
+
+
+@pytest.mark.parametrize("seed", [instance[0] for instance in INSTANCES])
+def test_a_smaller_k_is_another_claim(solved, seed: int):
+    points, honest, _ = solved[seed]
+    if honest["k"] > 2:
+        changed = copy.deepcopy(honest)
+        changed["k"] -= 1
+        assert not check_certificate(changed, points).holds

@@ -1,0 +1,304 @@
+"""Annealing: valid, never worse, repeatable, and the optimum of small problems (against brute force)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+import plain
+from microagg.kernels.random import seeded
+from microagg.problem import Problem
+from microagg.refine import lns
+from microagg.refine.lns import anneal, search_hard
+from microagg.refine.lns_moves import WAITING, near_lists
+from microagg.refine.lns_regions import REGION, regions_of
+from microagg.refine.pool import Seen, blend, group_costs
+from microagg.watch import Watch
+
+Predicate = Callable[[list[int]], bool]
+
+
+def in_order(points: np.ndarray, k: int) -> np.ndarray:
+    """Groups of k along the record numbers, the rest in the last one: valid, and bad."""
+    return np.minimum(np.arange(len(points)) // k, max(len(points) // k, 1) - 1).astype(np.int32)
+
+
+def weighted_sse(points: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
+    terms = []
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        w = weights[members]
+        mean = (w[:, None] * points[members]).sum(axis=0) / w.sum()
+        terms += (w[:, None] * (points[members] - mean) ** 2).ravel().tolist()
+    return math.fsum(terms)
+
+
+def partitions(records: tuple[int, ...], k: int) -> Iterator[list[tuple[int, ...]]]:
+    """All partitions into groups of k to 2k - 1."""
+    if not records:
+        yield []
+        return
+    first, rest = records[0], records[1:]
+    for size in range(k, 2 * k):
+        for others in itertools.combinations(rest, size - 1):
+            left = tuple(record for record in rest if record not in others)
+            if not left or len(left) >= k:
+                for further in partitions(left, k):
+                    yield [(first, *others), *further]
+
+
+def optimum(points: np.ndarray, k: int, weights: np.ndarray, accept: Predicate | None = None) -> float:
+    costs: dict[tuple[int, ...], float] = {}
+
+    def cost(group: tuple[int, ...]) -> float:
+        if group not in costs:
+            some = np.array(group)
+            costs[group] = weighted_sse(points[some], np.zeros(len(some), int), weights[some])
+            if accept is not None and not accept(list(group)):
+                costs[group] = math.inf
+        return costs[group]
+
+    return min(sum(map(cost, groups)) for groups in partitions(tuple(range(len(points))), k))
+
+
+def tiny_problem(seed: int) -> tuple[np.ndarray, int]:
+    """At most twelve records in one to six columns, with duplicates, constant columns and equal distances."""
+    rng = np.random.default_rng(seed)
+    n, d, k = int(rng.integers(4, 13)), int(rng.integers(1, 7)), int(rng.integers(2, 6))
+    points = rng.normal(size=(n, d)) if seed % 3 else rng.integers(0, 4, (n, d)).astype(float)
+    if seed % 4 == 1:
+        points = points[rng.integers(0, n, n)]
+    if seed % 5 == 2:
+        points[:, int(rng.integers(d))] = 1.5
+    return points, min(k, n)
+
+
+def check(labels: np.ndarray, k: int) -> None:
+    sizes = np.bincount(labels)
+    n = len(labels)
+    assert labels.dtype == np.int32
+    assert sizes.min() >= k
+    assert sizes.max() <= max(2 * k - 1, 0 if n >= 2 * k else n)
+    groups = [np.flatnonzero(labels == g).tolist() for g in range(len(sizes))]
+    assert np.array_equal(labels, plain.labels_from_groups(n, groups))
+
+
+@pytest.mark.parametrize("seed", range(56))
+def test_valid_and_never_worse_on_hard_inputs(seed: int) -> None:
+    points, k = plain.hard_problem(seed)
+    start = in_order(points, k)
+    kept = points.copy(), start.copy()
+    labels = anneal(Problem.of(points, k, threads=1), start, steps=200, rng=seeded(seed))
+    check(labels, k)
+    assert plain.sse(points, labels) <= plain.sse(points, start)
+    assert np.array_equal(points, kept[0])
+    assert np.array_equal(start, kept[1])
+
+
+def test_tiny_problems_are_solved() -> None:
+    missed = []
+    for seed in range(100):
+        points, k = tiny_problem(seed)
+        start = in_order(points, k)
+        labels = search_hard(
+            Problem.of(points, k, threads=1), start, steps=20 * len(points), rng=seeded(seed), recombine=True
+        )
+        check(labels, k)
+        best = optimum(points, k, np.ones(len(points)))
+        found = plain.sse(points, labels)
+        assert found >= best * (1.0 - 1e-9) - 1e-12
+        if found > best * (1.0 + 1e-9) + 1e-12:
+            missed.append(seed)
+    assert len(missed) <= 1, missed
+
+
+def test_weights_decide() -> None:
+    for seed in range(30):
+        points, k = tiny_problem(seed)
+        weights = np.random.default_rng(seed).lognormal(0.0, 1.5, len(points))
+        problem = Problem.of(points, k, weights=weights, threads=1)
+        labels = anneal(problem, in_order(points, k), steps=2000, rng=seeded(seed))
+        check(labels, k)
+        best = optimum(points, k, weights)
+        assert weighted_sse(points, labels, weights) <= best * (1.0 + 1e-9) + 1e-12, seed
+
+
+def test_only_accepted_groups() -> None:
+    for seed in range(30):
+        points, k = tiny_problem(seed)
+        start = in_order(points, k)
+
+        def allowed(records: np.ndarray | list[int], k: int = k) -> bool:
+            return min(records) < k or sum(records) % 3 > 0  # nothing special: forbids many groups
+
+        if not all(allowed(np.flatnonzero(start == g)) for g in range(start.max() + 1)):
+            continue
+        problem = Problem.of(points, k, accept=allowed, threads=1)
+        labels = search_hard(problem, start, steps=1000, rng=seeded(seed), recombine=True)
+        check(labels, k)
+        assert all(allowed(np.flatnonzero(labels == g)) for g in range(labels.max() + 1))
+        best = optimum(points, k, np.ones(len(points)), allowed)
+        assert plain.sse(points, labels) <= best * 1.05 + 1e-12, seed
+
+
+def test_accepting_everything_changes_nothing() -> None:
+    points = np.random.default_rng(1).normal(size=(80, 3))
+    asked: list[int] = []
+
+    def anything(records: np.ndarray) -> bool:
+        assert np.array_equal(records, np.unique(records))
+        asked.append(len(records))
+        return True
+
+    start = in_order(points, 3)
+    free = anneal(Problem.of(points, 3, threads=1), start, steps=300, rng=seeded(1))
+    bound = anneal(Problem.of(points, 3, accept=anything, threads=1), start, steps=300, rng=seeded(1))
+    assert np.array_equal(free, bound)
+    assert min(asked) == 3
+    assert max(asked) == 5
+
+
+def test_same_labels_on_repetition_and_with_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lns, "ONE_REGION", 1000)
+    points = np.random.default_rng(2).lognormal(size=(6000, 3))
+    start = in_order(points, 4)
+    runs = [
+        anneal(Problem.of(points, 4, threads=threads), start, steps=12_000, rng=seeded(5))
+        for threads in (1, 2, 3, 1)
+    ]
+    check(runs[0], 4)
+    assert plain.sse(points, runs[0]) < 0.5 * plain.sse(points, start)
+    assert all(np.array_equal(runs[0], other) for other in runs[1:])
+    other_seed = anneal(Problem.of(points, 4, threads=1), start, steps=12_000, rng=seeded(6))
+    assert not np.array_equal(runs[0], other_seed)
+
+
+@pytest.mark.parametrize("several_regions", [False, True])
+def test_a_stopped_run_can_be_repeated(monkeypatch: pytest.MonkeyPatch, several_regions: bool) -> None:
+    monkeypatch.setattr(lns, "ONE_REGION", 100 if several_regions else 10_000)
+    monkeypatch.setattr(lns, "BATCH", 500)
+    points = np.random.default_rng(3).normal(size=(2000, 2))
+    start, problem = in_order(points, 3), Problem.of(points, 3, threads=1)
+
+    def run(watch: Watch) -> np.ndarray:
+        return anneal(problem, start, steps=6000, rng=seeded(9), watch=watch)
+
+    told: list[int] = []
+    whole = Watch(lambda done, total: told.append(done))
+    best = run(whole)
+    assert told == sorted(told)
+    assert whole.passed > 4
+    assert whole.stopped is None
+    first, again = Watch(stop_after=3), Watch(stop_after=3)
+    stopped = run(first)
+    assert first.passed == 3
+    assert np.array_equal(stopped, run(again))
+    check(stopped, 3)
+    assert plain.sse(points, best) < plain.sse(points, stopped) < 0.3 * plain.sse(points, start)
+
+
+def test_blending_takes_the_better_of_each_part() -> None:
+    points = np.array([[0.0], [0.1], [1.0], [1.1], [10.0], [10.1], [11.0], [11.1]])
+    ours = np.array([0, 0, 1, 1, 2, 3, 2, 3], np.int32)
+    theirs = np.array([0, 1, 0, 1, 2, 2, 3, 3], np.int32)
+    masses = np.ones(8)
+    costs = [group_costs(points, masses, labels, 4) for labels in (ours, theirs)]
+    mixed = blend(ours, theirs, *costs)
+    assert np.unique(mixed, return_inverse=True)[1].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_group_costs_are_those_of_the_oracle() -> None:
+    for seed in range(28):
+        points, k = plain.hard_problem(seed)
+        points = points - points.mean(axis=0)
+        labels = in_order(points, k)
+        costs = group_costs(points, np.ones(len(points)), labels, int(labels.max()) + 1)
+        expected = plain.sse(points, labels)
+        assert math.fsum(costs) == pytest.approx(
+            expected, rel=1e-9, abs=1e-20 + 1e-14 * np.square(points).max()
+        )
+
+
+def test_near_lists_hold_the_nearest() -> None:
+    points = np.random.default_rng(4).normal(size=(60, 3))
+    near, spread = near_lists(np.ascontiguousarray(points.T), 7, 4)
+    for i in range(60):
+        others = [record for record in range(60) if record != i]
+        nearest = plain.nearest(points, others, points[i], 7)
+        assert near[i].tolist() == nearest
+        apart = plain.squared_distances(points, nearest[:3], points[i])
+        assert spread[i] == pytest.approx(apart.mean())
+
+
+def test_near_lists_see_beyond_duplicates() -> None:
+    points = np.repeat([[0.0], [1.0], [5.0]], 20, axis=0)
+    near, _ = near_lists(np.ascontiguousarray(points.T), 10, 3)
+    for i in range(60):
+        assert len(set(near[i].tolist())) == 10
+        assert i not in near[i]
+        assert (points[near[i], 0] == points[i, 0]).sum() == 3
+    near, _ = near_lists(np.zeros((1, 12)), 11, 3)  # nothing but duplicates: all of them
+    assert all(sorted([i, *near[i].tolist()]) == list(range(12)) for i in range(12))
+
+
+def test_regions_are_complete_groups_and_move() -> None:
+    points = np.random.default_rng(5).lognormal(size=(9000, 4))
+    labels = in_order(points, 5)
+    before = None
+    for sweep in range(3):
+        regions = regions_of(points, labels, sweep)
+        assert np.array_equal(np.sort(np.concatenate(regions)), np.arange(9000))
+        for records in regions:
+            assert len(records) <= REGION
+            assert np.array_equal(records, np.sort(records))
+            assert np.isin(labels, labels[records]).sum() == len(records)
+        first = {records.tobytes() for records in regions}
+        assert first != before
+        before = first
+
+
+def test_seen_groups_are_different_and_bounded() -> None:
+    seen = Seen(capacity=5)
+    seen.add(np.array([0, 0, 1, 1, 2, 2], np.int32), np.array([1.0, 2.0, 3.0]))
+    seen.add(np.array([0, 0, 1, 2, 2, 1], np.int32), np.array([1.0, 4.0, 5.0]))
+    members, offsets, costs = seen.columns()
+    groups = [members[a:b].tolist() for a, b in itertools.pairwise(offsets)]
+    assert groups == [[2, 3], [4, 5], [0, 1], [2, 5], [3, 4]]
+    assert costs.tolist() == [2.0, 3.0, 1.0, 4.0, 5.0]
+    seen.add(np.array([0, 0, 0, 1, 1, 1], np.int32), np.array([6.0, 7.0]))
+    assert len(seen) == 5
+    assert seen.columns()[2].tolist() == [1.0, 4.0, 5.0, 6.0, 7.0]
+
+
+def test_groups_seen_on_the_way_have_their_costs() -> None:
+    points = np.random.default_rng(6).normal(size=(60, 2))
+    seen = Seen()
+    anneal(Problem.of(points, 3, threads=1), in_order(points, 3), steps=3000, rng=seeded(1), seen=seen)
+    members, offsets, costs = seen.columns()
+    assert len(costs) >= 10
+    for (a, b), cost in zip(itertools.pairwise(offsets), costs, strict=True):
+        group = members[a:b]
+        assert 3 <= len(group) <= 5
+        assert cost == pytest.approx(plain.sse(points[group], np.zeros(len(group), np.int32)))
+
+
+def test_waiting_times_are_logarithms() -> None:
+    expected = [-math.log((i + 0.5) / len(WAITING)) for i in range(len(WAITING))]
+    assert np.allclose(WAITING, expected, rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.reference
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "bar"), [(3, 4.80), (5, 7.45)])
+def test_census_comes_near_the_best_known(reference_data: object, k: int, bar: float) -> None:
+    from microagg.datasets.reference import load_reference
+
+    values = load_reference("Census")
+    points = (values - values.mean(axis=0)) / values.std(axis=0)
+    start = in_order(points, k)
+    labels = anneal(Problem.of(points, k, threads=1), start, steps=150 * len(points), rng=seeded(0))
+    assert plain.information_loss(points, labels) < bar
