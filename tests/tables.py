@@ -55,6 +55,12 @@ def cells(table: pa.Table) -> set[str]:
     return {_cell(value) for row in table.to_pylist() for value in row.values()}
 
 
+def cells_of_text(path: Path) -> set[str]:
+    """Every value of a csv file but those too short to be told from a figure."""
+    lines = path.read_text("utf-8").splitlines()[1:]
+    return {value for line in lines for value in line.split(",") if len(value) > 4}
+
+
 def snapshot(folder: Path) -> dict[str, bytes | str]:
     """Everything below a folder, hidden files too: contents of files, targets of links."""
     found: dict[str, bytes | str] = {}

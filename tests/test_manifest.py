@@ -78,7 +78,15 @@ def test_the_internal_manifest_has_all_that_a_run_needs() -> None:
         "classes": 4,
         "smallest_class": 3,
     }
-    assert set(manifest["versions"]) == {"python", "machine", "numpy", "numba", "pyarrow", "narwhals"}
+    assert set(manifest["versions"]) == {
+        "python",
+        "machine",
+        "numpy",
+        "numba",
+        "pyarrow",
+        "narwhals",
+        "highspy",
+    }
 
 
 def test_the_public_manifest_hides_the_rest() -> None:

@@ -43,7 +43,7 @@ def test_every_name_resolves(name: str) -> None:
 
 
 def test_the_names_of_the_design_are_there() -> None:
-    promised = {"anonymize", "Release", "partition", "information_loss", "methods", "check"}
+    promised = {"anonymize", "Release", "partition", "information_loss", "lower_bound", "methods", "check"}
     errors = {"MicroaggError", "InputError", "GuaranteeError", "Cancelled"}
     assert promised | errors | {"__version__"} == set(ma.__all__)
 
@@ -67,7 +67,7 @@ def test_an_unknown_name() -> None:
 )
 def test_methods_can_be_called_whatever_was_imported_before(tmp_path: Path, first: str) -> None:
     code = f"{first}\nimport microagg as ma\nprint(ma.methods()[0].name, len(ma.methods()) == len(list(ma.methods())))"
-    assert python(code, tmp_path) == "mdav True"
+    assert python(code, tmp_path) == "auto True"
 
 
 def test_errors_have_their_exit_codes() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from microagg.bounds.lower import lower_bound
     from microagg.engine.local import partition
     from microagg.errors import Cancelled, GuaranteeError, InputError, MicroaggError
     from microagg.guarantees.k import check
@@ -27,6 +28,7 @@ _HOMES = {
     "Release": "microagg.release",
     "partition": "microagg.engine.local",
     "information_loss": "microagg.measures.loss.sse",
+    "lower_bound": "microagg.bounds.lower",
     "check": "microagg.guarantees.k",
     "methods": "microagg.methods",  # the package itself can be called
     "MicroaggError": "microagg.errors",
@@ -45,6 +47,7 @@ __all__ = [
     "anonymize",
     "check",
     "information_loss",
+    "lower_bound",
     "methods",
     "partition",
 ]

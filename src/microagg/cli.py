@@ -7,12 +7,16 @@ import io
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from microagg.errors import InputError, MicroaggError
+
+if TYPE_CHECKING:
+    from microagg.release import Release
 
 app = typer.Typer(
     name="microagg",
@@ -107,7 +111,15 @@ def anonymize(
     confidential: Columns = None,
     keep: Columns = None,
     rest: Annotated[str, typer.Option(help="Columns without a role: error, drop or keep.")] = "error",
-    method: Annotated[str, typer.Option(help="See `microagg methods`.")] = "mdav",
+    method: Annotated[str, typer.Option(help="See `microagg methods`.")] = "auto",
+    effort: Annotated[
+        str | None,
+        typer.Option(help="quick, balanced, thorough, prove, or a number of steps for each record."),
+    ] = None,
+    time_limit: Annotated[
+        str | None, typer.Option(help="Seconds after which a search ends with the best it has found.")
+    ] = None,
+    refine: Annotated[bool, typer.Option("--refine", help="Improve the method's groups.")] = False,
     param: Annotated[
         list[str] | None, typer.Option(help="A method's parameter, name=value; may be repeated.")
     ] = None,
@@ -116,6 +128,7 @@ def anonymize(
         str, typer.Option(help="column: round to each column's decimals; full: exact means.")
     ] = "column",
     seed: Annotated[int | None, typer.Option(help="Repeat a run; drawn at random if not given.")] = None,
+    threads: Annotated[int | None, typer.Option(help="By default one for each processor.")] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the rows.")] = False,
 ) -> None:
     """Write a k-anonymous version of a table, verified, with its manifests."""
@@ -126,15 +139,32 @@ def anonymize(
     least = _whole(k, "k")
     if not quasi:
         raise InputError(show.proposal(source, target, least))
-    params = method_named(method).checked(_params(param))
+    searching = {"effort": effort, "time_limit": time_limit}
+    given = {name: value for name, value in searching.items() if value is not None} | _params(param)
+    params = method_named(method).checked(given)
     with show.progress("grouping records") as progress:
         release = anonymize_file(
             source, target, least, keep_order=keep_order,
             quasi=_names(quasi), identifier=_names(identifier), confidential=_names(confidential), keep=_names(keep),
-            rest=rest, method=method, scale=scale, precision=precision, seed=seed, progress=progress, **params,
+            rest=rest, method=method, refine=refine, scale=scale, precision=precision, seed=seed, threads=threads,
+            progress=progress, **params,
         )  # fmt: skip
-    _saved.append(target)
-    show.release(release, target)
+    _end_with(release, target)
+
+
+@app.command()
+def repeat(
+    manifest: Annotated[Path, typer.Argument(help="The internal manifest of a release.")],
+    source: Annotated[Path, typer.Argument(help="The table that the release was made from.")],
+    target: Annotated[Path, typer.Argument(help="The table to write: .csv or .parquet.")],
+) -> None:
+    """Make a release again from its internal manifest and the original table."""
+    from microagg import show
+    from microagg.studies.repeating import repeat_file
+
+    with show.progress("grouping records") as progress:
+        release = repeat_file(manifest, source, target, progress=progress)
+    _end_with(release, target)
 
 
 @app.command()
@@ -151,6 +181,48 @@ def check(
     found = check_table(read_table(source), _names(quasi), _whole(k, "k"))
     show.anonymity(found, _names(quasi))
     raise typer.Exit(0 if found.holds else 3)
+
+
+@app.command()
+def bound(
+    source: Annotated[Path, typer.Argument(help="The confidential table: .csv or .parquet.")],
+    k: KOption,
+    quasi: Columns = None,
+    scale: Annotated[str, typer.Option(help="zscore, minmax, robust or none.")] = "zscore",
+    time_limit: Annotated[str, typer.Option(help="Seconds after which to end.")] = "60",
+    seed: Annotated[int, typer.Option(help="For the search of a grouping to compare with.")] = 0,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Write the certificate there; it stays inside, it holds a number per record."),
+    ] = None,
+) -> None:
+    """Prove how little any k-anonymous grouping of a table can lose, and how near a grouping comes."""
+    from microagg import show
+    from microagg.studies.bounding import bound_file
+
+    with show.progress("proving") as progress:
+        found = bound_file(
+            source, _whole(k, "k"), _names(quasi),
+            scale=scale, time_limit=time_limit, seed=seed, certificate=save, progress=progress,
+        )  # fmt: skip
+    if save:
+        _saved.append(save)
+    show.bounded(found, save)
+    if found.stopped == "interrupted":
+        sys.exit(STOPPED)
+
+
+@app.command("verify-bound")
+def verify_bound(
+    certificate: Annotated[Path, typer.Argument(help="A certificate that `microagg bound --save` wrote.")],
+    data: Annotated[Path, typer.Argument(help="The table that it is about.")],
+) -> None:
+    """Check a certificate with a program that shares nothing with the one that made it. Exit code 3 if it does not hold."""
+    from microagg.verify_bound import verify
+
+    verdict = verify(certificate, data)
+    print(verdict.reason)
+    raise typer.Exit(0 if verdict.holds else 3)
 
 
 @app.command()
@@ -198,9 +270,7 @@ def demo(
             quasi=["age", "income", "rent", "commute_km", "schooling"], identifier=["person"],
             confidential=["diagnosis"], seed=1, progress=progress,
         )  # fmt: skip
-    _saved.append(target)
-    show.release(release, target)
-    show.before_and_after(source, target, release)
+    _end_with(release, target, lambda: show.before_and_after(source, target, release))
 
 
 @app.command()
@@ -222,6 +292,17 @@ def reproduce(
         print(json.dumps(study.as_json(cells), indent=2, ensure_ascii=False))
     else:
         show.reproduction(cells)
+
+
+def _end_with(release: Release, target: Path, more: Callable[[], None] = lambda: None) -> None:
+    """Show what was written; a search that was stopped by hand still ends with the code of Ctrl-C."""
+    from microagg import show
+
+    _saved.append(target)
+    show.release(release, target)
+    more()
+    if release.stopped == "interrupted":
+        sys.exit(STOPPED)
 
 
 def _names(given: list[str] | None) -> list[str]:

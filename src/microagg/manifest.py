@@ -16,16 +16,21 @@ import microagg
 from microagg.guarantees.k import Anonymity
 from microagg.io.arrow import compute as pc
 from microagg.io.writing import replace_whole
+from microagg.methods.method import Found
 from microagg.schema import Role, Schema
 from microagg.space import Space
 
-LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals")
+LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
 PUBLIC = (
     "format",
     "microagg",
     "k",
     "method",
     "params",
+    "refine",
+    "chosen",
+    "stopped_early",
+    "bound",
     "scale",
     "precision",
     "records",
@@ -42,6 +47,8 @@ def internal_manifest(
     schema: Schema,
     method: str,
     params: dict[str, Any],
+    refine: bool,
+    found: Found,
     seed: int,
     space: Space,
     precision: str,
@@ -58,7 +65,11 @@ def internal_manifest(
         "microagg": microagg.__version__,
         "k": k,
         "method": method,
-        "params": params,
+        "params": {**params, **found.params},
+        "refine": refine,
+        "chosen": list(found.chosen),
+        "stopped_early": found.stopped is not None,
+        "bound": None if found.bound is None else {"IL": found.bound.il, "optimal": found.bound.optimal},
         "scale": space.scale,
         "precision": precision,
         "records": source.num_rows,

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.aggregate import decimals_of, group_means_for_records, round_to
+from microagg.bounds.bound import Bound
 from microagg.engine.local import run_method
 from microagg.errors import GuaranteeError, InputError
 from microagg.guarantees.k import Anonymity, verify
@@ -45,6 +46,10 @@ class Release:
     schema: Schema
     anonymity: Anonymity
     notes: tuple[str, ...] = ()
+    bound: Bound | None = None
+    """The proven lower bound on the loss of any grouping, with effort="prove"; its certificate stays inside."""
+    stopped: str | None = None
+    """Why the search ended early; None if it did not."""
     _arrow: pa.Table = field(repr=False, kw_only=True)
 
     @property
@@ -100,9 +105,11 @@ def anonymize(
     *,
     rest: str = "error",
     method: str = DEFAULT,
+    refine: bool = False,
     scale: str = "zscore",
     precision: str = "column",
     seed: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
     **params: Any,
 ) -> Release:
@@ -111,7 +118,9 @@ def anonymize(
     `table` is a pandas, polars or Arrow table, or a NumPy matrix (columns are then numbered from 0); the release's
     table has the same type, rows and index in the order given. Every column needs a role; `rest` says what happens to
     the others ("error", "drop", "keep"). With precision="column" a group's value is rounded to the decimals of its
-    column, so whole numbers stay whole; with "full" it is the exact mean. `params` go to the method.
+    column, so whole numbers stay whole; with "full" it is the exact mean. `refine` improves the groups of any method by
+    local search. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
+    or a number of steps for each record) and `time_limit` in seconds.
 
     >>> release = anonymize(pa.table({"age": [30, 32, 60, 64]}), k=2, quasi=["age"], seed=0)
     >>> release.table.column("age").to_pylist()
@@ -137,8 +146,9 @@ def anonymize(
     values = values_of(frame, schema.names(Role.QUASI))
     space = Space.fit(values, scale)
     points = space.points(values)
-    problem = Problem.of(points, k)
-    labels = run_method(chosen, problem, settings, seed=seed, progress=progress)
+    problem = Problem.of(points, k, threads=threads)
+    found = run_method(chosen, problem, settings, seed=seed, refine=refine, progress=progress)
+    labels = found.labels
 
     # aggregate and verify
     released, decimals = _aggregated(frame, schema, values, labels, precision)
@@ -151,13 +161,16 @@ def anonymize(
         standard.points(values), standard.points(values_of(released, schema.names(Role.QUASI)))
     )
     manifest = internal_manifest(
-        k=k, schema=schema, method=chosen.name, params=settings, seed=seed, space=space, precision=precision,
-        decimals=decimals, rest=rest, source=to_arrow(frame), loss=loss, anonymity=anonymity,
+        k=k, schema=schema, method=chosen.name, params=settings, refine=refine, found=found, seed=seed, space=space,
+        precision=precision, decimals=decimals, rest=rest, source=to_arrow(frame), loss=loss, anonymity=anonymity,
     )  # fmt: skip
     notes = _notes(schema, space, loss, standard, values, labels)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
-    return Release(same_type(released, table), labels, loss, manifest, schema, anonymity, notes, _arrow=arrow)
+    return Release(
+        same_type(released, table), labels, loss, manifest, schema, anonymity, notes,
+        found.bound and found.bound.about(values, schema.names(Role.QUASI), space), found.stopped, _arrow=arrow,
+    )  # fmt: skip
 
 
 def _aggregated(

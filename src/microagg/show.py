@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,15 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from microagg.bar import Bar
+from microagg.bounds.bound import Bound
 from microagg.guarantees.k import Anonymity
+from microagg.kernels.compiling import on_first_compile
 from microagg.manifest import manifest_paths
 from microagg.methods.method import Method
-from microagg.problem import Progress
 from microagg.release import Release
 from microagg.schema import Role
+from microagg.studies.bounding import Bounded
 from microagg.studies.reproduce import Cell, count_verdicts
 
 # names of columns and files are shown to the letter, whatever marks they hold
@@ -25,19 +27,12 @@ out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 err = Console(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
 
 
-@contextlib.contextmanager
-def progress(what: str) -> Iterator[Progress]:
+def progress(what: str) -> Bar:
     """A progress bar on standard error while work goes on; nothing where nobody watches."""
-    from rich.progress import Progress as Bar
-
-    from microagg.kernels.compiling import on_first_compile
-
     on_first_compile(
         lambda: err.print("compiling the kernels for this machine, this once; it takes some 15 seconds ...")
     )
-    with Bar(console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    return Bar(what, err)
 
 
 def proposal(source: Path, target: Path, k: int) -> str:
@@ -81,18 +76,25 @@ def release(done: Release, target: Path) -> None:
     """The honest summary of a release."""
     manifest, classes = done.manifest, done.anonymity
     quasi = done.schema.names(Role.QUASI)
-    params = ", ".join(f"{name}={value}" for name, value in manifest["params"].items())
+    params = ", ".join(f"{name}={value}" for name, value in manifest["params"].items() if value is not None)
     largest = int(classes.sizes.max())
     out.print(
         f"{manifest['records']:,} records in {len(classes.sizes):,} classes of {classes.sizes.min():,} to {largest:,}."
     )
     class_sizes(classes.sizes)
+    refined = ", refined" if manifest["refine"] else ""
     out.print(
-        f"method      {manifest['method']}{f' ({params})' if params else ''}, scale {manifest['scale']}"
+        f"method      {manifest['method']}{f' ({params})' if params else ''}{refined}, scale {manifest['scale']}"
     )
+    for sentence in manifest["chosen"]:
+        out.print(f"            {sentence}")
+    if done.stopped is not None:
+        out.print(f"            stopped early ({done.stopped}) at a checkpoint: the best grouping until then")
     out.print(
         f"loss        IL = {done.loss['IL']:.4f} % of the variation, SSE = {done.loss['SSE']:.4f} (standardised)"
     )
+    if done.bound is not None:
+        bound(done.bound, done.labels)
     what = "each combination of" if classes.scope == "record" else "each value of every single column among"
     out.print(f"guarantee   verified on the written file: {manifest['k']} or more records share {what}")
     out.print(f"            {', '.join(quasi)}")
@@ -104,6 +106,30 @@ def release(done: Release, target: Path) -> None:
     internal, public = manifest_paths(target)
     out.print(f"written     {target}, {public}")
     out.print(f"keep inside {internal} (it has the seed and the scaling)")
+
+
+def bounded(found: Bounded, certificate: Path | None) -> None:
+    """A bound and the grouping that was found while proving it."""
+    out.print(
+        f"loss        IL = {found.loss['IL']:.4f} % of the variation: the best grouping found on the way"
+    )
+    bound(found.bound, found.labels)
+    if found.stopped is not None:
+        out.print(f"            stopped early ({found.stopped}); with more time the two may come nearer")
+    if certificate is not None:
+        out.print(f"keep inside {certificate} (it has a number for each record)")
+        out.print(
+            f"            it proves {found.bound.certified_il:.4f} %; check it with `microagg verify-bound`"
+        )
+
+
+def bound(proven: Bound, labels: np.ndarray) -> None:
+    """What no grouping can lose less than, and how near these groups come."""
+    out.print(
+        f"bound       no grouping into {proven.k} or more can lose less than {proven.il:.4f} % (proven)"
+    )
+    gap = proven.gap(labels)
+    out.print(f"            {'optimal: ' if proven.optimal else ''}this one is within {gap:.3f} % of that")
 
 
 def class_sizes(sizes: np.ndarray, rows: int = 8) -> None:

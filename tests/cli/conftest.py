@@ -19,7 +19,7 @@ Microagg = Callable[..., Outcome]
 def _compiled_kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Compile before any test looks at standard error, where the first compile is announced."""
     matrix = np.random.default_rng(0).normal(size=(100, 2))
-    for method in ("mdav", "max-distance"):
+    for method in ("mdav", "max-distance", "auto"):
         release = ma.anonymize(matrix, k=2, quasi=[0, 1], method=method)
         release.save(tmp_path_factory.mktemp("compiled") / "out.csv")
 

@@ -76,8 +76,8 @@ def test_the_public_manifest_says_what_may_be_said(microagg: Microagg, tmp_path:
     microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, "--seed", "918273645")
     internal, public = manifests(tmp_path)
     assert set(public) == {
-        "format", "microagg", "k", "method", "params", "scale", "precision", "records", "roles", "guarantee", "loss",
-        "rows",
+        "format", "microagg", "k", "method", "params", "refine", "chosen", "stopped_early", "bound", "scale", "precision",
+        "records", "roles", "guarantee", "loss", "rows",
     }  # fmt: skip
     assert public["roles"] == {"income": "quasi", "debt": "quasi", "disease": "confidential", "code": "keep"}
     text = (tmp_path / "out.csv.public.json").read_text()

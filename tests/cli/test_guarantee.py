@@ -13,6 +13,7 @@ import pytest
 
 import tables
 from microagg.io import writing
+from microagg.methods.method import Found
 from microagg.methods.registry import method_named
 from running import Outcome
 
@@ -70,7 +71,8 @@ def test_a_broken_method(
 
 def test_a_broken_engine(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setattr(
-        "microagg.release.run_method", lambda method, problem, *_, **__: lonely_labels(len(problem.points))
+        "microagg.release.run_method",
+        lambda method, problem, *_, **__: Found(lonely_labels(len(problem.points))),
     )
     refused(microagg, tmp_path, "not 4-anonymous")
 

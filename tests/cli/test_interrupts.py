@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ import pyarrow.parquet as parquet
 import microagg as ma
 folder, ending = Path(sys.argv[1]), sys.argv[2]
 table = parquet.read_table(folder / "in.parquet")
-releases = [ma.anonymize(table, k, quasi=["income", "debt"], rest="drop", seed=k) for k in (4, 9)]
+releases = [ma.anonymize(table, k, quasi=["income", "debt"], rest="drop", method="mdav", seed=k) for k in (4, 9)]
 print("ready", flush=True)
 sys.stdin.readline()
 turn = int(sys.argv[3])
@@ -66,6 +67,8 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
         "3",
         "--quasi",
         "a,b,c,d",
+        "--method",
+        "mdav",
     )
     process = start("-c", RUN_AND_DAWDLE_HALF_WAY, *arguments, folder=tmp_path)
     assert process.stdout is not None
@@ -124,7 +127,8 @@ class Saver:
 def test_kill_9_leaves_the_old_file_or_the_new_one(tmp_path: Path, ending: str, kills: int) -> None:
     table = tables.people(20_000)
     tables.write(table, tmp_path / "in.parquet")
-    releases = [ma.anonymize(table, k, quasi=tables.QUASI, rest="drop", seed=k) for k in (4, 9)]
+    options: Any = {"quasi": tables.QUASI, "rest": "drop", "method": "mdav"}
+    releases = [ma.anonymize(table, k, seed=k, **options) for k in (4, 9)]
     whole: dict[bytes, ma.Release] = {}
     manifests: dict[str, set[str]] = {"internal": set(), "public": set()}
     out = tmp_path / f"out{ending}"

@@ -82,7 +82,7 @@ def test_k_is_needed(microagg: Microagg, folder: Path) -> None:
         ([*tables.ROLES, "--param", "seed=3"], "no parameter 'seed'"),
         ([*tables.ROLES, "--param", "table=3"], "no parameter 'table'"),
         ([*tables.ROLES, "--param", "leftovers"], "name=value"),
-        ([*tables.ROLES, "--param", "leftovers=all"], "leftovers must be one of"),
+        ([*tables.ROLES, "--method", "mdav", "--param", "leftovers=all"], "leftovers must be one of"),
         ([*tables.ROLES, "--method", "v-mdav", "--param", "gamma=much"], "gamma must be a number"),
         ([*tables.ROLES, "--method", "v-mdav", "--param", "gamma=-1"], "gamma must be a number"),
         ([*tables.ROLES, "--scale", "log"], "scale must be one of"),

@@ -10,19 +10,22 @@ import pytest
 
 import microagg as ma
 import plain
-from microagg.methods.method import Choice, Method
+from microagg.methods.method import Choice, Effort, Method
 from microagg.methods.registry import methods
 
 ALL = [method for method in methods() if method.scope == "record" and not method.needs_confidential]
 
 
 def variants(method: Method) -> list[dict[str, Any]]:
-    """The defaults, and every choice of every parameter."""
-    choices = [p for p in method.parameters if isinstance(p, Choice)]
-    return [
-        dict(zip([p.name for p in choices], values, strict=True))
-        for values in itertools.product(*(p.choices for p in choices))
-    ]
+    """The defaults, and every choice of every parameter; a search with little and with some effort."""
+    choices = {p.name: p.choices for p in method.parameters if isinstance(p, Choice)}
+    choices |= {p.name: ("quick", "30") for p in method.parameters if isinstance(p, Effort)}
+    return [dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values())]
+
+
+def cheaply(method: Method) -> dict[str, Any]:
+    """The defaults, but for a search that would take its time."""
+    return {p.name: 5 for p in method.parameters if isinstance(p, Effort)}
 
 
 CASES = [
@@ -119,7 +122,7 @@ def test_no_method_loses_less_than_the_optimum(n: int, k: int) -> None:
             plain.sse(points, plain.labels_from_groups(n, groups)) for groups in partitions(list(range(n)), k)
         )
         for method in ALL:
-            labels = ma.partition(fitting(method, points), k=k, method=method.name)
+            labels = ma.partition(fitting(method, points), k=k, method=method.name, **cheaply(method))
             assert plain.sse(points, labels) >= best - 1e-9 * (1 + best), method.name
 
 
@@ -132,6 +135,7 @@ def test_progress_is_told_and_can_cancel() -> None:
             k=5,
             method=method.name,
             progress=lambda done, total, told=told: told.append((done, total)),
+            **cheaply(method),
         )
         assert len(told) > (3 if method.family == "mdav" else 0), "long work tells nothing"
         assert told[-1] == (2000, 2000)
@@ -142,7 +146,7 @@ def test_progress_is_told_and_can_cancel() -> None:
 
     for method in ALL:
         with pytest.raises(ma.Cancelled):
-            ma.partition(fitting(method, points), k=5, method=method.name, progress=cancel)
+            ma.partition(fitting(method, points), k=5, method=method.name, progress=cancel, **cheaply(method))
 
 
 def test_the_registry_describes_every_method() -> None:

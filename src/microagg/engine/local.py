@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from microagg.errors import GuaranteeError, InputError
 from microagg.kernels import random, sums
-from microagg.methods.method import Method
+from microagg.methods.method import Found, Method
 from microagg.methods.registry import DEFAULT, method_named
 from microagg.problem import Problem, Progress
+from microagg.refine.local import improve
+from microagg.watch import Watch
 
 
 def partition(
@@ -18,34 +21,57 @@ def partition(
     k: int,
     method: str = DEFAULT,
     *,
+    refine: bool = False,
     seed: int = 0,
+    threads: int | None = None,
     progress: Progress | None = None,
     **params: Any,
 ) -> np.ndarray:
     """Group the rows of a matrix, taken as they are (no scaling), into groups of at least k; returns int32 labels.
 
+    With `refine` the method's groups are improved by local search. `threads` (by default one for each processor)
+    is a matter of time alone.
+
     >>> partition([[1.0], [1.1], [9.0], [9.2]], k=2, method="mdav").tolist()
     [0, 0, 1, 1]
     """
     chosen = method_named(method)
-    return run_method(chosen, Problem.of(points, k), chosen.checked(params), seed=seed, progress=progress)
+    problem = Problem.of(points, k, threads=threads)
+    return run_method(
+        chosen, problem, chosen.checked(params), seed=seed, refine=refine, progress=progress
+    ).labels
 
 
 def run_method(
-    method: Method, problem: Problem, params: dict[str, Any], *, seed: int, progress: Progress | None = None
-) -> np.ndarray:
+    method: Method,
+    problem: Problem,
+    params: dict[str, Any],
+    *,
+    seed: int,
+    refine: bool = False,
+    progress: Progress | None = None,
+) -> Found:
     """Run a method and make sure of what it returns before anybody relies on it."""
+    if refine and method.scope != "record":
+        raise InputError(f"method {method.name} groups each column on its own; its groups cannot be refined.")
     if method.needs_confidential and problem.confidential is None:
         raise InputError(f"method {method.name} needs confidential columns; name them with confidential.")
     d = problem.points.shape[1]
     if method.columns not in (None, d):
         raise InputError(f"method {method.name} works on {method.columns} column only, and {d} were given.")
     rng = random.seeded(seed, method.name)
-    labels = method.run(problem, rng=rng, progress=progress, **params)
-    _refuse_bad_labels(labels, problem, method)
+    watch = Watch(progress, len(problem.points))
+    watch.stage(0.0, 0.7)
+    result = method.run(problem, rng=rng, progress=watch.tell if refine else progress, **params)
+    found = result if isinstance(result, Found) else Found(result)
+    _refuse_bad_labels(found.labels, problem, method)
+    if refine:
+        watch.stage(0.7, 1.0)
+        found = replace(found, labels=improve(problem, found.labels, progress=watch.tell))
+        _refuse_bad_labels(found.labels, problem, method)
     if progress is not None:
-        progress(len(labels), len(labels))
-    return labels
+        progress(len(problem.points), len(problem.points))
+    return found
 
 
 def _refuse_bad_labels(labels: np.ndarray, problem: Problem, method: Method) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,13 +12,30 @@ import numpy as np
 from microagg.errors import InputError
 from microagg.problem import Groups, PointSet, Problem, Progress
 
+MOST_STEPS = 1e6  # for each record: hours for a thousand records
+
 
 class Partition(Protocol):
     """The general shape of a method."""
 
     def __call__(
         self, problem: Problem, *, rng: np.ndarray, progress: Progress | None = None, **params: Any
-    ) -> np.ndarray: ...
+    ) -> np.ndarray | Found: ...
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search has to tell besides the labels it found."""
+
+    labels: np.ndarray
+    chosen: tuple[str, ...] = ()
+    """What it chose to do and why, in sentences."""
+    params: dict[str, Any] = field(default_factory=dict)
+    """Parameters that repeat the run and were not given: where it was stopped."""
+    stopped: str | None = None
+    """Why it ended early; None if it did not."""
+    bound: Any = None
+    """The proven lower bound, where one was asked for."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +66,7 @@ class Number:
     name: str
     low: float
     high: float
-    default: float
+    default: float | None
     help: str
     whole: bool = False
 
@@ -57,18 +75,46 @@ class Number:
         """What may be given, in words."""
         return f"{'whole number' if self.whole else 'number'} from {self.low:g} to {self.high:g}"
 
-    def parse(self, value: Any) -> float:
-        """The value as a number, if it is one and within bounds."""
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = float("nan")
+    def parse(self, value: Any) -> float | None:
+        """The value as a number, if it is one and within bounds; None only where that is the default."""
+        if value is None and self.default is None:
+            return None
+        number = float("nan")
+        with contextlib.suppress(TypeError, ValueError):
+            number = number if value is None else float(value)
         if not self.low <= number <= self.high or (self.whole and not number.is_integer()):
             raise InputError(f"{self.name} must be a {self.describes}.")
         return int(number) if self.whole else number
 
 
-Parameter = Choice | Number
+@dataclass(frozen=True)
+class Effort:
+    """How hard to search: one of a few words, or a number of steps for each record."""
+
+    name: str
+    words: tuple[str, ...]
+    default: str
+    help: str
+
+    @property
+    def describes(self) -> str:
+        """What may be given, in words."""
+        return f"{' | '.join(self.words)} | steps for each record"
+
+    def parse(self, value: Any) -> str | float:
+        """The word, or the number of steps for each record."""
+        if value in self.words:
+            return str(value)
+        try:
+            return float(Number(self.name, 0, MOST_STEPS, 0, self.help).parse(value) or 0.0)
+        except InputError:
+            raise InputError(
+                f"{self.name} must be one of {', '.join(self.words)}, or a number of steps for each record "
+                f"from 0 to {MOST_STEPS:g}."
+            ) from None
+
+
+Parameter = Choice | Number | Effort
 
 
 def below_two_k(k: int, n: int) -> int:

@@ -8,9 +8,11 @@ import importlib
 from microagg.errors import InputError
 from microagg.methods.method import Method
 
-DEFAULT = "mdav"
+DEFAULT = "auto"
 
 ENTRIES = (
+    "microagg.search.auto:AUTO",
+    "microagg.methods.lns.lns:LNS",
     "microagg.methods.mdav.mdav:MDAV",
     "microagg.methods.mdav.mdav:MDAV1",
     "microagg.methods.mdav.mdav:MDAV_GENERIC",
@@ -43,7 +45,7 @@ def methods() -> tuple[Method, ...]:
     """All methods, in the order of the registry.
 
     >>> [method.name for method in methods()][:2]
-    ['mdav', 'mdav1']
+    ['auto', 'lns']
     """
     return tuple(_load(entry) for entry in ENTRIES)
 

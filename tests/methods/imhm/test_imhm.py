@@ -21,7 +21,9 @@ from microagg.space import Space
 def run(
     method: Method, points: np.ndarray, k: int, seed: int = 0, progress=None, **params: Any
 ) -> np.ndarray:
-    return run_method(method, Problem.of(points, k), method.checked(params), seed=seed, progress=progress)
+    return run_method(
+        method, Problem.of(points, k), method.checked(params), seed=seed, progress=progress
+    ).labels
 
 
 # The slow transcription.

@@ -36,7 +36,9 @@ def sums_of_zscores(points: np.ndarray) -> list[float]:
 def test_axis_column_equals_the_oracle(seed: int) -> None:
     points, k = plain.hard_problem(seed)
     column = seed % points.shape[1]
-    labels = run_method(AXIS_COLUMN, Problem.of(points, k), AXIS_COLUMN.checked({"column": column}), seed=0)
+    labels = run_method(
+        AXIS_COLUMN, Problem.of(points, k), AXIS_COLUMN.checked({"column": column}), seed=0
+    ).labels
     assert labels.dtype == np.int32
     np.testing.assert_array_equal(labels, runs(points, points[:, column].tolist(), k))
 
@@ -44,7 +46,7 @@ def test_axis_column_equals_the_oracle(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2200, 2265))
 def test_axis_zscore_equals_the_oracle(seed: int) -> None:
     points, k = plain.hard_problem(seed)
-    labels = run_method(AXIS_ZSCORE, Problem.of(points, k), {}, seed=0)
+    labels = run_method(AXIS_ZSCORE, Problem.of(points, k), {}, seed=0).labels
     np.testing.assert_array_equal(labels, runs(points, sums_of_zscores(points), k))
 
 
@@ -56,7 +58,7 @@ def test_axis_pca_equals_the_oracle(seed: int) -> None:
     points = rng.normal(size=(n, d)) * 2.0 ** np.arange(d)
     _, axes = np.linalg.eigh(np.cov(points, rowvar=False).reshape(d, d))
     axis = axes[:, -1] * np.sign(axes[np.argmax(np.abs(axes[:, -1])), -1])
-    labels = run_method(AXIS_PCA, Problem.of(points, k), {}, seed=0)
+    labels = run_method(AXIS_PCA, Problem.of(points, k), {}, seed=0).labels
     np.testing.assert_array_equal(labels, runs(points, (points @ axis).tolist(), k))
 
 

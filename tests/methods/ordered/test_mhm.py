@@ -31,7 +31,7 @@ def least_error(points: np.ndarray, order: list[int], k: int) -> float:
 
 
 def run(method: Method, points: np.ndarray, k: int, **params: object) -> np.ndarray:
-    return run_method(method, Problem.of(points, k), method.checked(dict(params)), seed=0)
+    return run_method(method, Problem.of(points, k), method.checked(dict(params)), seed=0).labels
 
 
 def close(ours: float, least: float, points: np.ndarray) -> bool:

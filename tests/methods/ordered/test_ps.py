@@ -71,7 +71,7 @@ def pairwise_systematic(points: np.ndarray, line: list[int], k: int) -> np.ndarr
 @pytest.mark.parametrize(("name", "sort"), [("ps-multidsort", by_ranks), ("ps-meansort", by_deviations)])
 def test_ps_equals_the_oracle(name: str, sort: Callable[..., Any], seed: int) -> None:
     points, k = plain.hard_problem(seed)
-    labels = run_method(METHODS[name], Problem.of(points, k), {}, seed=0)
+    labels = run_method(METHODS[name], Problem.of(points, k), {}, seed=0).labels
     assert labels.dtype == np.int32
     np.testing.assert_array_equal(labels, pairwise_systematic(points, sort(points), k))
 
@@ -82,7 +82,7 @@ def test_the_last_record_is_kept_for_its_own_group() -> None:
     sums = points.sum(axis=1)
     assert int(np.argmin(sums)) == 0
     assert int(np.argmax(sums)) == 5
-    labels = run_method(PS_MEANSORT, Problem.of(points, 2), {}, seed=0)
+    labels = run_method(PS_MEANSORT, Problem.of(points, 2), {}, seed=0).labels
     assert labels[0] != labels[5]
 
 
@@ -99,6 +99,6 @@ def test_the_published_figures(name: str, reference_data: Path) -> None:
     for row in rows:
         values = load_reference(row["dataset"], row["columns"], reference_data)
         points = Space.fit(values, "none").points(values)
-        labels = run_method(METHODS[name], Problem.of(points, int(row["k"])), {}, seed=0)
+        labels = run_method(METHODS[name], Problem.of(points, int(row["k"])), {}, seed=0).labels
         ours = microagg.information_loss(points, labels)
         assert f"{ours:.2f}" == f"{float(row['value']):.2f}", (row["dataset"], row["k"])

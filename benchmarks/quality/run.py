@@ -1,0 +1,120 @@
+"""How little the optimiser loses, against the proven bound and everything published: measured, then written to docs.
+
+    python benchmarks/quality/run.py measure [--efforts quick,balanced,thorough,prove] [--seeds 5] [--only Census-3,...]
+    python benchmarks/quality/run.py page
+
+`measure` adds one line of JSON for each run to `results.jsonl` and leaves out what is there already, so it can be stopped and
+goes on where it was; delete that file to start anew. `page` writes docs/quality.md and its picture. The whole table takes some
+hours on one core. It needs MICROAGG_REFERENCE_DATA; QUALITY_RESULTS names another file for the results, so that several cores can
+work side by side.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import page
+from microagg.datasets.reference import load_reference
+from microagg.engine.local import run_method
+from microagg.measures.loss.sse import information_loss
+from microagg.methods.registry import method_named
+from microagg.problem import Problem
+from microagg.space import Space
+
+RESULTS = Path(os.environ.get("QUALITY_RESULTS") or Path(__file__).with_name("results.jsonl"))
+CELLS = [(data, k) for data in ("Tarragona", "Census", "EIA") for k in (3, 4, 5, 10)]
+SECONDS_TO_PROVE = 600.0
+
+
+def measure(cells: list[tuple[str, int]], efforts: list[str], seeds: int) -> None:
+    """Run what is not in the results yet, one after the other on one core."""
+    done = {(r["data"], r["k"], r["effort"], r["seed"]) for r in read()}
+    runs = [
+        (data, k, effort, seed) for effort in efforts for seed in range(seeds) for data, k in cells
+        if effort != "prove" or seed == 0
+    ]  # fmt: skip
+    for data, k, effort, seed in runs:
+        if (data, k, effort, seed) not in done:
+            result = {"data": data, "k": k, "effort": effort, "seed": seed, **one(data, k, effort, seed)}
+            with RESULTS.open("a") as results:
+                results.write(json.dumps(result) + "\n")
+            print(result, flush=True)
+
+
+def one(data: str, k: int, effort: str, seed: int) -> dict[str, Any]:
+    """One run of the default method: loss, seconds of the processor, and what was proven."""
+    points = points_of(data)
+    method = method_named("auto")
+    params: dict[str, Any] = {"effort": effort}
+    if effort == "prove":
+        params["time_limit"] = SECONDS_TO_PROVE
+    problem = Problem.of(points, k, threads=1)
+    started = time.process_time()
+    found = run_method(method, problem, method.checked(params), seed=seed)
+    figures = {
+        "IL": information_loss(points, found.labels),
+        "seconds": round(time.process_time() - started, 2),
+        "groups": int(found.labels.max()) + 1,
+    }
+    if found.bound is not None:
+        figures |= {"bound": found.bound.il, "optimal": found.bound.optimal}
+    return figures
+
+
+def points_of(data: str) -> np.ndarray:
+    """The z-scores of a reference data set."""
+    values = load_reference(data)
+    return Space.fit(values, "zscore").points(values)
+
+
+def read() -> list[dict[str, Any]]:
+    """All results so far."""
+    return [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.exists() else []
+
+
+def show() -> None:
+    """The medians so far, on the terminal."""
+    results = read()
+    for data, k in CELLS:
+        for effort in ("quick", "balanced", "thorough", "prove"):
+            these = [r for r in results if (r["data"], r["k"], r["effort"]) == (data, k, effort)]
+            if these:
+                losses = [r["IL"] for r in these]
+                seconds = statistics.median(r["seconds"] for r in these)
+                line = (
+                    f"{data:<10} k={k:<3} {effort:<9} median {statistics.median(losses):.4f} of {len(losses)}"
+                )
+                line += f" ({min(losses):.4f} to {max(losses):.4f}), {seconds:.1f} s"
+                bounds = [r["bound"] for r in these if "bound" in r]
+                print(line + (f", bound {max(bounds):.4f}" if bounds else ""))
+
+
+def main() -> None:
+    """Measure, show or write the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("measure", "show", "page"))
+    parser.add_argument("--efforts", default="quick,balanced,thorough,prove")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--only", default="", help="cells such as Census-3,EIA-10")
+    options = parser.parse_args()
+    if options.what == "measure":
+        chosen = options.only.split(",") if options.only else [f"{data}-{k}" for data, k in CELLS]
+        cells = [(data, k) for data, k in CELLS if f"{data}-{k}" in chosen]
+        measure(cells, options.efforts.split(","), options.seeds)
+    if options.what == "page":
+        page.write(read(), CELLS)
+    show()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Annealing by small ruins."""

@@ -1,0 +1,49 @@
+"""How much work the words for effort mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+WORDS = ("quick", "balanced", "thorough")
+
+# What balanced means: up to five thousand records the work grows with their number, at ten seconds for a thousand; beyond,
+# every further record gets as much as keeps a million of them within minutes.
+MOST_FOR_EACH = 600
+SHARED = 3_000_000
+LEAST_FOR_EACH = 12
+THOROUGH = 10  # times as much as balanced
+
+
+@dataclass(frozen=True)
+class Work:
+    """An amount of search: how many steps of annealing, and whether in several runs that are then put together."""
+
+    steps: int
+    recombine: bool
+    why: str
+
+
+def work_of(n: int, effort: str | float) -> Work:
+    """The work that a word means for n records, or so many steps for each record. A step costs more with more columns and k.
+
+    >>> work_of(1000, 250).steps
+    250000
+    """
+    if effort == "quick":
+        return Work(0, False, "effort quick: no further search")
+    if effort not in WORDS:
+        return Work(
+            round(float(effort) * n),
+            False,
+            f"then annealing, {float(effort):g} steps for each record",
+        )
+    steps = min(MOST_FOR_EACH * n, SHARED + LEAST_FOR_EACH * n) * (THOROUGH if effort == "thorough" else 1)
+    why = f"effort {effort}: then annealing, {steps / n:.3g} steps for each record"
+    return Work(steps, effort == "thorough", why)
+
+
+def searching_while_proving(n: int) -> Work:
+    """The work of one search among several, between which a bound is raised: some seconds whatever n is."""
+    steps = min(work_of(n, "balanced").steps, SHARED // 3)
+    why = f"effort prove: annealing, {steps / n:.3g} steps for each record, in turns with the bound"
+    return Work(steps, True, why)

@@ -1,0 +1,100 @@
+"""LNS: annealing by small ruins, from groups that local search has improved.
+
+Source: microagg's own. The principles are those of ruin and recreate (Schrimpf, Schneider, Stamm-Wilbrandt and Dueck 2000) and of
+large neighbourhood search (Shaw 1998); the ruins are small ones, see `refine/lns.py`.
+
+1. Start: MDAV within compact blocks of the records (`start=mdav`: of all records at once), improved by local search.
+2. Steps: each tries 128 changes among neighbouring groups: two records exchanged, one shifted, a group dissolved or founded.
+   What costs something is accepted by a temperature that falls to 0. The best groups met are kept, place by place.
+3. With `thorough`, where it pays (k of 4 or less): several runs, and for k of 3 or less an integer program that puts the best
+   partition together from the groups met in them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from microagg.methods.lns.effort import Work, work_of
+from microagg.methods.mdav.mdav import mdav
+from microagg.methods.method import Choice, Effort, Found, Method, Number, Partition, below_two_k
+from microagg.problem import Groups, PointSet, Problem, Progress
+from microagg.refine.construct import block_groups
+from microagg.refine.lns import search_hard
+from microagg.refine.local import improve
+from microagg.watch import Watch
+
+STOPPING = (
+    Number("time_limit", 0.0, 1e7, None, "seconds after which the search ends at its next checkpoint"),
+    Number(
+        "stop_after", 0, 2**53, None, "the checkpoint to end at: repeats a run that was stopped", whole=True
+    ),
+)
+ROUNDS = 2  # of local search: a third gains next to nothing
+
+
+def lns(
+    problem: Problem,
+    *,
+    rng: np.ndarray,
+    progress: Progress | None = None,
+    effort: str | float = "balanced",
+    start: str = "blocks",
+    time_limit: float | None = None,
+    stop_after: int | None = None,
+) -> Found:
+    """Annealing by small ruins, from groups that local search has improved."""
+    watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
+    work = work_of(len(problem.points), effort)
+    labels = improved_start(problem, watch, start)
+    with watch.searching():
+        watch.stage(0.1, 1.0)
+        labels = through_ruins(problem, labels, work, rng, watch)
+    return Found(labels, (work.why,), settings_of(watch), watch.stopped)
+
+
+def improved_start(problem: Problem, watch: Watch, start: str = "blocks") -> np.ndarray:
+    """Groups to search from: constructed, then improved by local search. It cannot be stopped with something to keep."""
+    watch.stage(0.0, 0.04)
+    if start == "blocks":
+        labels = block_groups(problem, progress=watch.tell)
+    else:
+        groups = Groups(problem.points)
+        mdav(PointSet(problem.points, watch.tell), groups, problem.k)
+        labels = groups.labels()
+    watch.stage(0.04, 0.1)
+    return improve(problem, labels, rounds=ROUNDS, progress=watch.tell)
+
+
+def through_ruins(
+    problem: Problem, labels: np.ndarray, work: Work, rng: np.ndarray, watch: Watch
+) -> np.ndarray:
+    """The best groups found in so much work, starting from these."""
+    if work.steps == 0 or len(problem.points) < 2 * problem.k:
+        return labels
+    return search_hard(problem, labels, steps=work.steps, rng=rng, watch=watch, recombine=work.recombine)
+
+
+def settings_of(watch: Watch) -> dict[str, Any]:
+    """The parameters that repeat a search which was stopped early."""
+    return {} if watch.stopped is None else {"stop_after": watch.passed}
+
+
+LNS = Method(
+    name="lns",
+    family="search",
+    source="microagg; after Shaw 1998 and Schrimpf et al. 2000",
+    summary="annealing by small ruins, from groups improved by local search",
+    run=cast(Partition, lns),
+    complexity="in proportion to the steps: 10 to 25 microseconds each, growing with columns and k",
+    parameters=(
+        Effort("effort", ("quick", "balanced", "thorough"), "balanced", "how hard to search"),
+        Choice(
+            "start", ("blocks", "mdav"), "blocks", "MDAV within compact blocks, or of all records at once"
+        ),
+        *STOPPING,
+    ),
+    largest_group=below_two_k,
+    seeded=True,
+)

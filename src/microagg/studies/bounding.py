@@ -1,0 +1,63 @@
+"""How little any grouping of a table can lose: a search and a proof, run against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from microagg.bounds.bound import Bound
+from microagg.engine.local import run_method
+from microagg.errors import InputError
+from microagg.io.frames import column_facts, open_frame, values_of
+from microagg.io.reading import read_table
+from microagg.io.writing import refuse_unwritable
+from microagg.measures.loss.sse import loss_of_partition
+from microagg.methods.registry import method_named
+from microagg.problem import Problem, Progress
+from microagg.schema import Role, assign_roles
+from microagg.space import Space
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A proven bound and the best grouping that was found on the way."""
+
+    bound: Bound
+    labels: np.ndarray
+    loss: dict[str, float]
+    stopped: str | None
+
+
+def bound_file(
+    source: Path,
+    k: int,
+    quasi: list[str],
+    *,
+    scale: str = "zscore",
+    time_limit: Any = 60.0,
+    seed: int = 0,
+    certificate: Path | None = None,
+    progress: Progress | None = None,
+) -> Bounded:
+    """Prove how little any grouping of a file's columns into k or more can lose; write the certificate if asked."""
+    if not quasi:
+        raise InputError("no quasi-identifying columns were named; name them with --quasi.")
+    if certificate is not None:
+        refuse_unwritable(certificate)
+        if certificate.exists() and certificate.samefile(source):
+            raise InputError("the certificate must not take the place of the table; name another file.")
+    frame = open_frame(read_table(source, numeric=quasi))
+    assign_roles(column_facts(frame), {Role.QUASI: quasi}, rest="drop")  # refuses columns that are not there
+    values = values_of(frame, quasi)
+    space = Space.fit(values, scale)
+    points = space.points(values)
+    method = method_named("auto")
+    params = method.checked({"effort": "prove", "time_limit": time_limit})
+    found = run_method(method, Problem.of(points, k), params, seed=seed, progress=progress)
+    bound = found.bound.about(values, quasi, space)
+    if certificate is not None:
+        bound.save(certificate)
+    return Bounded(bound, found.labels, loss_of_partition(points, found.labels), found.stopped)
