@@ -7,7 +7,7 @@ the reference centre c and w = q - c, |x - q|^2 = |z|^2 + |w|^2 - 2 z.w is at mo
 that no record is near; near the outside of a cloud this bound opens 2 to 300 times fewer leaves.
 
 Boxes and the points in a leaf are compared in turned float32 coordinates first, with limits that allow for rounding
-(`_near_limit`, `_far_limits`); the few that pass are compared again by their exact distance.
+(`near_limit`, `_far_limits`); the few that pass are compared again by their exact distance.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ UNDERFLOW = 1e-322  # squares of numbers too small to be squared are off by less
 
 
 @part
-def _turn_query(frame, q, w):
+def turn_query(frame, q, w):
     """Turn q into w; returns its norm, or inf (and w = 0) for a query that float32 cannot tell from infinity."""
     length = turn(frame, q, w)
     if length < BEYOND:
@@ -58,7 +58,7 @@ def _at_least(length, w_length, d):
 
 
 @part
-def _near_limit(worst, w_length, frame):
+def near_limit(worst, w_length, frame):
     """The squared float32 distance from w that no record with an exact squared distance <= worst exceeds."""
     d = frame.shape[1]
     reach = _at_most(np.sqrt(worst + d * UNDERFLOW) * frame[d + 2, 0], w_length, d)
@@ -70,7 +70,7 @@ def _guessed_limit(roughly, w_length, frame):
     """The same for a record whose squared float32 distance is known, in place of its exact one."""
     d = frame.shape[1]
     reach = _at_most(np.sqrt(roughly), w_length, d) / frame[d + 2, 0]
-    return _near_limit(reach * reach, w_length, frame)
+    return near_limit(reach * reach, w_length, frame)
 
 
 @part
@@ -98,7 +98,7 @@ def _nth_lowest(values, n):
 
 
 @part
-def _push(walk, top, child, mask, largest_on_top):
+def push(walk, top, child, mask, largest_on_top):
     """Put the children that a mask names on the stack, the most promising one on top; returns the new top."""
     bounds, stack, start = walk.bounds, walk.stack, top
     while mask:
@@ -141,7 +141,7 @@ def farthest(q, floor, tree, walk):
     The record is -1 where no record is that far.
     """
     d, blocks, lanes = q.shape[0], tree.blocks, walk.lanes
-    length = _turn_query(tree.frame, q, walk.w)
+    length = turn_query(tree.frame, q, walk.w)
     constant = np.float32(_far_terms(tree, walk) + (length if length == np.inf else 0.0))
     leaves_from = first_leaf(tree)
     best, record, opened = floor, np.int64(-1), 0
@@ -157,7 +157,7 @@ def farthest(q, floor, tree, walk):
         at, child = node * (2 * d + 1) * LANES, node * LANES + 1
         mask = box_reaches_at_least(tree.boxes, at, walk.slope, walk.rows, constant, box_limit, lanes)
         if child < leaves_from:
-            top = _push(walk, top, child, mask, True)
+            top = push(walk, top, child, mask, True)
             continue
         while mask:
             leaf = child + first_lane(mask) - leaves_from
@@ -240,9 +240,9 @@ def nearest_into(q, home, near, records, size, tree, walk):
     """
     d, m = q.shape[0], near.shape[0]
     frame, blocks, w, lanes = tree.frame, tree.blocks, walk.w, walk.lanes
-    length = _turn_query(frame, q, w)
+    length = turn_query(frame, q, w)
     leaves_from = first_leaf(tree)
-    limit = _near_limit(near[m - 1] if size == m else np.inf, length, frame)
+    limit = near_limit(near[m - 1] if size == m else np.inf, length, frame)
     lowest, count = np.full(m, np.inf, np.float32), np.int64(0)
     if home >= 0:  # the m-th nearest in here is a good guess at the m-th nearest of all
         distances_at_most(blocks, home * d * LANES, w, limit, lanes)
@@ -257,7 +257,7 @@ def nearest_into(q, home, near, records, size, tree, walk):
         at, child = node * (2 * d + 1) * LANES, node * LANES + 1
         mask = box_gaps_at_most(tree.boxes, at, w, limit, lanes)
         if child < leaves_from:
-            top = _push(walk, top, child, mask, False)
+            top = push(walk, top, child, mask, False)
             continue
         while mask:
             leaf = child + first_lane(mask) - leaves_from

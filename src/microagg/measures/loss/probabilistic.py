@@ -1,0 +1,229 @@
+"""The five probabilistic measures: could the release's statistics be those of a sample from the original?
+
+Source: Mateo-Sanz, Domingo-Ferrer and Sebé 2005, "Probabilistic information loss measures in confidentiality protection of
+continuous microdata" (Data Mining and Knowledge Discovery 11). The original is taken for the population and the release for
+a sample of n records from it. For a statistic that is θ in the original and θ' in the release, Z = (θ' - θ) / √Var is then
+nearly N(0, 1), and PIL = 100 · 2 P(0 ≤ Z ≤ |θ' - θ| / √Var): 0 if it is the same, near 100 if sampling could hardly explain it.
+
+Our reading, with μ_rs the central moment of orders r and s of two columns of the ORIGINAL (population moments, divided by n):
+
+    means         Var = μ_2 / n
+    variances     Var = (μ_4 - μ_2²) / n
+    covariances   Var = (μ_22 - μ_11²) / n
+    correlations  Var = ρ²/n · [μ_22/μ_11² + (μ_40/μ_20² + μ_04/μ_02² + 2 μ_22/(μ_20 μ_02))/4 - (μ_31/μ_20 + μ_13/μ_02)/μ_11]
+    quantiles     Var = q (1 - q) / (n f(Q_q)²) for q = 5 %, 10 %, ..., 95 %
+
+Q_q is the smallest value whose share of records up to it is at least q; f a Gaussian kernel estimate from the original with
+Silverman's width 0.9 min(σ, IQR/1.34) n^(-1/5) (σ alone where the quartiles coincide). A measure is the plain mean over its
+statistics: columns, pairs of different columns, or columns and quantiles; per column it is the mean over those it is part of.
+
+With weights all moments, shares and the density are weighted and n is Kish's effective number (Σw)²/Σw².
+
+Where Var is 0 (a constant column; perfect correlation), any difference beyond rounding counts 100. A correlation that the
+original does not have (a constant column) is left out; one that only the release no longer has counts 100. Without a pair of
+columns, covariances and correlations lose 0. Means are what microaggregation keeps: all records at the mean lose 0 there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from microagg.measures.loss.standard import NEGLIGIBLE, Standard, covariance, mean, standardise
+from microagg.measures.measure import Figure, Measure, Pair
+
+QUANTILES = np.arange(5, 100, 5) / 100.0
+
+_NO_VARIANCE = 1e-12  # of a statistic of standardised columns; what is below is rounding
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def means_loss(pair: Pair) -> Figure:
+    """PIL of the means.
+
+    >>> pair = Pair(np.array([[0.0], [2.0]]), np.array([[1.0], [3.0]]), ("age",))
+    >>> round(means_loss(pair).value, 3)
+    84.27
+    """
+    standard = standardise(pair)
+    moved = mean(standard.after, standard.shares) - mean(standard.before, standard.shares)
+    losses = _losses(moved, (~standard.constant).astype(float), standard.size, standard.rounding)
+    return _figure(losses, pair.names)
+
+
+def variances_loss(pair: Pair) -> Figure:
+    """PIL of the variances.
+
+    >>> pair = Pair(np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [1.0], [1.0]]), ("age",))
+    >>> round(variances_loss(pair).value, 3)
+    98.569
+    """
+    standard = standardise(pair)
+    squares = _centred(standard.before, standard.shares) ** 2
+    second = mean(squares, standard.shares)
+    moved = mean(_centred(standard.after, standard.shares) ** 2, standard.shares) - second
+    losses = _losses(
+        moved, mean(squares**2, standard.shares) - second**2, standard.size, 2.0 * standard.rounding
+    )
+    return _figure(losses, pair.names)
+
+
+def covariances_loss(pair: Pair) -> Figure:
+    """PIL of the covariances of all pairs of different columns.
+
+    >>> table = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+    >>> round(covariances_loss(Pair(table, np.ones((3, 2)), ("age", "income"))).value, 3)
+    98.569
+    """
+    standard = standardise(pair)
+    moved = covariance(standard.after, standard.shares) - covariance(standard.before, standard.shares)
+    variances = np.zeros_like(moved)
+    centred = _centred(standard.before, standard.shares)
+    for i, j in _pairs(len(moved)):
+        product = centred[i] * centred[j]
+        variances[i, j] = mean(product**2, standard.shares) - mean(product, standard.shares) ** 2
+    return _figure_of_pairs(
+        _losses(moved, variances, standard.size, _rounding_of_pairs(standard)), pair.names
+    )
+
+
+def correlations_loss(pair: Pair) -> Figure:
+    """PIL of the correlations of all pairs of different columns.
+
+    >>> table = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 0.0]])
+    >>> round(correlations_loss(Pair(table, table[:, ::-1], ("age", "income"))).value, 3)
+    0.0
+    >>> round(correlations_loss(Pair(table, table * [1.0, -1.0], ("age", "income"))).value, 3)
+    44.802
+    """
+    standard = standardise(pair)
+    before, after = _correlations(standard.before, standard), _correlations(standard.after, standard)
+    variances = np.zeros_like(before)
+    centred = _centred(standard.before, standard.shares)  # deviations are 1: μ_20 = μ_02 = 1 and μ_11 = ρ
+    fourth = mean(centred**4, standard.shares)
+    for i, j in _pairs(len(before)):
+        rho, product = before[i, j], centred[i] * centred[j]
+        mixed = mean(product**2, standard.shares)
+        skewed = mean(product * (centred[i] ** 2 + centred[j] ** 2), standard.shares)
+        variances[i, j] = mixed + rho**2 * (fourth[i] + fourth[j] + 2.0 * mixed) / 4.0 - rho * skewed
+    moved = np.nan_to_num(after) - np.nan_to_num(before)
+    losses = _losses(moved, variances, standard.size, _rounding_of_pairs(standard))
+    losses[np.isnan(after)] = 100.0
+    losses[np.isnan(before)] = np.nan
+    return _figure_of_pairs(losses, pair.names)
+
+
+def quantiles_loss(pair: Pair) -> Figure:
+    """PIL of the quantiles from 5 % to 95 % in steps of 5.
+
+    >>> table = np.arange(100.0)[:, None]
+    >>> round(quantiles_loss(Pair(table, np.sort(table + 1.0), ("age",))).value, 2)
+    18.76
+    """
+    standard = standardise(pair)
+    losses = np.empty((len(pair.names), len(QUANTILES)))
+    for j, column in enumerate(standard.before):
+        before = _quantiles(column, standard.shares, QUANTILES)
+        moved = _quantiles(standard.after[j], standard.shares, QUANTILES) - before
+        variances = np.zeros(len(QUANTILES))
+        if not standard.constant[j]:
+            density = _density(column, standard.shares, standard.size, before)
+            variances = QUANTILES * (1.0 - QUANTILES) / density**2
+        losses[j] = _losses(moved, variances, standard.size, standard.rounding[j])
+    return _figure(losses.mean(axis=1), pair.names)
+
+
+def _losses(
+    moved: np.ndarray, variances: np.ndarray, size: float, rounding: np.ndarray | float
+) -> np.ndarray:
+    """PIL in percent of statistics that moved by so much and have these variances in a sample of one record."""
+    moved = np.where(np.abs(moved) <= rounding, 0.0, np.abs(moved))
+    variable = variances > _NO_VARIANCE
+    scores = moved * np.sqrt(size / np.where(variable, variances, 1.0))
+    return 100.0 * np.where(variable, _erf(scores / math.sqrt(2.0)), moved > 0.0)
+
+
+def _centred(columns: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    return columns - mean(columns, shares)[:, None]
+
+
+def _pairs(d: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(d) for j in range(i + 1, d)]
+
+
+def _rounding_of_pairs(standard: Standard) -> np.ndarray:
+    return standard.rounding[:, None] + standard.rounding
+
+
+def _correlations(columns: np.ndarray, standard: Standard) -> np.ndarray:
+    """(d, d), NaN where a column does not vary."""
+    matrix = covariance(columns, standard.shares)
+    deviations = np.sqrt(np.diag(matrix))
+    flat = deviations <= standard.rounding
+    deviations[flat] = np.nan
+    return matrix / deviations / deviations[:, None]
+
+
+def _quantiles(column: np.ndarray, shares: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
+    """The smallest values whose share of records up to them is at least the quantiles'."""
+    order = np.argsort(column, kind="stable")
+    # a share that should equal a quantile may fall short of it by rounding, never by as much as a record's own share
+    places = np.searchsorted(np.cumsum(shares[order]), quantiles - NEGLIGIBLE)
+    return column[order[np.minimum(places, len(column) - 1)]]
+
+
+def _density(column: np.ndarray, shares: np.ndarray, size: float, at: np.ndarray) -> np.ndarray:
+    """A Gaussian kernel estimate from a standardised column, where it takes the values `at`."""
+    quartiles = _quantiles(column, shares, np.array([0.25, 0.75]))
+    spread = (quartiles[1] - quartiles[0]) / 1.34
+    width = 0.9 * min(1.0, spread if spread > NEGLIGIBLE else 1.0) * size**-0.2
+    heights = [float(mean(np.exp(-0.5 * ((column - x) / width) ** 2), shares)) for x in at]
+    return np.array(heights) / (width * math.sqrt(2.0 * math.pi))
+
+
+def _figure(losses: np.ndarray, names: tuple[str, ...]) -> Figure:
+    """The mean of one loss for each column."""
+    return Figure(
+        float(losses.mean()),
+        dict(zip(names, losses.tolist(), strict=True)),
+        {"largest": float(losses.max())},
+    )
+
+
+def _figure_of_pairs(losses: np.ndarray, names: tuple[str, ...]) -> Figure:
+    """The mean over pairs of columns, from the upper triangle of a matrix in which NaN is none."""
+    upper = [losses[i, j] for i, j in _pairs(len(losses)) if not np.isnan(losses[i, j])]
+    columns = {}
+    for j, name in enumerate(names):
+        own = [losses[min(i, j), max(i, j)] for i in range(len(names)) if i != j]
+        columns[name] = _mean_or_nothing([x for x in own if not np.isnan(x)])
+    return Figure(_mean_or_nothing(upper), columns, {"largest": float(max(upper, default=0.0))})
+
+
+def _mean_or_nothing(values: list[float]) -> float:
+    return float(np.mean(values)) if values else 0.0
+
+
+def _declared(statistics: str, compute: Callable[[Pair], Figure]) -> Measure:
+    return Measure(
+        name=f"pil-{statistics}",
+        title=f"probabilistic loss of {statistics}",
+        side="loss",
+        unit="percent",
+        lower_is_better=True,
+        lowest=0.0,
+        highest=100.0,
+        zero_means=f"The release has the {statistics} of the original.",
+        highest_means=f"No sample of that many records would have {statistics} so far from the original's.",
+        source="Mateo-Sanz, Domingo-Ferrer and Sebé 2005; variances of the statistics as written in the module.",
+        compute=compute,
+    )
+
+
+PIL_MEANS = _declared("means", means_loss)
+PIL_VARIANCES = _declared("variances", variances_loss)
+PIL_COVARIANCES = _declared("covariances", covariances_loss)
+PIL_CORRELATIONS = _declared("correlations", correlations_loss)
+PIL_QUANTILES = _declared("quantiles", quantiles_loss)

@@ -1,0 +1,65 @@
+"""What a measure is: a formula with its direction, its range and what its extremes mean, on a pair of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A table and its release, record by record in the same order, as numbers."""
+
+    original: np.ndarray
+    """(n, d) float64: the quasi-identifiers before"""
+    released: np.ndarray
+    """(n, d) float64: and after"""
+    names: tuple[str, ...]
+    """The names of these d columns."""
+    confidential: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Confidential columns of the release: float64 where numeric, integer codes where nominal."""
+    ordered: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Confidential columns of ordered categories: integer codes in their order."""
+    kept: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Columns that are released as they were: integer codes."""
+    weights: np.ndarray | None = None
+    """Of the records, all greater than 0; None where each counts once."""
+    k: int | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a measure found: one number, one for each column where that makes sense, and what else is worth telling."""
+
+    value: float
+    columns: Mapping[str, float] = field(default_factory=dict)
+    details: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure, declared: everything that a report says of it besides the figure."""
+
+    name: str
+    """A short word for tables and machines, such as `il` or `linkage`."""
+    title: str
+    """A few words for people, such as "information loss"."""
+    side: str
+    """loss | risk"""
+    unit: str
+    """percent, records, …: what the number counts"""
+    lower_is_better: bool
+    lowest: float
+    highest: float
+    """The range; inf where there is no end."""
+    zero_means: str
+    """What a figure of 0 says, in one sentence."""
+    highest_means: str
+    """What the other end says, in one sentence."""
+    source: str
+    """Who defined it, and where we had to read it in one way or another."""
+    compute: Callable[[Pair], Figure]
+    needs: str = ""
+    """What the pair must have besides the quasi-identifiers: "" | "confidential" | "kept" | "k"."""

@@ -1,0 +1,138 @@
+"""The list of all measures. A new measure is one line here: the dotted name of its entry."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from microagg.errors import InputError
+from microagg.measures.measure import Figure, Measure, Pair
+from microagg.problem import Progress
+
+MEASURES: tuple[str, ...] = (
+    "microagg.measures.loss.squared:IL",
+    "microagg.measures.loss.squared:IL_MINMAX",
+    "microagg.measures.loss.squared:IL_RAW",
+    "microagg.measures.loss.squared:SSE",
+    "microagg.measures.loss.squared:SSE_MINMAX",
+    "microagg.measures.loss.squared:SSE_RAW",
+    "microagg.measures.loss.il1s:IL1S_PERCENT",
+    "microagg.measures.loss.il1s:IL1S",
+    "microagg.measures.loss.probabilistic:PIL_MEANS",
+    "microagg.measures.loss.probabilistic:PIL_VARIANCES",
+    "microagg.measures.loss.probabilistic:PIL_COVARIANCES",
+    "microagg.measures.loss.probabilistic:PIL_CORRELATIONS",
+    "microagg.measures.loss.probabilistic:PIL_QUANTILES",
+    "microagg.measures.loss.eigenvalues:EIGENVALUES",
+    "microagg.measures.loss.marginals:KOLMOGOROV_SMIRNOV",
+    "microagg.measures.loss.marginals:WASSERSTEIN",
+    "microagg.measures.loss.prediction:REGRESSION_KEPT",
+    "microagg.measures.loss.prediction:CLASSIFICATION_KEPT",
+    "microagg.measures.risk.linkage:LINKAGE",
+    "microagg.measures.risk.intervals:RANK_INTERVALS",
+    "microagg.measures.risk.intervals:DEVIATION_INTERVALS",
+    "microagg.measures.risk.uniqueness:UNIQUENESS",
+    "microagg.measures.risk.uniqueness:UNIQUENESS_WITH_KEPT",
+    "microagg.measures.risk.uniqueness:SMALLEST_CLASS",
+    "microagg.measures.risk.uniqueness:SMALLEST_CLASS_WITH_KEPT",
+    "microagg.measures.risk.reidentification:PROSECUTOR",
+    "microagg.measures.risk.reidentification:JOURNALIST",
+    "microagg.measures.risk.reidentification:MARKETER",
+    "microagg.measures.risk.dominance:DOMINANCE",
+    "microagg.measures.risk.attributes:DISTINCT_L",
+    "microagg.measures.risk.attributes:ENTROPY_L",
+    "microagg.measures.risk.attributes:T_CLOSENESS",
+    "microagg.measures.risk.attributes:SPREAD_WITHIN",
+)
+
+LINKING = ("linkage",)
+"""The measures of an intruder who looks records up: they count on the columns that this intruder knows."""
+
+
+def measures(side: str | None = None) -> tuple[Measure, ...]:
+    """All measures in the order of the registry, or those of one side: "loss" or "risk".
+
+    >>> {measure.side for measure in measures("loss")}
+    {'loss'}
+    """
+    return tuple(measure for measure in _all() if side in (None, measure.side))
+
+
+def measure_named(name: str) -> Measure:
+    """The measure of that name.
+
+    >>> measure_named("il").title
+    'information loss'
+    """
+    for measure in _all():
+        if measure.name == name:
+            return measure
+    raise InputError(f"there is no measure {name!r}; there are {', '.join(m.name for m in _all())}.")
+
+
+def assess_pair(
+    pair: Pair,
+    names: Sequence[str] | None = None,
+    progress: Progress | None = None,
+    *,
+    known: Sequence[str] = (),
+) -> list[tuple[Measure, Figure]]:
+    """The figures of these measures (of all, if none are named) in the order asked for.
+
+    Measures that need what the pair does not have (confidential columns, kept ones, k) are left out. An intruder knows all
+    quasi-identifiers unless `known` names some of them; record linkage then looks at those alone.
+
+    >>> import numpy as np
+    >>> table = np.array([[0.0], [2.0], [10.0], [12.0]])
+    >>> pair = Pair(table, np.array([[1.0], [1.0], [11.0], [11.0]]), ("age",))
+    >>> [(measure.name, round(figure.value, 2)) for measure, figure in assess_pair(pair, ["il"])]
+    [('il', 3.85)]
+    """
+    asked = _all() if names is None else tuple(measure_named(name) for name in names)
+    chosen = [measure for measure in asked if _is_met(measure.needs, pair)]
+    seen = _seen_by_intruder(pair, known)
+    figures = []
+    for done, measure in enumerate(chosen):
+        figures.append((measure, measure.compute(seen if measure.name in LINKING else pair)))
+        if progress is not None:
+            progress(done + 1, len(chosen))
+    return figures
+
+
+def _is_met(need: str, pair: Pair) -> bool:
+    has = {
+        "": True,
+        "confidential": bool(pair.confidential or pair.ordered),
+        "kept": bool(pair.kept),
+        "k": pair.k is not None,
+    }
+    return has[need]
+
+
+def _seen_by_intruder(pair: Pair, known: Sequence[str]) -> Pair:
+    if not known:
+        return pair
+    unknown = [name for name in known if name not in pair.names]
+    if unknown:
+        raise InputError(
+            f"an intruder cannot know {unknown[0]!r}: it is no quasi-identifier; those are {', '.join(map(repr, pair.names))}."
+        )
+    columns = [j for j, name in enumerate(pair.names) if name in known]
+    return replace(
+        pair,
+        original=pair.original[:, columns].copy(),
+        released=pair.released[:, columns].copy(),
+        names=tuple(pair.names[j] for j in columns),
+    )
+
+
+@functools.cache
+def _all() -> tuple[Measure, ...]:
+    return tuple(_load(entry) for entry in MEASURES)
+
+
+def _load(entry: str) -> Measure:
+    module, _, attribute = entry.partition(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,1 @@
+"""What an intruder gains."""

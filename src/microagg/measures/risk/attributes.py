@@ -1,0 +1,271 @@
+"""Attribute disclosure: what a class tells about the confidential values of everyone in it, identified or not.
+
+Each confidential column is taken by itself, and the most telling class of the most telling column decides.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from microagg.errors import InputError
+from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.risk.classes import Classes, released_classes
+
+
+class Tally(NamedTuple):
+    """How often the values of a confidential column occur: in each class that has them, and in the whole table.
+
+    Entries are sorted by class, then by value. With weights, occurrences are sums of weights.
+    """
+
+    classes: np.ndarray
+    """(entries,): the class"""
+    values: np.ndarray
+    """(entries,): the number of the value, in ascending order of the values"""
+    amounts: np.ndarray
+    """(entries,): how often it occurs there"""
+    starts: np.ndarray
+    """(classes,): the first entry of each class"""
+    sizes: np.ndarray
+    """(classes,): all occurrences in a class"""
+    overall: np.ndarray
+    """(values,): the occurrences of each value in the table"""
+
+
+def tally(column: np.ndarray, classes: Classes, weights: np.ndarray | None = None) -> Tally:
+    """Count the values of a column by class. O(n log n) time, O(n) memory.
+
+    >>> from microagg.measures.risk.classes import classes_of
+    >>> tally(np.array([7.0, 9.0, 9.0]), classes_of([np.array([1, 0, 0])])).amounts.tolist()
+    [2.0, 1.0]
+    """
+    values, codes = np.unique(column, return_inverse=True)
+    pairs, which = np.unique(classes.labels * len(values) + codes, return_inverse=True)
+    holders = pairs // len(values)
+    return Tally(
+        holders,
+        pairs % len(values),
+        np.bincount(which, weights, len(pairs)).astype(np.float64),
+        np.searchsorted(holders, np.arange(len(classes))),
+        np.bincount(classes.labels, weights, len(classes)).astype(np.float64),
+        np.bincount(codes, weights, len(values)).astype(np.float64),
+    )
+
+
+def distinct_l(pair: Pair) -> Figure:
+    """The smallest number of distinct values of a confidential column in a class.
+
+    >>> released = np.array([[1.0], [1.0], [2.0], [2.0]])
+    >>> pair = Pair(released, released, ("age",), confidential={"disease": np.array([0, 1, 1, 1])})
+    >>> distinct_l(pair).value
+    1.0
+    """
+    classes, columns = released_classes(pair), {}
+    for name, column, _ in _confidential(pair):
+        found = tally(column, classes)
+        columns[name] = float(np.diff(np.append(found.starts, len(found.classes))).min())
+    return Figure(min(columns.values()), columns)
+
+
+def entropy_l(pair: Pair) -> Figure:
+    """exp(the smallest entropy of a confidential column in a class): as uncertain as among so many equally likely values.
+
+    >>> released = np.array([[1.0], [1.0], [2.0], [2.0]])
+    >>> pair = Pair(released, released, ("age",), confidential={"disease": np.array([0, 1, 1, 0])})
+    >>> round(entropy_l(pair).value, 6)
+    2.0
+    """
+    classes, columns = released_classes(pair), {}
+    for name, column, _ in _confidential(pair):
+        found = tally(column, classes, pair.weights)
+        likely = found.amounts / found.sizes[found.classes]
+        columns[name] = float(np.exp(np.add.reduceat(-likely * np.log(likely), found.starts).min()))
+    return Figure(min(columns.values()), columns)
+
+
+def t_closeness(pair: Pair) -> Figure:
+    """The largest earth mover's distance between a confidential column in a class and in the whole table.
+
+    Nominal values are all equally far apart, so it is half the sum of the differences of their shares. Ordered and
+    numeric values are as far apart as their places among the distinct values, divided by the longest way.
+
+    >>> released = np.array([[1.0], [1.0], [2.0], [2.0]])
+    >>> pair = Pair(released, released, ("age",), confidential={"wage": np.array([1.0, 2.0, 3.0, 4.0])})
+    >>> round(t_closeness(pair).value, 6)
+    0.333333
+    """
+    classes, columns, means = released_classes(pair), {}, {}
+    for name, column, nominal in _confidential(pair):
+        found = tally(column, classes, pair.weights)
+        distances = (_nominal_distances if nominal else _ordered_distances)(found)
+        columns[name] = float(np.clip(distances.max(), 0.0, 1.0))
+        means[f"mean of {name}"] = float(np.clip(distances.mean(), 0.0, 1.0))
+    return Figure(max(columns.values()), columns, means)
+
+
+def _nominal_distances(found: Tally) -> np.ndarray:
+    """What the shares in the class exceed those in the table by: as much as they fall short elsewhere."""
+    here = found.amounts / found.sizes[found.classes]
+    excess = np.maximum(here - (found.overall / found.overall.sum())[found.values], 0.0)
+    return np.add.reduceat(excess, found.starts)
+
+
+def _ordered_distances(found: Tally) -> np.ndarray:
+    """The sum over the values of |cumulative share in the class - in the table|, divided by their number less one.
+
+    Between two values that a class has, its own cumulative share stands still and the table's rises. So what lies
+    between them is summed by two looks into running sums, before and after the point where the table overtakes.
+    """
+    m = len(found.overall)
+    if m == 1:
+        return np.zeros(len(found.sizes))
+    table = np.cumsum(found.overall)
+    running = np.append(0.0, np.cumsum(table))  # exact for counts, as they are whole numbers
+    total = table[-1]
+
+    before = np.cumsum(found.amounts) - found.amounts
+    here = before + found.amounts - before[found.starts][found.classes]
+    level = here / found.sizes[found.classes]
+    begin, end = found.values, np.append(found.values[1:], m)
+    end[np.append(found.starts[1:], len(found.values)) - 1] = m
+    cross = np.clip(np.searchsorted(table / total, level), begin, end)
+    above = level * (cross - begin) - (running[cross] - running[begin]) / total
+    below = (running[end] - running[cross]) / total - level * (end - cross)
+    first = found.values[found.starts]  # up to a class's first value its own share is 0
+    return (np.add.reduceat(above + below, found.starts) + running[first] / total) / (m - 1)
+
+
+def spread_within(pair: Pair) -> Figure:
+    """The smallest sum, over the records of a class and the confidential columns, of distances from the class's mean.
+
+    Distances are |x - mean of the class| / standard deviation of the column; of nominal values, between the indicator
+    of the record's category and the shares of all categories in the class, divided by the deviation of the indicators
+    (for two categories that is the same as for numbers 0 and 1). A constant column adds nothing.
+
+    >>> released = np.array([[1.0], [1.0], [2.0], [2.0]])
+    >>> pair = Pair(released, released, ("age",), confidential={"wage": np.array([1.0, 3.0, 1.0, 3.0])})
+    >>> spread_within(pair).value
+    2.0
+    """
+    classes, columns = released_classes(pair), {}
+    spreads = np.zeros(len(classes))
+    for name, column, nominal in _confidential(pair):
+        distances = (_nominal_spreads if nominal else _numeric_spreads)(column, classes)
+        here = np.bincount(classes.labels, distances, len(classes))
+        spreads += here
+        columns[name] = float(here.min())
+    details = {"mean over classes": float(spreads.mean()), "largest": float(spreads.max())}
+    return Figure(float(spreads.min()), columns, details)
+
+
+def _numeric_spreads(column: np.ndarray, classes: Classes) -> np.ndarray:
+    """The distance of each value from the mean of its class; 0 where it is missing."""
+    there = ~np.isnan(column)
+    values, labels = column[there], classes.labels[there]
+    distances = np.zeros(len(column))
+    if len(values) == 0 or values.min() == values.max():
+        return distances
+    scaled = values / 2.0 - values[0] / 2.0  # measured from one of them, no digits are lost on large numbers
+    scaled /= np.abs(scaled).max()
+    present = np.maximum(np.bincount(labels, minlength=len(classes)), 1)
+    means = np.bincount(labels, scaled, len(classes)) / present
+    distances[there] = np.abs(scaled - means[labels]) / scaled.std()
+    return distances
+
+
+def _nominal_spreads(column: np.ndarray, classes: Classes) -> np.ndarray:
+    found = tally(column, classes)
+    if len(found.overall) == 1:
+        return np.zeros(len(column))
+    deviation = np.sqrt(1.0 - np.square(found.overall / found.overall.sum()).sum())
+    likely = found.amounts / found.sizes[found.classes]
+    squares = np.add.reduceat(likely * likely, found.starts)[found.classes]
+    distances = np.sqrt(np.maximum(1.0 - 2.0 * likely + squares, 0.0)) / deviation
+    codes = np.unique(column, return_inverse=True)[1]
+    entries = np.searchsorted(
+        found.classes * len(found.overall) + found.values, classes.labels * len(found.overall) + codes
+    )
+    return distances[entries]
+
+
+def _confidential(pair: Pair) -> list[tuple[str, np.ndarray, bool]]:
+    """The confidential columns: name, values, and whether they are nominal."""
+    ordered = [(name, column, False) for name, column in pair.ordered.items()]
+    rest = [
+        (name, column, column.dtype.kind != "f")
+        for name, column in pair.confidential.items()
+        if name not in pair.ordered
+    ]
+    if not ordered and not rest:
+        raise InputError("attribute disclosure is about confidential columns; name at least one.")
+    if len(pair.released) == 0:
+        raise InputError("attribute disclosure needs at least one record.")
+    return rest + ordered
+
+
+DISTINCT_L = Measure(
+    name="distinct-l",
+    title="distinct confidential values in a class, at least",
+    side="risk",
+    unit="values",
+    lower_is_better=False,
+    lowest=1.0,
+    highest=np.inf,
+    zero_means="Never 0; 1 says that all records of some class share a confidential value.",
+    highest_means="Every class has all values: the figure is then the number of distinct values of the poorest column.",
+    source="Machanavajjhala et al. 2007, distinct l-diversity, each confidential column by itself. Not weighted.",
+    compute=distinct_l,
+    needs="confidential",
+)
+
+ENTROPY_L = Measure(
+    name="entropy-l",
+    title="confidential values in a class, counted by how evenly they occur",
+    side="risk",
+    unit="values",
+    lower_is_better=False,
+    lowest=1.0,
+    highest=np.inf,
+    zero_means="Never 0; 1 says that all records of some class share a confidential value.",
+    highest_means="Every class has all values equally often: the figure is then their number.",
+    source="Machanavajjhala et al. 2007, entropy l-diversity: exp of the smallest entropy, not rounded down. With weights, "
+    "shares are those of the weights.",
+    compute=entropy_l,
+    needs="confidential",
+)
+
+T_CLOSENESS = Measure(
+    name="t",
+    title="distance between confidential values in a class and in the table",
+    side="risk",
+    unit="share of the longest way",
+    lower_is_better=True,
+    lowest=0.0,
+    highest=1.0,
+    zero_means="Every class has the confidential values in the same shares as the whole table: a class tells nothing.",
+    highest_means="Some class has only values at one end that hardly anybody else has (1 itself is never reached).",
+    source="Li, Li and Venkatasubramanian 2007: earth mover's distance, equal for nominal columns, ordered for ordered and "
+    "numeric ones (by place among the values that occur). With weights, shares are those of the weights.",
+    compute=t_closeness,
+    needs="confidential",
+)
+
+SPREAD_WITHIN = Measure(
+    name="sse-i",
+    title="spread of confidential values within a class, at least",
+    side="risk",
+    unit="standard deviations, summed over records and columns",
+    lower_is_better=False,
+    lowest=0.0,
+    highest=np.inf,
+    zero_means="In some class every record has the same confidential values.",
+    highest_means="No class gathers records of similar confidential values; all records in one class spread most.",
+    source="Abidi, Ben Yahia and Perera 2020, equation 2, called SSE_i there: the smallest over the classes; the mean is "
+    "among the details. Distances, not their squares, on z-scores of the confidential columns: of the readings of "
+    "their formula only this gives figures of the size they print. Not weighted. Nominal columns, which they do not "
+    "have, enter by the indicators of their categories.",
+    compute=spread_within,
+    needs="confidential",
+)

@@ -1,0 +1,69 @@
+"""The classes of a release: records that share all released values, which nobody can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from microagg.measures.measure import Pair
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Records sorted into classes of equal ones; the classes are numbered in the ascending order of their values."""
+
+    labels: np.ndarray
+    """(n,): the class of each record."""
+    order: np.ndarray
+    """(n,): the records class by class, ascending within each."""
+    starts: np.ndarray
+    """(classes + 1,): where each class begins in that order; the last entry is n."""
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many records each class has."""
+        return np.diff(self.starts)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+def classes_of(columns: Sequence[np.ndarray]) -> Classes:
+    """The classes of records that are equal in all of these columns. O(n log n) for each column.
+
+    >>> classes_of([np.array([3.0, 1.0, 3.0]), np.array([0, 5, 0])]).labels.tolist()
+    [1, 0, 1]
+    """
+    order = np.lexsort(tuple(reversed(columns)))
+    begins = np.zeros(len(order), bool)
+    begins[:1] = True
+    for column in columns:
+        inorder = column[order]
+        begins[1:] |= inorder[1:] != inorder[:-1]
+    labels = np.empty(len(order), np.int64)
+    labels[order] = np.cumsum(begins) - 1
+    return Classes(labels, order, np.append(np.flatnonzero(begins), len(order)))
+
+
+def released_classes(pair: Pair, *, with_kept: bool = False) -> Classes:
+    """The classes of the released quasi-identifiers, or of these and the columns released as they were.
+
+    >>> pair = Pair(np.array([[1.0], [2.0]]), np.array([[1.5], [1.5]]), ("age",), kept={"sex": np.array([0, 1])})
+    >>> len(released_classes(pair)), len(released_classes(pair, with_kept=True))
+    (1, 2)
+    """
+    kept = list(pair.kept.values()) if with_kept else []
+    return classes_of([*pair.released.T, *kept])
+
+
+def percent_of_records(counts: np.ndarray, weights: np.ndarray | None) -> float:
+    """The records that count, or the part to which each does, in percent of all; of their weights where there are any.
+
+    >>> percent_of_records(np.array([True, False]), np.array([3.0, 1.0]))
+    75.0
+    """
+    if len(counts) == 0:
+        return 0.0
+    return 100.0 * float(np.average(counts, weights=weights))

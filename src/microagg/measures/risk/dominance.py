@@ -1,0 +1,64 @@
+"""Dominance: classes in which one record makes up most of a column's total, so that the released mean tells its value."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.risk.classes import Classes, released_classes
+
+THRESHOLD = 50.0
+P = 10.0
+
+
+def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
+    """The largest part, in percent, of a class's total in a column that one record makes up.
+
+    A record makes up |value| (times its weight, where there are any) of the original column. A class whose values are
+    all 0 has no part to give: 0. The details tell how many classes exceed the threshold in any column, and how many
+    fail the p % rule: what is left of the total without the two largest is less than p percent of the largest, so the
+    second largest could work out the largest that closely.
+
+    >>> pair = Pair(np.array([[1.0], [2.0], [97.0]]), np.full((3, 1), 100.0 / 3.0), ("turnover",))
+    >>> dominance(pair).value, dominance(pair).details["classes failing the 10 % rule"]
+    (97.0, 1.0)
+    """
+    classes = released_classes(pair)
+    exceeding, failing = np.zeros(len(classes), bool), np.zeros(len(classes), bool)
+    columns: dict[str, float] = {}
+    for name, column in zip(pair.names, pair.original.T, strict=True):
+        parts = np.abs(column) if pair.weights is None else np.abs(column) * pair.weights
+        total, largest, second = _totals(parts, classes)
+        share = 100.0 * np.divide(largest, total, out=np.zeros(len(classes)), where=total > 0.0)
+        exceeding |= share > threshold
+        failing |= total - largest - second < largest * (p / 100.0)
+        columns[name] = float(share.max(initial=0.0))
+    details = {
+        f"classes over {threshold:g} %": float(exceeding.sum()),
+        f"classes failing the {p:g} % rule": float(failing.sum()),
+    }
+    return Figure(max(columns.values()), columns, details)
+
+
+def _totals(parts: np.ndarray, classes: Classes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each class the sum, the largest and the second largest; 0 where there is no second."""
+    order = np.lexsort((parts, classes.labels))
+    ordered, last = parts[order], classes.starts[1:] - 1
+    second = np.where(classes.sizes > 1, ordered[last - 1], 0.0)
+    return np.bincount(classes.labels, parts, len(classes)), ordered[last], second
+
+
+DOMINANCE = Measure(
+    name="dominance",
+    title="largest part of a class's total that one record makes up",
+    side="risk",
+    unit="percent of the total",
+    lower_is_better=True,
+    lowest=0.0,
+    highest=100.0,
+    zero_means="All original values are 0, so there is nothing to make up a part of.",
+    highest_means="In some class one record makes up the whole total of a column: its mean gives it away.",
+    source="Dominance and p % rules as in Hundepool et al. 2012, applied to the classes of the release and to absolute "
+    "values of the original quasi-identifiers; with weights, a record makes up its weighted value.",
+    compute=dominance,
+)

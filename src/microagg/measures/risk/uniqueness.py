@@ -1,0 +1,117 @@
+"""How many records share all their released values: uniqueness and class sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.risk.classes import percent_of_records, released_classes
+
+
+def uniqueness(pair: Pair, *, with_kept: bool = False) -> Figure:
+    """The records, in percent, that share their released values with nobody.
+
+    >>> pair = Pair(np.zeros((4, 1)), np.array([[1.0], [1.0], [2.0], [3.0]]), ("age",))
+    >>> uniqueness(pair).value
+    50.0
+    """
+    classes = released_classes(pair, with_kept=with_kept)
+    sizes = classes.sizes[classes.labels]
+    details = {"records alone": float((sizes == 1).sum())}
+    if pair.k is not None:
+        details["records in classes smaller than k"] = float((sizes < pair.k).sum())
+    return Figure(percent_of_records(sizes == 1, pair.weights), details=details)
+
+
+def smallest_class(pair: Pair, *, with_kept: bool = False) -> Figure:
+    """The size of the smallest class: the k for which the release is k-anonymous. 0 for a table without records.
+
+    >>> pair = Pair(np.zeros((5, 1)), np.array([[1.0], [1.0], [2.0], [2.0], [2.0]]), ("age",))
+    >>> smallest_class(pair).value, smallest_class(pair).details["mean size"]
+    (2.0, 2.5)
+    """
+    sizes = released_classes(pair, with_kept=with_kept).sizes
+    if len(sizes) == 0:
+        return Figure(0.0)
+    return Figure(
+        float(sizes.min()),
+        details={
+            "classes": float(len(sizes)),
+            "mean size": float(sizes.mean()),
+            "median size": float(np.median(sizes)),
+            "largest size": float(sizes.max()),
+        },
+    )
+
+
+def _uniqueness_with_kept(pair: Pair) -> Figure:
+    return uniqueness(pair, with_kept=True)
+
+
+def _smallest_class_with_kept(pair: Pair) -> Figure:
+    return smallest_class(pair, with_kept=True)
+
+
+_UNIQUENESS_SOURCE = "Sweeney 2002; Hundepool et al. 2012. Weights count the records that are alone. "
+_CLASS_SOURCE = (
+    "Sweeney 2002: k-anonymity, counted on the release. Not weighted: a class counts its records. "
+)
+_KEPT = "Classes are those of the released quasi-identifiers and all columns released as they were."
+
+UNIQUENESS = Measure(
+    name="unique",
+    title="records alone in their class",
+    side="risk",
+    unit="percent of the records",
+    lower_is_better=True,
+    lowest=0.0,
+    highest=100.0,
+    zero_means="Every record shares its released quasi-identifiers with at least one other.",
+    highest_means="No two records share their released quasi-identifiers.",
+    source=_UNIQUENESS_SOURCE,
+    compute=uniqueness,
+)
+
+UNIQUENESS_WITH_KEPT = Measure(
+    name="unique-with-kept",
+    title="records alone in their class, kept columns included",
+    side="risk",
+    unit="percent of the records",
+    lower_is_better=True,
+    lowest=0.0,
+    highest=100.0,
+    zero_means="Every record shares quasi-identifiers and kept columns with at least one other.",
+    highest_means="The kept columns or the quasi-identifiers single out every record.",
+    source=_UNIQUENESS_SOURCE + _KEPT,
+    compute=_uniqueness_with_kept,
+    needs="kept",
+)
+
+SMALLEST_CLASS = Measure(
+    name="k",
+    title="size of the smallest class",
+    side="risk",
+    unit="records",
+    lower_is_better=False,
+    lowest=0.0,
+    highest=np.inf,
+    zero_means="The table has no records; with records the least is 1, somebody alone.",
+    highest_means="All records are alike: the figure is then the number of records.",
+    source=_CLASS_SOURCE,
+    compute=smallest_class,
+)
+
+SMALLEST_CLASS_WITH_KEPT = Measure(
+    name="k-with-kept",
+    title="size of the smallest class, kept columns included",
+    side="risk",
+    unit="records",
+    lower_is_better=False,
+    lowest=0.0,
+    highest=np.inf,
+    zero_means="The table has no records; with records the least is 1, somebody alone.",
+    highest_means="All records are alike, in the kept columns too: the figure is then the number of records.",
+    source=_CLASS_SOURCE + _KEPT,
+    compute=_smallest_class_with_kept,
+    needs="kept",
+)
