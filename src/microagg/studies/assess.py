@@ -1,0 +1,244 @@
+"""What any release, ours or another tool's, has lost and what an intruder gains by it: two tables, all measures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from microagg.errors import InputError
+from microagg.guarantees.k import anonymity
+from microagg.io.frames import column_facts, open_frame, to_arrow
+from microagg.io.reading import read_as_numbers, read_table
+from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.pairing import pair_of
+from microagg.measures.registry import assess_pair
+from microagg.problem import Progress
+from microagg.studies.matching import in_order_of, out_of_order
+
+Names = Sequence[str | int] | str | int
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The figures of a release, what they were taken from, and what to know about them."""
+
+    pair: Pair
+    """What the figures were computed on: single records, for the data holder only."""
+    figures: list[tuple[Measure, Figure]]
+    notes: tuple[str, ...]
+    matched_by: str
+    """How records found each other: "row order", or the name of the key column."""
+    known: tuple[str, ...]
+    """What the intruder of record linkage knows."""
+    classes: int
+    smallest_class: int
+
+    def figure(self, name: str) -> Figure:
+        """What the measure of that name found.
+
+        >>> from microagg.datasets.persons import persons
+        >>> assess(persons(), persons(), quasi=["age", "rent"]).figure("il").value
+        0.0
+        """
+        for measure, figure in self.figures:
+            if measure.name == name:
+                return figure
+        raise InputError(f"measure {name!r} is not part of this assessment.")
+
+    def as_data(self) -> dict[str, Any]:
+        """Everything but the records as plain data: finite numbers or None, with names, units and meanings."""
+        return {
+            "records": len(self.pair.original),
+            "quasi": list(self.pair.names),
+            "confidential": [*self.pair.confidential, *self.pair.ordered],
+            "kept": list(self.pair.kept),
+            "weighted": self.pair.weights is not None,
+            "matched_by": self.matched_by,
+            "known_to_intruder": list(self.known),
+            "k": self.pair.k,
+            "classes": self.classes,
+            "smallest_class": self.smallest_class,
+            "notes": list(self.notes),
+            "figures": [figure_as_data(measure, figure) for measure, figure in self.figures],
+        }
+
+
+def figure_as_data(measure: Measure, figure: Figure) -> dict[str, Any]:
+    """A figure with everything that its measure declares; None stands for a range without end."""
+    return {
+        "name": measure.name,
+        "title": measure.title,
+        "side": measure.side,
+        "value": finite(figure.value),
+        "unit": measure.unit,
+        "lower_is_better": measure.lower_is_better,
+        "lowest": finite(measure.lowest),
+        "highest": finite(measure.highest),
+        "zero_means": measure.zero_means,
+        "highest_means": measure.highest_means,
+        "columns": {name: finite(value) for name, value in figure.columns.items()},
+        "details": {name: finite(value) for name, value in figure.details.items()},
+        "source": measure.source,
+    }
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON knows it: None where it has no end.
+
+    >>> finite(2.0), finite(math.inf)
+    (2.0, None)
+    """
+    return float(value) if math.isfinite(value) else None
+
+
+def assess(
+    original: Any,
+    release: Any,
+    *,
+    quasi: Names = (),
+    confidential: Names = (),
+    keep: Names = (),
+    weight: str | int | None = None,
+    key: str | int | None = None,
+    known: Names = (),
+    k: int | None = None,
+    measures: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Measure a release against its original, whoever made it.
+
+    Both tables are pandas, polars, Arrow or NumPy. Records are matched by their order or by a `key` column that both have.
+    A release that microagg saved has shuffled rows unless it was told to keep their order: without a key it
+    cannot be matched; a note warns where the order is plainly wrong. Without `quasi`, all numeric columns that both
+    tables have and that were given no other part are taken. `known` names what an intruder knows (all of quasi if
+    nothing); `weight` is a column of the original, `confidential` and `keep` are columns of the release.
+
+    >>> import pyarrow as pa
+    >>> before, after = pa.table({"age": [30, 32, 60, 64]}), pa.table({"age": [31, 31, 62, 62]})
+    >>> found = assess(before, after, quasi=["age"], k=2)
+    >>> round(found.figure("il").value, 3), found.smallest_class
+    (1.03, 2)
+    """
+    before, after = _opened(original, "original"), _opened(release, "release")
+    confidential, keep, weight, key = names_of(confidential), names_of(keep), _name(weight), _name(key)
+    given = [*confidential, *keep, *([weight] if weight else []), *([key] if key else [])]
+    quasi = names_of(quasi) or _shared_numbers(before, after, given)
+    known = names_of(known)
+    _refuse_missing(before, "original", [*quasi, *([weight] if weight else []), *([key] if key else [])])
+    _refuse_missing(after, "release", [*quasi, *confidential, *keep, *([key] if key else [])])
+    _refuse_two_parts(quasi, given)
+    after = in_order_of(before, after, key)
+    pair = pair_of(
+        before, after, quasi=quasi, confidential=confidential, keep=keep, weight=weight, k=_checked(k)
+    )
+    figures = assess_pair(pair, measures, progress, known=known)
+    sizes = anonymity(to_arrow(after.select(*quasi)), quasi, k or 2).sizes
+    return Assessment(
+        pair=pair,
+        figures=figures,
+        notes=_notes(pair, sizes, key),
+        matched_by=key or "row order",
+        known=tuple(known or quasi),
+        classes=len(sizes),
+        smallest_class=int(sizes.min()),
+    )
+
+
+def assess_files(original: str | Path, release: str | Path, **options: Any) -> Assessment:
+    """assess() on two files, csv or parquet, each in whichever of these formats; takes the same options.
+
+    Texts that look like numbers ("007") stay texts in columns other than quasi-identifiers and weights.
+    """
+    quasi = names_of(options.get("quasi", ()))
+    if quasi:
+        numeric = [*quasi, *names_of(options.get("weight") or ())]
+        before, after = _numbers_of(original, numeric), _numbers_of(release, numeric)
+    else:
+        before, after = read_as_numbers(original), read_as_numbers(release)
+    return assess(before, after, **options)
+
+
+def _numbers_of(path: str | Path, numeric: Sequence[str]) -> Any:
+    try:
+        return read_table(path, numeric=numeric)
+    except InputError as error:
+        told = str(error)
+        raise InputError(told if repr(str(path)) in told else f"{str(path)!r}: {told}") from None
+
+
+def _opened(table: Any, which: str) -> nw.DataFrame[Any]:
+    try:
+        return open_frame(table)
+    except InputError as error:
+        raise InputError(f"in the {which}, {error}") from None
+
+
+def names_of(names: Names) -> list[str]:
+    """Column names as a list of texts without repetitions; a NumPy table's columns may be given by their numbers.
+
+    >>> names_of("age"), names_of([0, 1])
+    (['age'], ['0', '1'])
+    """
+    listed = [names] if isinstance(names, str | int) else list(names)
+    return list(dict.fromkeys(str(name) for name in listed))
+
+
+def _name(name: str | int | None) -> str | None:
+    return None if name is None else str(name)
+
+
+def _shared_numbers(before: nw.DataFrame[Any], after: nw.DataFrame[Any], taken: Sequence[str]) -> list[str]:
+    """The numeric columns that both tables have, in the order of the original."""
+    released = {fact.name for fact in column_facts(after) if fact.numeric}
+    shared = [
+        fact.name
+        for fact in column_facts(before)
+        if fact.numeric and fact.name in released and fact.name not in taken
+    ]
+    if not shared:
+        raise InputError("the two tables share no numeric column; name the quasi-identifiers with quasi.")
+    return shared
+
+
+def _refuse_missing(frame: nw.DataFrame[Any], which: str, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in frame.columns:
+            has = ", ".join(map(repr, frame.columns))
+            raise InputError(f"there is no column {name!r} in the {which}; it has {has}.")
+
+
+def _refuse_two_parts(quasi: Sequence[str], others: Sequence[str]) -> None:
+    parts = [*quasi, *others]
+    twice = next((name for name in parts if parts.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"column {twice!r} was given two parts; choose one.")
+
+
+def _checked(k: Any) -> int | None:
+    if k is None:
+        return None
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 2:
+        raise InputError("k must be a whole number, at least 2.")
+    return int(k)
+
+
+def _notes(pair: Pair, sizes: np.ndarray, key: str | None) -> tuple[str, ...]:
+    notes = []
+    if key is None and out_of_order(pair.original, pair.released):
+        notes.append(
+            "the records of the two tables do not seem to be in the same order (columns agree as a whole, records do not), "
+            "so figures that compare record with record mean nothing; match by a key, or save the release in order"
+        )
+    if pair.k is not None and sizes.min() < pair.k:
+        records = int(sizes[sizes < pair.k].sum())
+        notes.append(
+            f"NOT {pair.k}-anonymous: {records} of {int(sizes.sum())} records have a combination of values that fewer "
+            f"than {pair.k} share"
+        )
+    return tuple(notes)

@@ -1,0 +1,358 @@
+"""A risk–utility map: every method and k on the same table, what each loses and what an intruder gains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from microagg.errors import InputError
+from microagg.io.frames import column_facts, open_frame, to_arrow, values_of
+from microagg.io.reading import read_as_numbers, read_table
+from microagg.measures.measure import Measure
+from microagg.measures.registry import measure_named
+from microagg.problem import Progress, checked_k
+from microagg.release import PRECISIONS
+from microagg.report.maps import MapPoint, draw_map
+from microagg.schema import Role, assign_roles
+from microagg.space import SCALES
+from microagg.studies.assess import Names, finite, names_of
+from microagg.studies.compare_cells import Cell, Outcome, Study, plan
+from microagg.studies.compare_state import State
+from microagg.studies.compare_workers import outcomes
+
+MEASURES = ("il", "linkage")
+"""What is measured unless something else is asked for."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One release that could be made, and its figures; or why it cannot be made."""
+
+    method: str
+    """The method as a user would name it, such as "v-mdav:gamma=1.1"."""
+    k: int
+    seed: int
+    figures: dict[str, float]
+    classes: int
+    smallest_class: int
+    error: str = ""
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def k_anonymous(self) -> bool:
+        """Whether at least k records share every combination; methods for single columns do not give that."""
+        return self.smallest_class >= self.k
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All rows of a comparison in the order of methods and k's, and the two measures that make up its map."""
+
+    rows: tuple[Row, ...]
+    loss: Measure
+    risk: Measure
+    name: str
+    records: int
+    quasi: tuple[str, ...]
+    known: tuple[str, ...]
+    scale: str
+    precision: str
+
+    @property
+    def front(self) -> tuple[Row, ...]:
+        """The rows that no other beats: none is at least as good in loss and risk and better in one of them."""
+        able = [row for row in self.rows if not row.error]
+        best = pareto_front([(self._cost(row, self.loss), self._cost(row, self.risk)) for row in able])
+        return tuple(able[position] for position in best)
+
+    def _cost(self, row: Row, measure: Measure) -> float:
+        value = row.figures[measure.name]
+        return value if measure.lower_is_better else -value
+
+    def as_data(self) -> dict[str, Any]:
+        """The comparison as plain data: finite numbers or None."""
+        front = self.front
+        return {
+            "name": self.name,
+            "records": self.records,
+            "quasi": list(self.quasi),
+            "known_to_intruder": list(self.known),
+            "scale": self.scale,
+            "precision": self.precision,
+            "measures": [_declared(measure) for measure in self._measures()],
+            "map": {"loss": self.loss.name, "risk": self.risk.name},
+            "rows": [
+                {
+                    **{name: value for name, value in vars(row).items() if name != "figures"},
+                    "k_anonymous": None if row.error else row.k_anonymous,
+                    "on_front": row in front,
+                    "figures": {name: finite(value) for name, value in row.figures.items()},
+                }
+                for row in self.rows
+            ],
+        }
+
+    def as_markdown(self) -> str:
+        """The rows as a table in Markdown; a star marks the front, and rows that have failed say why below."""
+        measures, front = self._measures(), self.front
+        several = len({row.seed for row in self.rows}) > 1
+        head = ["", "method", "k", *(["seed"] if several else []), "smallest class"]
+        head += [f"{measure.title} ({measure.unit})" for measure in measures]
+        lines = [_line(head), _line([":-:", ":--"] + ["--:"] * (len(head) - 2))]
+        for row in self.rows:
+            if not row.error:
+                star = "★" if row in front else ""
+                facts = [star, row.method, str(row.k), *([str(row.seed)] if several else [])]
+                smallest = f"{row.smallest_class}{'' if row.k_anonymous else ' (not k-anonymous)'}"
+                lines.append(_line([*facts, smallest, *(_shown(row, measure) for measure in measures)]))
+        failed = [f"- {row.method}, k = {row.k}: {row.error}" for row in self.rows if row.error]
+        return "\n".join(lines + ([""] + failed if failed else [])) + "\n"
+
+    def draw(self, path: str | Path | None = None) -> str:
+        """Draw the map to a file, .png or .svg; returns its SVG text where no path is given. Needs matplotlib."""
+        front = self.front
+        points = [
+            MapPoint(
+                row.method, row.k, row.figures[self.loss.name], row.figures[self.risk.name],
+                on_front=row in front, k_anonymous=row.k_anonymous,
+            )
+            for row in self.rows
+            if not row.error
+        ]  # fmt: skip
+        return draw_map(
+            points,
+            path,
+            loss=f"{self.loss.title} ({self.loss.unit})",
+            risk=f"{self.risk.title} ({self.risk.unit})",
+            title=f"{self.name}: {self.records:,} records, {len(self.quasi)} quasi-identifiers".lstrip(": "),
+        )
+
+    def _measures(self) -> list[Measure]:
+        names = dict.fromkeys([self.loss.name, self.risk.name])
+        for row in self.rows:
+            names |= dict.fromkeys(row.figures)
+        return [measure_named(name) for name in names]
+
+
+def pareto_front(costs: Sequence[tuple[float, float]]) -> list[int]:
+    """The positions of the pairs that no other pair beats: at least as low in both and lower in one.
+
+    >>> pareto_front([(1.0, 5.0), (2.0, 5.0), (2.0, 3.0), (4.0, 1.0), (4.0, 1.0)])
+    [0, 2, 3, 4]
+    """
+    lowest = math.inf  # the lowest second cost of all pairs with a lower first one
+    front: list[int] = []
+    firsts = sorted({first for first, _ in costs})
+    for first in firsts:
+        second = min(cost for other, cost in costs if other == first)
+        if second < lowest:
+            front += [position for position, cost in enumerate(costs) if cost == (first, second)]
+            lowest = second
+    return sorted(front)
+
+
+def compare(
+    table: Any,
+    *,
+    ks: Sequence[int],
+    methods: Sequence[str] | str = "all",
+    quasi: Names = (),
+    confidential: Names = (),
+    keep: Names = (),
+    weight: str | int | None = None,
+    known: Names = (),
+    loss: str = "il",
+    risk: str = "linkage",
+    measures: Sequence[str] = MEASURES,
+    scale: str = "zscore",
+    precision: str = "column",
+    seeds: Sequence[int] = (0,),
+    jobs: int = 1,
+    state: str | Path | None = None,
+    progress: Progress | None = None,
+    name: str = "",
+) -> Comparison:
+    """Protect one table by every method with every k, and measure all the releases.
+
+    `table` is a pandas, polars, Arrow or NumPy table, or the path of a csv or parquet file; columns without a role take no part,
+    and without `quasi` all numeric columns do that have no other role. Methods are names of the registry, with parameters
+    where wanted ("v-mdav:gamma=1.1"), or "all". `loss` and `risk` name the measures of the map, `measures` those of the table.
+    With `state`, each result is written to that file as it comes in; a run that was stopped or killed goes on
+    from there, and ends with the same rows as one that was not. `jobs` processes share the work; rows do not depend on how many.
+    A method that cannot work on the table gets a row that says so.
+    `progress` is called as progress(done, total) in cells; if it has an attribute `tell`, that gets a line for each new cell.
+
+    >>> import numpy as np
+    >>> table = np.random.default_rng(1).normal(size=(40, 2))
+    >>> found = compare(table, ks=[2, 4], methods=["mdav", "individual-ranking"])
+    >>> [(row.method, row.k, row.k_anonymous) for row in found.rows]
+    [('mdav', 2, True), ('mdav', 4, True), ('individual-ranking', 2, False), ('individual-ranking', 4, False)]
+    """
+    if isinstance(table, str | Path):
+        name = name or Path(table).stem
+        table = _read(Path(table), names_of(quasi))
+    wanted = tuple(dict.fromkeys([loss, risk, *measures]))
+    study = _study(table, quasi, confidential, keep, weight, known, wanted, scale, precision)
+    sides = _side(loss, "loss", study), _side(risk, "risk", study)
+    cells = plan(
+        [methods] if isinstance(methods, str) else methods,
+        [checked_k(k, study.table.num_rows) for k in ks],
+        [_whole(seed, "a seed") for seed in seeds],
+    )
+    if not cells:
+        raise InputError("there is nothing to compare; name at least one method, one k and one seed.")
+    if _whole(jobs, "jobs") < 1:
+        raise InputError("jobs must be at least 1.")
+    found = _run(study, cells, jobs, None if state is None else Path(state), progress, name)
+    return Comparison(
+        rows=tuple(_row(cell, found[cell]) for cell in cells),
+        loss=sides[0],
+        risk=sides[1],
+        name=name,
+        records=study.table.num_rows,
+        quasi=study.quasi,
+        known=study.known or study.quasi,
+        scale=scale,
+        precision=precision,
+    )
+
+
+def _run(
+    study: Study, cells: Sequence[Cell], jobs: int, path: Path | None, progress: Progress | None, name: str
+) -> dict[Cell, Outcome]:
+    """What every cell gives, from the state where it is known and by running the others."""
+    state = None if path is None else State(path)
+    fingerprint = study.fingerprint()
+    keys = {cell: cell.key(fingerprint) for cell in cells}
+    found = {cell: state.found[keys[cell]] for cell in cells if state and keys[cell] in state.found}
+    tell = getattr(progress, "tell", None)
+
+    def heed() -> None:
+        if progress is not None:
+            progress(len(found), len(cells))
+
+    heed()
+    for cell, outcome in outcomes(study, [cell for cell in cells if cell not in found], jobs, heed):
+        if state is not None and outcome.lasting:
+            state.add(keys[cell], outcome)
+        found[cell] = outcome
+        if tell is not None:
+            tell(_news(name, cell, outcome))
+        heed()
+    return found
+
+
+def _news(name: str, cell: Cell, outcome: Outcome) -> str:
+    """One line on a cell, such as "census mdav k=5, IL 9.08 %"."""
+    which = f"{name} {cell.label} k={cell.k}".strip()
+    if outcome.error:
+        return f"{which}: {outcome.error}"
+    first, value = next(iter(outcome.figures.items()))
+    measure = measure_named(first)
+    unit = "%" if measure.unit.startswith("percent") else measure.unit
+    return f"{which}, {'IL' if first == 'il' else measure.title} {value:.4g} {unit}"
+
+
+def _study(
+    table: Any,
+    quasi: Names,
+    confidential: Names,
+    keep: Names,
+    weight: str | int | None,
+    known: Names,
+    measures: tuple[str, ...],
+    scale: str,
+    precision: str,
+) -> Study:
+    """Everything that can be wrong with a comparison as a whole is found here, before any cell is run."""
+    frame = open_frame(table)
+    roles = {Role.CONFIDENTIAL: names_of(confidential), Role.KEEP: names_of(keep)}
+    if weight is not None:
+        roles[Role.WEIGHT] = [str(weight)]
+    taken = {name for names in roles.values() for name in names}
+    facts = column_facts(frame)
+    numbers = [fact.name for fact in facts if fact.numeric and fact.name not in taken]
+    schema = assign_roles(facts, {Role.QUASI: names_of(quasi) or numbers, **roles}, rest="drop")
+    chosen = schema.names(Role.QUASI)
+    values_of(frame, chosen)  # raises where a value is missing or no number
+    for name in measures:
+        measure_named(name)
+    for name in names_of(known):
+        if name not in chosen:
+            raise InputError(f"an intruder cannot know {name!r}: it is no quasi-identifier.")
+    if scale not in SCALES:
+        raise InputError(f"scale must be one of {', '.join(SCALES)}.")
+    if precision not in PRECISIONS:
+        raise InputError(f"precision must be one of {', '.join(PRECISIONS)}.")
+    return Study(
+        table=to_arrow(frame.select(*schema.released())),
+        quasi=tuple(chosen),
+        confidential=tuple(schema.names(Role.CONFIDENTIAL)),
+        keep=tuple(schema.names(Role.KEEP)),
+        weight=None if weight is None else str(weight),
+        known=tuple(names_of(known)),
+        measures=measures,
+        scale=scale,
+        precision=precision,
+    )
+
+
+def _read(path: Path, quasi: Sequence[str]) -> pa.Table:
+    return read_table(path, numeric=quasi) if quasi else read_as_numbers(path)
+
+
+def _side(name: str, side: str, study: Study) -> Measure:
+    """The measure of one axis of the map; the table must have what it needs."""
+    measure = measure_named(name)
+    if measure.side != side:
+        raise InputError(f"{name!r} is a measure of {measure.side}, and one of {side} is needed here.")
+    has = {"confidential": study.confidential, "kept": study.keep}
+    if measure.needs in has and not has[measure.needs]:
+        raise InputError(
+            f"measure {name!r} needs {measure.needs} columns; name some, or choose another measure."
+        )
+    return measure
+
+
+def _whole(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InputError(f"{what} must be a whole number.")
+    return value
+
+
+def _row(cell: Cell, outcome: Outcome) -> Row:
+    return Row(
+        method=cell.label,
+        k=cell.k,
+        seed=cell.seed,
+        figures=dict(outcome.figures),
+        classes=outcome.classes,
+        smallest_class=outcome.smallest_class,
+        error=outcome.error,
+        seconds=outcome.seconds,
+    )
+
+
+def _declared(measure: Measure) -> dict[str, Any]:
+    return {
+        "name": measure.name,
+        "title": measure.title,
+        "side": measure.side,
+        "unit": measure.unit,
+        "lower_is_better": measure.lower_is_better,
+        "zero_means": measure.zero_means,
+        "highest_means": measure.highest_means,
+    }
+
+
+def _shown(row: Row, measure: Measure) -> str:
+    return f"{row.figures[measure.name]:.4g}" if measure.name in row.figures else "–"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,165 @@
+"""One cell of a comparison: a method with its parameters, k and a seed, run and measured on the table of the study."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+import microagg
+from microagg.errors import Cancelled, InputError, MicroaggError
+from microagg.io.frames import open_frame
+from microagg.manifest import digest_of
+from microagg.measures.pairing import pair_of
+from microagg.measures.registry import assess_pair
+from microagg.methods.method import Method
+from microagg.methods.registry import method_named
+from microagg.methods.registry import methods as all_methods
+from microagg.problem import Progress
+from microagg.release import anonymize
+
+
+@dataclass(frozen=True)
+class Study:
+    """What all cells of a comparison share: the table and how it is protected and measured."""
+
+    table: pa.Table
+    quasi: tuple[str, ...]
+    confidential: tuple[str, ...]
+    keep: tuple[str, ...]
+    weight: str | None
+    known: tuple[str, ...]
+    measures: tuple[str, ...]
+    scale: str
+    precision: str
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Everything that the figures of a cell depend on besides the cell; the table as its digest."""
+        settings = {name: value for name, value in vars(self).items() if name != "table"}
+        return {"input": digest_of(self.table), "microagg": microagg.__version__, **settings}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one run is made of."""
+
+    method: str
+    params: tuple[tuple[str, Any], ...]
+    """All parameters with their values, defaults included."""
+    k: int
+    seed: int
+
+    @property
+    def label(self) -> str:
+        """The method as a user would name it: parameters only where they are not the defaults.
+
+        >>> Cell("v-mdav", (("gamma", 1.1),), 3, 0).label
+        'v-mdav:gamma=1.1'
+        """
+        usual = method_named(self.method).checked({})
+        given = [f"{name}={_short(value)}" for name, value in self.params if usual[name] != value]
+        return ":".join([self.method, *given])
+
+    def key(self, fingerprint: dict[str, Any]) -> str:
+        """The name under which a state file keeps what this cell gave on a study with that fingerprint."""
+        content = json.dumps({**fingerprint, **asdict(self)}, sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a cell gave: figures, or the reason why there are none."""
+
+    figures: dict[str, float] = field(default_factory=dict)
+    classes: int = 0
+    smallest_class: int = 0
+    error: str = ""
+    seconds: float = field(default=0.0, compare=False)
+    lasting: bool = field(default=True, compare=False)
+    """Whether the same would come out again; if not, a later run tries anew."""
+
+
+def plan(methods: Sequence[str], ks: Sequence[int], seeds: Sequence[int]) -> list[Cell]:
+    """The cells in their order: method by method, k by k; only methods that draw random numbers run with every seed.
+
+    >>> [(cell.label, cell.k) for cell in plan(["mdav", "v-mdav:gamma=1.1"], [3, 5], [0, 1])]
+    [('mdav', 3), ('mdav', 5), ('v-mdav:gamma=1.1', 3), ('v-mdav:gamma=1.1', 5)]
+    """
+    cells = [
+        Cell(method.name, tuple(params.items()), k, seed)
+        for method, params in _methods_in(methods)
+        for k in ks
+        for seed in (seeds if method.seeded else seeds[:1])
+    ]
+    return list(dict.fromkeys(cells))
+
+
+def _methods_in(specs: Sequence[str]) -> list[tuple[Method, dict[str, Any]]]:
+    """The methods that words such as "mdav", "v-mdav:gamma=0.2" or "all" name, with all their parameters."""
+    chosen = []
+    for spec in specs:
+        if spec == "all":
+            chosen += [(method, method.checked({})) for method in all_methods()]
+            continue
+        name, *given = spec.split(":")
+        parts = [part.partition("=") for part in given]
+        if not all(equals for _, equals, _ in parts):
+            raise InputError(
+                "a method with parameters is written name:parameter=value, for example v-mdav:gamma=0.2."
+            )
+        method = method_named(name.strip())
+        chosen.append((method, method.checked({name.strip(): value.strip() for name, _, value in parts})))
+    return chosen
+
+
+def run_cell(study: Study, cell: Cell, progress: Progress | None = None) -> Outcome:
+    """Protect the table as the cell says and measure the release; an error becomes part of the outcome."""
+    start = time.perf_counter()
+    try:
+        figures, sizes = _figures(study, cell, progress)
+        return Outcome(figures, len(sizes), int(sizes.min()), seconds=time.perf_counter() - start)
+    except Cancelled:
+        raise
+    except MicroaggError as error:  # its words are ours and quote no value
+        return Outcome(error=str(error), seconds=time.perf_counter() - start)
+    except MemoryError:
+        return Outcome(error="there is not enough memory for this run.", lasting=False)
+    except Exception as error:  # the message of an unforeseen error may quote the data: only its kind is told
+        return Outcome(error=f"a bug in microagg ({type(error).__name__}); report it.", lasting=False)
+
+
+def _figures(study: Study, cell: Cell, progress: Progress | None) -> tuple[dict[str, float], Any]:
+    names = [*study.quasi, *study.confidential, *study.keep]
+    release = anonymize(
+        study.table.select(names),
+        cell.k,
+        quasi=study.quasi,
+        confidential=study.confidential,
+        keep=study.keep,
+        method=cell.method,
+        scale=study.scale,
+        precision=study.precision,
+        seed=cell.seed,
+        progress=progress,
+        **dict(cell.params),
+    )
+    pair = pair_of(
+        open_frame(study.table),
+        open_frame(release.table),
+        quasi=study.quasi,
+        confidential=study.confidential,
+        keep=study.keep,
+        weight=study.weight,
+        k=cell.k,
+    )
+    found = assess_pair(pair, study.measures, known=study.known)
+    return {measure.name: float(figure.value) for measure, figure in found}, release.anonymity.sizes

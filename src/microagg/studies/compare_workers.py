@@ -1,0 +1,107 @@
+"""Cells on several processes, handed out one by one as processes become free."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from microagg.studies.compare_cells import Cell, Outcome, Study, run_cell
+
+LOOK = 0.2  # seconds between two looks at whether somebody wants to stop
+
+
+def outcomes(
+    study: Study, cells: Sequence[Cell], jobs: int, heed: Callable[[], None]
+) -> Iterator[tuple[Cell, Outcome]]:
+    """What each cell gives, as it comes in. `heed` is called now and then; raising from it ends all work."""
+    if jobs == 1 or len(cells) < 2:
+        for cell in cells:
+            yield cell, run_cell(study, cell, lambda done, total: heed())
+        return
+    team = _Team(study, min(jobs, len(cells)))
+    try:
+        yield from team.work(list(cells), heed)
+    finally:
+        team.dismiss()
+
+
+class _Team:
+    """Processes that each work on one cell at a time. One that dies is replaced, and its cell counts as failed."""
+
+    def __init__(self, study: Study, size: int) -> None:
+        # a fresh interpreter: a copy of this one would share locks with its threads, such as a progress bar's
+        self._context = multiprocessing.get_context("spawn")
+        self._study = study
+        self._members: dict[Connection, Any] = {}
+        for _ in range(size):
+            self._hire()
+
+    def _hire(self) -> Connection:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=_serve, args=(theirs, self._study), daemon=True)
+        process.start()
+        theirs.close()
+        self._members[ours] = process
+        return ours
+
+    def work(self, waiting: list[Cell], heed: Callable[[], None]) -> Iterator[tuple[Cell, Outcome]]:
+        waiting = waiting[::-1]
+        busy = {member: self._give(member, waiting.pop()) for member in self._members}
+        while busy:
+            for member in wait(list(busy), timeout=LOOK):
+                assert isinstance(member, Connection)
+                cell = busy.pop(member)
+                try:
+                    outcome = member.recv()
+                except (EOFError, ConnectionError):
+                    self._bury(member)
+                    member = self._hire()
+                    outcome = Outcome(
+                        error="the process that worked on it died; was there enough memory?", lasting=False
+                    )
+                if waiting:
+                    busy[member] = self._give(member, waiting.pop())
+                yield cell, outcome
+            heed()
+
+    def _give(self, member: Connection, cell: Cell) -> Cell:
+        with contextlib.suppress(ConnectionError):  # it has died: so its answer will say
+            member.send(cell)
+        return cell
+
+    def _bury(self, member: Connection) -> None:
+        member.close()
+        self._members.pop(member).join()
+
+    def dismiss(self) -> None:
+        for member, process in self._members.items():
+            process.terminate()
+            process.join()
+            member.close()
+        self._members.clear()
+
+
+def _serve(tasks: Connection, study: Study) -> None:
+    """What a process of the team does: one cell after another until nobody hands out more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    threading.Thread(target=_follow_parent, daemon=True).start()
+    while True:
+        try:
+            cell = tasks.recv()
+        except EOFError:
+            return
+        tasks.send(run_cell(study, cell))
+
+
+def _follow_parent() -> None:
+    """End with the parent, even if it was killed without a chance to say so."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,103 @@
+"""Which record of a release belongs to which of the original: by a key column, or by their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from microagg.errors import InputError
+from microagg.io.arrow import compute as pc
+from microagg.io.frames import to_arrow
+
+FEWEST = 20  # with fewer records, chance alone can look like order or disorder
+
+
+def in_order_of(
+    original: nw.DataFrame[Any], release: nw.DataFrame[Any], key: str | None
+) -> nw.DataFrame[Any]:
+    """The release with its rows in the order of the original. Without a key they are taken to be so already.
+
+    >>> before = nw.from_native(pa.table({"id": [7, 8]}), eager_only=True)
+    >>> after = nw.from_native(pa.table({"id": [8, 7], "age": [30, 40]}), eager_only=True)
+    >>> in_order_of(before, after, "id")["age"].to_list()
+    [40, 30]
+    """
+    if len(original) != len(release):
+        raise InputError(
+            f"the original has {len(original)} records and the release {len(release)}; measures compare record with record, "
+            "so leave out of one what is missing in the other."
+        )
+    if key is None:
+        return release
+    ours, theirs = _comparable(_keys(original, key), _keys(release, key))
+    _refuse_repeated(ours, "original", key)
+    _refuse_repeated(theirs, "release", key)
+    rows = pc.index_in(ours, value_set=theirs)
+    if rows.null_count:
+        raise InputError(
+            f"{rows.null_count} records of the original have no partner in the release under the key {key!r}; "
+            "check that both tables use the same keys."
+        )
+    return release[rows.to_numpy().tolist(), :]
+
+
+def _keys(frame: nw.DataFrame[Any], key: str) -> pa.ChunkedArray:
+    column = to_arrow(frame.select(key)).column(0)
+    return pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def _comparable(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
+    """Both columns in one type: numbers as numbers, anything else as text."""
+    kinds = (ours.type, theirs.type)
+    if all(pa.types.is_integer(kind) for kind in kinds):
+        target = pa.int64()
+    elif all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
+        target = pa.float64()
+    else:
+        target = pa.large_string()
+    try:
+        whole = [pc.cast(column, target, safe=False).combine_chunks() for column in (ours, theirs)]
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        raise InputError("the key columns cannot be compared; use whole numbers or texts.") from None
+    return whole[0], whole[1]
+
+
+def _refuse_repeated(keys: pa.Array, which: str, key: str) -> None:
+    if keys.null_count:
+        raise InputError(
+            f"{keys.null_count} records of the {which} have no value in the key column {key!r}; fill them in."
+        )
+    repeated = len(keys) - pc.count_distinct(keys).as_py()
+    if repeated:
+        raise InputError(
+            f"the key column {key!r} does not tell the records of the {which} apart: {repeated} of {len(keys)} repeat "
+            "an earlier one; choose another."
+        )
+
+
+def out_of_order(original: np.ndarray, released: np.ndarray) -> bool:
+    """Whether the columns of two matrices agree as a whole while their records do not: rows that were shuffled.
+
+    Group means correlate with the values behind them by the ratio of their standard deviations, and noise by its inverse; shuffled rows
+    correlate by next to nothing. It takes a quarter of what is due, on the mean of the columns, to pass.
+
+    >>> values = np.arange(40.0).reshape(-1, 1)
+    >>> out_of_order(values, values), out_of_order(values, np.random.default_rng(0).permutation(values))
+    (False, True)
+    """
+    if len(original) < FEWEST:
+        return False
+    found, due = [], []
+    for before, after in zip(original.T, released.T, strict=True):
+        spread, spread_after = float(before.std()), float(after.std())
+        if not spread > 0.0 or not 0.25 < spread_after / spread < 4.0:
+            continue  # nothing to go by: constant, collapsed or another scale
+        if abs(after.mean() - before.mean()) > spread:
+            continue
+        products = (before - before.mean()) / spread * ((after - after.mean()) / spread_after)
+        found.append(float(products.mean()))
+        due.append(min(spread_after / spread, spread / spread_after))
+    return bool(found) and float(np.mean(found)) < 0.25 * float(np.mean(due))
