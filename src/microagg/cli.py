@@ -130,6 +130,12 @@ def anonymize(
     seed: Annotated[int | None, typer.Option(help="Repeat a run; drawn at random if not given.")] = None,
     threads: Annotated[int | None, typer.Option(help="By default one for each processor.")] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the rows.")] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="A report, .html, .md or .json: NAME.internal.html for you, NAME.public.html for all."
+        ),
+    ] = None,
 ) -> None:
     """Write a k-anonymous version of a table, verified, with its manifests."""
     from microagg import show
@@ -144,12 +150,12 @@ def anonymize(
     params = method_named(method).checked(given)
     with show.progress("grouping records") as progress:
         release = anonymize_file(
-            source, target, least, keep_order=keep_order,
+            source, target, least, keep_order=keep_order, report=report,
             quasi=_names(quasi), identifier=_names(identifier), confidential=_names(confidential), keep=_names(keep),
             rest=rest, method=method, refine=refine, scale=scale, precision=precision, seed=seed, threads=threads,
             progress=progress, **params,
         )  # fmt: skip
-    _end_with(release, target)
+    _end_with(release, target, lambda: show.reports(report))
 
 
 @app.command()
@@ -181,6 +187,79 @@ def check(
     found = check_table(read_table(source), _names(quasi), _whole(k, "k"))
     show.anonymity(found, _names(quasi))
     raise typer.Exit(0 if found.holds else 3)
+
+
+@app.command()
+def assess(
+    original: Annotated[Path, typer.Argument(help="The table before: .csv or .parquet.")],
+    release: Annotated[Path, typer.Argument(help="The table after, ours or another tool's.")],
+    quasi: Columns = None,
+    confidential: Columns = None,
+    keep: Columns = None,
+    weight: Annotated[
+        str | None, typer.Option(help="A column that tells how many a record stands for.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Match records by this column of both; by row order if not given.")
+    ] = None,
+    known: Annotated[list[str] | None, typer.Option(help="The columns that an intruder knows.")] = None,
+    k: Annotated[str | None, typer.Option("--k", help="The k that the release should have.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Measure what a release has lost and what an intruder gains. Saved releases have shuffled rows: use --key, or --keep-order."""
+    from microagg import show
+    from microagg.studies.assess import assess_files
+
+    with show.progress("measuring") as progress:
+        found = assess_files(
+            original, release, quasi=_names(quasi), confidential=_names(confidential), keep=_names(keep),
+            weight=weight, key=key, known=_names(known), k=None if k is None else _whole(k, "k"), progress=progress,
+        )  # fmt: skip
+    if as_json:
+        print(json.dumps(found.as_data(), indent=2, ensure_ascii=False))
+    else:
+        show.assessment(found)
+
+
+@app.command()
+def compare(
+    source: Annotated[Path, typer.Argument(help="The confidential table: .csv or .parquet.")],
+    k: Annotated[list[str], typer.Option("--k", help="One or several, comma-separated.")],
+    methods: Annotated[
+        list[str] | None, typer.Option(help="Names, with parameters as v-mdav:gamma=0.2; all if not given.")
+    ] = None,
+    quasi: Columns = None,
+    confidential: Columns = None,
+    keep: Columns = None,
+    known: Annotated[list[str] | None, typer.Option(help="The columns that an intruder knows.")] = None,
+    loss: Annotated[str, typer.Option(help="The measure of loss on the map.")] = "il",
+    risk: Annotated[str, typer.Option(help="The measure of risk on the map.")] = "linkage",
+    scale: Annotated[str, typer.Option(help="zscore, minmax, robust or none.")] = "zscore",
+    seeds: Annotated[int, typer.Option(help="How often to run a method that is random.")] = 1,
+    jobs: Annotated[int, typer.Option(help="How many processes work at once.")] = 1,
+    state: Annotated[
+        Path | None, typer.Option(help="Keep finished cells there, and go on from it after a stop.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the map there: .png or .svg.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Protect one table by many methods and k's, and show which lose least at which risk."""
+    from microagg import show
+    from microagg.studies.compare import compare as compare_methods
+
+    with show.progress("comparing") as progress:
+        done = compare_methods(
+            source, ks=[_whole(each, "k") for each in _names(k)], methods=_names(methods) or "all",
+            quasi=_names(quasi), confidential=_names(confidential), keep=_names(keep), known=_names(known),
+            loss=loss, risk=risk, measures=(loss, risk), scale=scale, seeds=tuple(range(seeds)), jobs=jobs,
+            state=state, progress=progress,
+        )  # fmt: skip
+    if plot is not None:
+        done.draw(plot)
+    if as_json:
+        print(json.dumps(done.as_data(), indent=2, ensure_ascii=False))
+    else:
+        show.comparison(done, plot)
 
 
 @app.command()

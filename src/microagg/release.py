@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,17 @@ from microagg.io.writing import refuse_unwritable, replace_whole, write_table
 from microagg.kernels import random
 from microagg.manifest import digest_of, internal_manifest, manifest_paths, public_manifest, write_manifest
 from microagg.measures.loss.sse import loss_between
+from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.pairing import pair_of
+from microagg.measures.registry import assess_pair
 from microagg.methods.registry import DEFAULT, method_named
 from microagg.problem import Problem, Progress, checked_k
+from microagg.report.building import build_document
+from microagg.report.document import Document
+from microagg.report.html import to_html
+from microagg.report.markdown import to_markdown
+from microagg.report.notebook import summary_html
+from microagg.report.plain import to_json
 from microagg.schema import Role, Schema, assign_roles
 from microagg.space import Space
 
@@ -51,11 +61,55 @@ class Release:
     stopped: str | None = None
     """Why the search ended early; None if it did not."""
     _arrow: pa.Table = field(repr=False, kw_only=True)
+    _original: nw.DataFrame[Any] = field(repr=False, kw_only=True)
 
     @property
     def public_manifest(self) -> dict[str, Any]:
         """What may be published of the manifest: nothing of single records, seed, digest or scaling."""
         return public_manifest(self.manifest)
+
+    @functools.cached_property
+    def pair(self) -> Pair:
+        """The table before and after, as numbers that measures work on; the data holder's side only."""
+        return pair_of(
+            self._original, nw.from_native(self._arrow, eager_only=True),
+            quasi=self.schema.names(Role.QUASI), confidential=self.schema.names(Role.CONFIDENTIAL),
+            keep=self.schema.names(Role.KEEP), k=int(self.manifest["k"]),
+        )  # fmt: skip
+
+    @functools.cached_property
+    def figures(self) -> tuple[tuple[Measure, Figure], ...]:
+        """Every measure of loss and of risk that fits the release, with what it found."""
+        return tuple(assess_pair(self.pair))
+
+    @property
+    def risk(self) -> dict[str, float]:
+        """What an intruder gains, by the names of the measures, such as linkage and prosecutor."""
+        return {measure.name: figure.value for measure, figure in self.figures if measure.side == "risk"}
+
+    def report(self, path: str | Path, *, public: bool = False) -> Path:
+        """Write the report as .html, .md or .json; with `public` one that says nothing of single records.
+
+        The internal one, which is not for everybody, is readable by its owner only.
+        """
+        path = Path(path)
+        render = _renderer(path)
+        refuse_unwritable(path)
+        document = build_document(
+            manifest=self.public_manifest if public else self.manifest, public=public, pair=self.pair,
+            class_sizes=self.anonymity.sizes, figures=self.figures, notes=self.notes,
+        )  # fmt: skip
+        text = render(document)
+
+        def write(part: Path) -> None:
+            part.touch(mode=0o666 if public else 0o600)
+            part.write_text(text, encoding="utf-8")
+
+        replace_whole(path, write, inspect=lambda part: None)
+        return path
+
+    def _repr_html_(self) -> str:
+        return summary_html(manifest=self.manifest, class_sizes=self.anonymity.sizes, notes=self.notes)
 
     def save(self, path: str | Path, *, keep_order: bool = False, delimiter: str = ",") -> list[Path]:
         """Write the table and both manifests; returns their paths. Rows are shuffled unless `keep_order`.
@@ -170,6 +224,7 @@ def anonymize(
     return Release(
         same_type(released, table), labels, loss, manifest, schema, anonymity, notes,
         found.bound and found.bound.about(values, schema.names(Role.QUASI), space), found.stopped, _arrow=arrow,
+        _original=frame,
     )  # fmt: skip
 
 
@@ -234,16 +289,45 @@ def _as_names(names: Names) -> list[str]:
     return [str(name) for name in listed]
 
 
+def _renderer(path: Path) -> Callable[[Document], str]:
+    renderers = {".html": to_html, ".md": to_markdown, ".json": to_json}
+    if path.suffix.lower() not in renderers:
+        raise InputError(f"a report is written as {', '.join(renderers)}; {path.name} ends otherwise.")
+    return renderers[path.suffix.lower()]
+
+
 def _refuse_places(path: Path) -> None:
     """A release is three files: make sure of all their places before one is written."""
     for place in (path, *manifest_paths(path)):
         refuse_unwritable(place)
 
 
+def report_paths(path: Path) -> tuple[Path, Path]:
+    """Where the internal and the public report go if one of this name is asked for.
+
+    >>> [place.name for place in report_paths(Path("survey.html"))]
+    ['survey.internal.html', 'survey.public.html']
+    """
+    return path.with_suffix(f".internal{path.suffix}"), path.with_suffix(f".public{path.suffix}")
+
+
 def anonymize_file(
-    source: str | Path, target: str | Path, k: int, *, keep_order: bool = False, **options: Any
+    source: str | Path,
+    target: str | Path,
+    k: int,
+    *,
+    keep_order: bool = False,
+    report: str | Path | None = None,
+    **options: Any,
 ) -> Release:
-    """Read a file, anonymize it, save the release. Nothing is written unless the output holds its guarantee."""
+    """Read a file, anonymize it, save the release and, if asked, its two reports.
+
+    Nothing is written unless the output holds its guarantee.
+    """
+    places = report_paths(Path(report)) if report is not None else ()
+    for place in places:
+        _renderer(place)
+        refuse_unwritable(place)
     source, target = Path(source), Path(target)
     target_format = format_of(target)
     table = read_table(source, numeric=_as_names(options.get("quasi", ())))
@@ -255,4 +339,6 @@ def anonymize_file(
     release = anonymize(table, k, **options)
     delimiter = delimiter_of(source) if format_of(source) == target_format == ".csv" else ","
     release.save(target, keep_order=keep_order, delimiter=delimiter)
+    for place, public in zip(places, (False, True), strict=False):
+        release.report(place, public=public)
     return release

@@ -17,9 +17,12 @@ from microagg.guarantees.k import Anonymity
 from microagg.kernels.compiling import on_first_compile
 from microagg.manifest import manifest_paths
 from microagg.methods.method import Method
-from microagg.release import Release
+from microagg.release import Release, report_paths
+from microagg.report.wording import with_unit
 from microagg.schema import Role
+from microagg.studies.assess import Assessment
 from microagg.studies.bounding import Bounded
+from microagg.studies.compare import Comparison
 from microagg.studies.reproduce import Cell, count_verdicts
 
 # names of columns and files are shown to the letter, whatever marks they hold
@@ -130,6 +133,54 @@ def bound(proven: Bound, labels: np.ndarray) -> None:
     )
     gap = proven.gap(labels)
     out.print(f"            {'optimal: ' if proven.optimal else ''}this one is within {gap:.3f} % of that")
+
+
+def reports(path: Path | None) -> None:
+    """Where the reports were written."""
+    if path is not None:
+        internal, public = report_paths(path)
+        out.print(f"report      {public}; keep inside {internal}")
+
+
+def assessment(found: Assessment) -> None:
+    """All figures of a release, loss first."""
+    pair = found.pair
+    out.print(
+        f"{len(pair.original):,} records, matched by {found.matched_by}; {found.classes:,} classes, "
+        f"the smallest of {found.smallest_class:,}."
+    )
+    for side, title in (("loss", "What was lost"), ("risk", "What an intruder gains")):
+        shown = Table(
+            "measure", "figure", "better", "what 0 means", box=None, pad_edge=False, title_justify="left"
+        )
+        for measure, figure in found.figures:
+            if measure.side == side:
+                better = "lower" if measure.lower_is_better else "higher"
+                shown.add_row(
+                    measure.title, with_unit(figure.value, measure.unit), better, measure.zero_means
+                )
+        out.print(f"\n{title}")
+        Console(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
+    for note in found.notes:
+        out.print(f"note        {note}")
+
+
+def comparison(done: Comparison, plot: Path | None) -> None:
+    """Every method and k, those that no other beats in both loss and risk marked."""
+    front = set(map(id, done.front))
+    shown = Table("", "method", "k", done.loss.title, done.risk.title, "seconds", box=None, pad_edge=False)
+    for row in done.rows:
+        if row.error:
+            shown.add_row("", row.method, str(row.k), row.error, "", "")
+            continue
+        figures = (with_unit(row.figures[measure.name], measure.unit) for measure in (done.loss, done.risk))
+        best = "*" if id(row) in front else ""
+        method = row.method if row.k_anonymous else f"{row.method} (not k-anonymous)"
+        shown.add_row(best, method, str(row.k), *figures, f"{row.seconds:.1f}")
+    Console(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
+    out.print("\n* no other setting is at least as good in both and better in one")
+    if plot is not None:
+        out.print(f"written     {plot}")
 
 
 def class_sizes(sizes: np.ndarray, rows: int = 8) -> None:

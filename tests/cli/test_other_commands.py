@@ -24,7 +24,8 @@ def test_help_lists_every_command_and_no_other(microagg: Microagg, arguments: li
     done = microagg(*arguments)
     words = {line.split()[0] for line in done.out.partition("Commands:")[2].splitlines() if line.strip()}
     assert {"anonymize", "repeat", "check", "bound", "verify-bound", "methods", "demo", "reproduce"} <= words
-    assert not words & {"assess", "compare", "studio"}, "a stub"
+    assert {"assess", "compare"} <= words
+    assert not words & {"studio"}, "a stub"
 
 
 def test_methods(microagg: Microagg) -> None:

@@ -1,1 +1,1 @@
-"""What people look at: pictures of groups; later the report of a release."""
+"""What people look at: pictures of groups, and the report of a release as a page, as Markdown and as JSON."""

@@ -1,0 +1,103 @@
+"""Numbers, lists and names as people read them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+ONE = {"records": "record", "classes": "class", "values": "value"}
+LISTED = 12  # a sentence with more names than this is not read
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number to so many significant digits, with thousands set apart.
+
+    >>> number(12345.678), number(0.061234), number(20.0), number(4.815e12), number(float("nan"))
+    ('12,350', '0.06123', '20', '4.815·10¹²', '–')
+    """
+    value = float(value)
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.{digits - 1}e}")
+    power = math.floor(math.log10(abs(rounded)) + 1e-12)
+    if not -5 < power < 9:
+        mantissa, _, exponent = f"{rounded:.{digits - 1}e}".partition("e")
+        text = f"{_without_zeros(mantissa)}·10{str(int(exponent)).translate(_RAISED)}"
+    else:
+        text = _without_zeros(f"{rounded:,.{max(0, digits - 1 - power)}f}")
+    return text.replace("-", "−")
+
+
+def with_unit(value: float, unit: str, digits: int = 4) -> str:
+    """A number and what it counts.
+
+    >>> with_unit(6.1234, "percent", 3), with_unit(12, "records"), with_unit(1, "records"), with_unit(0.5, "")
+    ('6.12 %', '12 records', '1 record', '0.5')
+    """
+    text = number(value, digits)
+    if text == "–":
+        return "not defined"
+    if text == "1":
+        unit = ONE.get(unit, unit)
+    return f"{text} {short_unit(unit)}".strip()
+
+
+def short_unit(unit: str) -> str:
+    """A unit as it stands behind a number.
+
+    >>> short_unit("percent"), short_unit("percent of the records"), short_unit("records")
+    ('%', '% of the records', 'records')
+    """
+    return "%" + unit.removeprefix("percent") if unit.startswith("percent") else unit
+
+
+def listed(names: Sequence[str], most: int = LISTED) -> str:
+    """Names in a sentence; of very many, the first and how many more there are.
+
+    >>> listed(["age", "income", "rent"]), listed(["a", "b", "c", "d"], most=2)
+    ('age, income and rent', 'a, b and 2 more')
+    """
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """A count and its noun.
+
+    >>> counted(1, "class", "classes"), counted(1200, "record")
+    ('1 class', '1,200 records')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def printable(text: str) -> str:
+    """A text without what no page, file or reader can show.
+
+    >>> printable("a\\x00b")
+    'a�b'
+    """
+    return _UNPRINTABLE.sub("�", text)
+
+
+def shortened(text: str, most: int) -> str:
+    """A name that fits into a picture.
+
+    >>> shortened("household income before tax", 16)
+    'household incom…'
+    """
+    one_line = " ".join(printable(text).split())
+    return one_line if len(one_line) <= most else one_line[: most - 1] + "…"
+
+
+def _without_zeros(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
