@@ -23,7 +23,9 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("ending", [".html", ".md", ".json"])
 def test_two_reports_are_written(microagg: Microagg, source: Path, ending: str) -> None:
-    done = microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, *QUICKLY, "--report", f"r{ending}")
+    done = microagg(
+        "anonymize", source, "out.csv", "--k", "4", *tables.ROLES, *QUICKLY, "--report", f"r{ending}"
+    )
     assert done.code == 0, done
     internal, public = source.parent / f"r.internal{ending}", source.parent / f"r.public{ending}"
     assert internal.stat().st_mode & 0o777 == 0o600

@@ -79,13 +79,16 @@ def test_hard_points_from_any_partition(seed: int) -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("seed", range(30))
-def test_no_shift_or_swap_is_left(seed: int, weighted: bool) -> None:
+def test_one_round_leaves_no_shift_or_swap(
+    seed: int, weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "FEWEST_COSTLIEST", 1)
     rng = np.random.default_rng(seed)
     n, d, k = int(rng.integers(8, 45)), int(rng.integers(1, 7)), int(rng.integers(2, 5))
     points = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, d) + 10.0 ** rng.integers(0, 6)
     weights = rng.lognormal(0.0, 1.0, n) if weighted else np.ones(n)
     given = random_partition(rng, n, k)
-    labels = improve(Problem.of(points, k, weights=weights if weighted else None), given)
+    labels = improve(Problem.of(points, k, weights=weights if weighted else None), given, rounds=1)
     check_valid(labels, n, k)
     groups = groups_of(labels)
     assert len(groups) <= local.CANDIDATES + 1, "all groups must be candidates of each other here"
@@ -168,6 +171,41 @@ def test_every_group_is_accepted_and_no_accepted_move_is_left(seed: int, predica
                 weighted_sse(points, ones, g) for g in new
             )
             assert gain <= 1e-7 * total
+
+
+def test_the_next_best_move_is_tried_where_the_best_is_refused() -> None:
+    points = np.array([[0.0], [0.1], [10.0], [10.1], [10.2], [0.2], [0.3]])
+    given = np.array([0, 0, 0, 1, 1, 1, 1])
+    free = improve(Problem.of(points, 3), given)
+    assert free.tolist() == [0, 0, 1, 1, 1, 0, 0]
+    apart = improve(Problem.of(points, 3, accept=lambda records: not {0, 5} <= set(records.tolist())), given)
+    assert apart.tolist() == [0, 0, 1, 1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("refused", [None, [0, 1, 2, 9]])
+def test_a_dissolved_group_needs_consent_for_every_place(refused: list[int] | None) -> None:
+    points = np.array([0.0, 0.1, 0.2, 9.0, 9.1, 9.2, 18.0, 18.1, 18.2, 0.3, 9.3, 18.3])
+    given = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3])
+    asked: list[list[int]] = []
+
+    def accept(records: np.ndarray) -> bool:
+        asked.append(records.tolist())
+        return records.tolist() != refused
+
+    labels = improve(Problem.of(points, 3, accept=accept), given)
+    before = groups_of(given)
+    assert all(group in before or group in asked for group in groups_of(labels))
+    assert refused not in groups_of(labels)
+    assert refused is not None or labels.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 0, 1, 2]
+
+
+def test_what_turned_out_worse_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.arange(40.0).reshape(-1, 1)
+    given = 7 - np.arange(40) // 5
+    monkeypatch.setattr(
+        local._Search, "run", lambda self, rounds, watch: (np.arange(40) % 8).astype(np.int32)
+    )
+    assert improve(Problem.of(points, 5), given).tolist() == (7 - given).tolist()
 
 
 def test_a_predicate_that_accepts_all_changes_nothing() -> None:

@@ -26,9 +26,11 @@ from microagg.watch import Watch
 Search = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """A search for better partitions: search(labels, rng) -> labels."""
 
-LISTED, WORK = 100_000, 300_000_000  # how many groups one integer program takes, and how far to look for them
-FEW = 5000  # with fewer groups than this a program is quick
-NODES = 2000
+LISTED = 100_000  # how many groups one integer program takes
+WORK = 1_000_000_000  # how far to look for them
+# groups for each record in the programs that look for a better partition
+LADDER = (1.5, 2.0, 2.5, 3.0, 4.0, 5.5)
+NODES, FEW_NODES = 2000, 100
 FIRST_ROOM = 5e-6  # of the bound: where the search for the optimum above it begins
 SEARCHES = 3
 
@@ -78,6 +80,7 @@ class Duel:
         self.stuck = False
         self._loss = loss_of_partition(problem.points, labels)
         self.floor = 0.0
+        self._rung = 0
         self._rounds = 0
         if self.proof.climb is not None:
             self._tell_groups(self.proof.climb)
@@ -109,19 +112,22 @@ class Duel:
                 self._tell_groups(self.proof.climb)
 
     def round(self) -> None:
-        """One step of the proof, or an attempt to close the gap if that has become worth while."""
+        """One step of the proof; once that is done, better partitions from ever more groups; at last all that are left."""
         if self._meets():
             self.optimal = True
             return
         if self.proof.climb is None:
             self.stuck = True
             return
-        if self.proof.finished:
+        if not self.proof.finished:
+            self.proof.step()
+        elif self._rung < len(LADDER):
+            self._improve(self.proof.climb, *self._known(self.proof.climb, LADDER[self._rung]))
+            self._rung += 1
+        else:
             before = self.gap
             self._close(self.proof.climb)
             self.stuck = self.gap >= before and not self.optimal
-            return
-        self.proof.step()
 
     def _meets(self) -> bool:
         """Whether nothing is left between partition and proof but rounding."""
@@ -140,9 +146,9 @@ class Duel:
         """Integer programs over all groups that a partition can have whose loss is at most so much above the bound.
 
         If the best partition made of them is that near to the bound, it is optimal. If it is not, the bound rises, and twice as
-        much is tried. Where the groups are too many, a program over some of them may still find a better partition.
+        much is tried, for as long as the groups can be listed.
         """
-        room = FIRST_ROOM * climb.value
+        room = max(FIRST_ROOM * climb.value, FIRST_ROOM * self.gap / self.proof.unit)
         while not self.listener():
             gap = max(self.gap / self.proof.unit, 0.0) * (1.0 + 1e-9) + 1e-9
             room = min(room, gap)
@@ -153,7 +159,6 @@ class Duel:
             if self.listener():
                 return
             if not sets.complete:
-                self._improve(climb, *self._known(climb))
                 return
             ended = self._improve(climb, sets.members, sets.offsets, None if room >= gap else room)
             if self.listener() or self.problem.accept is not None or not ended:
@@ -178,9 +183,10 @@ class Duel:
             members, start = np.concatenate([own, members]), np.arange(len(own_offsets) - 1)
         members, offsets = self._distinct(members, offsets, 0 if start is None else len(start))
         cuts = climb.master.cuts
+        rows = None if room is None else Rows(*cuts.held(members, offsets), cuts.halves)
         chosen, _, ended = best_cover(
-            len(self.labels), members, offsets, group_costs(climb.points, members, offsets), start=start,
-            upper=upper, cuts=Rows(*cuts.held(members, offsets), cuts.halves), node_limit=NODES,
+            len(self.labels), members, offsets, group_costs(climb.points, members, offsets),
+            start=start, upper=upper, cuts=rows, node_limit=FEW_NODES if self._rung < len(LADDER) else NODES,
             stop=self.listener, seconds=self.listener.seconds_left(),
         )  # fmt: skip
         if self.listener():
@@ -192,15 +198,13 @@ class Duel:
             self.take(labels)
         return ended
 
-    def _known(self, climb: Climb) -> tuple[np.ndarray, np.ndarray]:
-        """The groups the proof knows that a better partition can have."""
-        master = climb.master
+    def _known(self, climb: Climb, per_record: float) -> tuple[np.ndarray, np.ndarray]:
+        """Of the groups the proof knows that a better partition can have, those of the least excess: so many for each record."""
         excess = excess_of(climb)
-        room = self.gap / self.proof.unit
-        chosen = np.flatnonzero(excess <= room)
-        if len(chosen) > FEW:
-            chosen = np.sort(chosen[np.argsort(excess[chosen], kind="stable")[:FEW]])
-        return taken(master.members, master.offsets, chosen)
+        possible = np.flatnonzero(excess <= self.gap / self.proof.unit)
+        order = possible[np.argsort(excess[possible], kind="stable")]
+        chosen = np.sort(order[: int(per_record * len(self.labels))])
+        return taken(climb.master.members, climb.master.offsets, chosen)
 
     def _distinct(self, members: np.ndarray, offsets: np.ndarray, own: int) -> tuple[np.ndarray, np.ndarray]:
         """Without those that come twice or are not allowed; the first `own` groups are kept and lead."""
