@@ -51,7 +51,7 @@ def test_a_release_tells_its_risk_and_shows_itself(source: Path) -> None:
     assert 0 < release.risk["linkage"] < 100
     assert f"{len(release.anonymity.sizes)}" in release._repr_html_()
     assert {measure.name for measure, _ in release.figures} >= {"il", "linkage", "k-with-kept"}
-    assert dict((m.name, f.value) for m, f in release.figures)["il"] == pytest.approx(release.loss["IL"])
+    assert {m.name: f.value for m, f in release.figures}["il"] == pytest.approx(release.loss["IL"])
 
 
 def test_assess(microagg: Microagg, source: Path) -> None:
