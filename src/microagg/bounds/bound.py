@@ -29,8 +29,8 @@ class Bound:
 
     `pi` and `cuts` prove `certified_sse` to anybody: for every set S of k to 2k - 1 records, the pi of its members, less each
     cut's penalty times half (rounded down) the number of the cut's records in S, add up to no more than the SSE of S. Where
-    integer programs over all groups left in question have shown more (up to that a partition is optimal), `sse` is what
-    they have shown, and the certificate proves a little less.
+    an integer program over all groups left in question has shown that a partition is optimal, `sse` is its loss, and the
+    certificate proves a little less.
 
     >>> from microagg.bounds.lower import lower_bound
     >>> bound = lower_bound([[0.0], [1.0], [10.0], [11.0]], k=2)
@@ -65,11 +65,6 @@ class Bound:
         if loss <= self.sse or loss <= 1e-15 * total_squares(self.points):
             return 0.0
         return 100.0 * (loss - self.sse) / self.sse if self.sse > 0.0 else math.inf
-
-    def raised_to(self, sse: float) -> Bound:
-        """The same certificate, with a higher bound that was proven by enumeration."""
-        share = self.il / self.sse if self.sse > 0.0 else 0.0
-        return dataclasses.replace(self, sse=sse, il=sse * share, method=ENUMERATED)
 
     def about(self, values: np.ndarray, columns: list[str] | None, space: Space) -> Bound:
         """The same bound, with a certificate that speaks of the table's values instead of the points."""

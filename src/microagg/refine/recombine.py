@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from microagg.refine.highs import SolverError, Stop, must, new_solver, run_solver
 
 NODES = 2000
+# No use is made of HiGHS's own option for a known upper bound: with it, version 1.15 has called wrong answers optimal.
 TYPICAL = 100.0  # what the mean cost of a group is scaled to: HiGHS has absolute tolerances
-
-
-class Rows(NamedTuple):
-    """Inequalities: the values of the chosen groups in a row add up to at most the row's limit."""
-
-    rows: np.ndarray
-    groups: np.ndarray
-    values: np.ndarray
-    limits: np.ndarray
 
 
 def best_cover(
@@ -30,15 +22,13 @@ def best_cover(
     start: np.ndarray | None = None,
     node_limit: int = NODES,
     upper: float | None = None,
-    cuts: Rows | None = None,
     stop: Stop | None = None,
     seconds: float | None = None,
 ) -> tuple[np.ndarray, float, bool]:
     """Choose among groups so that every record 0..n-1 is in exactly one, at the least total cost.
 
     Group g has the records members[offsets[g]:offsets[g + 1]]. `start` is a choice that covers all records; it comes back
-    if nothing cheaper is found. `upper` is a total cost that any other choice has to stay below. `cuts` are inequalities that
-    every cover satisfies: they help to see sooner that there is none better. The search ends after
+    if nothing cheaper is found. `upper` is a total cost that any other choice has to stay below. The search ends after
     `node_limit` nodes of its tree. Where `stop` says so, or after some `seconds` (HiGHS is deaf for a while at the root of
     its tree, but looks at its clock), `start` comes back, whatever was found so far.
 
@@ -64,13 +54,6 @@ def best_cover(
     clock = {} if seconds is None else {"time_limit": float(seconds)}
     solver = new_solver(**clock, mip_rel_gap=0.0, mip_abs_gap=1e-9, mip_max_nodes=int(node_limit))
     must(solver.passModel(_program(n, members, offsets, costs / unit)), "the groups")
-    if cuts is not None and len(cuts.limits):
-        _add_rows(solver, cuts)
-    if (
-        upper is not None
-    ):  # as a row: with its own option for that HiGHS 1.15 has called wrong answers optimal
-        every = np.arange(len(costs))
-        _add_rows(solver, Rows(0 * every, every, costs / unit, np.array([upper / unit + 1e-6])))
     if start is not None:
         ones = np.ones(len(known))
         must(solver.setSolution(len(known), known.astype(np.int32), ones), "the cover to start from")
@@ -80,12 +63,6 @@ def best_cover(
     if status == highspy.HighsModelStatus.kTimeLimit:
         return known, least, False
     if status in (highspy.HighsModelStatus.kSolveError, highspy.HighsModelStatus.kModelError):
-        if (
-            cuts is not None or upper is not None
-        ):  # rows that only help: without them it is a plain set partition
-            return best_cover(
-                n, members, offsets, costs, start=start, node_limit=node_limit, stop=stop, seconds=seconds
-            )
         raise SolverError("HiGHS could not work on the groups")
     if status == highspy.HighsModelStatus.kInfeasible:
         return known, np.inf, True
@@ -106,16 +83,6 @@ def _covers(n: int, members: np.ndarray, offsets: np.ndarray, chosen: np.ndarray
     records = [members[offsets[g] : offsets[g + 1]] for g in chosen]
     together = np.sort(np.concatenate(records)) if records else np.empty(0, np.int32)
     return np.array_equal(together, np.arange(n))
-
-
-def _add_rows(solver: Any, cuts: Rows) -> None:
-    order = np.argsort(cuts.rows, kind="stable")
-    starts = np.searchsorted(cuts.rows[order], np.arange(len(cuts.limits))).astype(np.int32)
-    status = solver.addRows(
-        len(cuts.limits), np.full(len(cuts.limits), -solver.inf), cuts.limits.astype(np.float64),
-        len(order), starts, cuts.groups[order].astype(np.int32), cuts.values[order].astype(np.float64),
-    )  # fmt: skip
-    must(status, "the cuts")
 
 
 def _program(n: int, members: np.ndarray, offsets: np.ndarray, costs: np.ndarray) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from microagg.bounds.bound import SAFETY, Bound
+from microagg.bounds.bound import Bound
 from microagg.bounds.columns import TOLERANCE, Climb, group_costs, taken
 from microagg.bounds.listening import Listener
 from microagg.bounds.lower import ROUNDS, Proof
@@ -20,7 +20,7 @@ from microagg.errors import InputError
 from microagg.kernels import sums
 from microagg.measures.loss.sse import loss_of_partition
 from microagg.problem import Problem
-from microagg.refine.recombine import Rows, best_cover
+from microagg.refine.recombine import best_cover
 from microagg.watch import Watch
 
 Search = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -31,7 +31,6 @@ WORK = 1_000_000_000  # how far to look for them
 # groups for each record in the programs that look for a better partition
 LADDER = (1.5, 2.0, 2.5, 3.0, 4.0, 5.5)
 NODES, FEW_NODES = 2000, 100
-FIRST_ROOM = 5e-6  # of the bound: where the search for the optimum above it begins
 SEARCHES = 3
 
 
@@ -79,7 +78,6 @@ class Duel:
         self.optimal = len(problem.points) < 2 * problem.k or self.proof.sst == 0.0
         self.stuck = False
         self._loss = loss_of_partition(problem.points, labels)
-        self.floor = 0.0
         self._rung = 0
         self._rounds = 0
         if self.proof.climb is not None:
@@ -139,63 +137,37 @@ class Duel:
         if self.optimal:  # pair by pair: no rounded mean can raise it
             pairwise = math.fsum(group_costs(self.problem.points, *groups_of(self.labels)))
             optimum = min(self._loss["SSE"], pairwise)
-        bound = self.proof.bound(optimum)
-        return bound.raised_to(self.floor) if self.floor > bound.sse else bound
+        return self.proof.bound(optimum)
 
     def _close(self, climb: Climb) -> None:
-        """Integer programs over all groups that a partition can have whose loss is at most so much above the bound.
+        """One integer program over all groups that a better partition can have, if they can be listed."""
+        slack = TOLERANCE * len(self.labels)  # what the other groups of a partition may be below 0
+        room = max(self.gap / self.proof.unit, 0.0) * (1.0 + 1e-9) + slack
+        sets = climb.pricing.sets(
+            climb.best, climb.master.cuts, room, most=LISTED, work=WORK, stop=self.listener
+        )
+        if sets.complete and not self.listener():
+            ended = self._improve(climb, sets.members, sets.offsets)
+            self.optimal = ended and self.problem.accept is None
 
-        If the best partition made of them is that near to the bound, it is optimal. If it is not, the bound rises, and twice as
-        much is tried, for as long as the groups can be listed.
-        """
-        room = max(FIRST_ROOM * climb.value, FIRST_ROOM * self.gap / self.proof.unit)
-        while not self.listener():
-            gap = max(self.gap / self.proof.unit, 0.0) * (1.0 + 1e-9) + 1e-9
-            room = min(room, gap)
-            slack = TOLERANCE * len(self.labels)  # what the other groups of a partition may be below 0
-            sets = climb.pricing.sets(
-                climb.best, climb.master.cuts, room + slack, most=LISTED, work=WORK, stop=self.listener
-            )
-            if self.listener():
-                return
-            if not sets.complete:
-                return
-            ended = self._improve(climb, sets.members, sets.offsets, None if room >= gap else room)
-            if self.listener() or self.problem.accept is not None or not ended:
-                return
-            if self.gap <= room * self.proof.unit * (1.0 + 1e-9) + 1e-9 * self.proof.unit:
-                self.optimal = True
-                return
-            self.floor = (climb.value + room) * self.proof.unit - SAFETY * self.proof.sst
-            room *= 2.0
-
-    def _improve(
-        self, climb: Climb, members: np.ndarray, offsets: np.ndarray, room: float | None = None
-    ) -> bool:
-        """Take over the best partition from these groups, if it is better. With `room`, one that is so near to the bound is
-        looked for, else any that is better than the present one. Returns whether the program came to its end.
-        """
-        start, upper = None, None if room is None else climb.value + room
-        if room is None:
-            own, own_offsets = groups_of(self.labels)
-            sizes = np.concatenate([np.diff(own_offsets), np.diff(offsets)])
-            offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-            members, start = np.concatenate([own, members]), np.arange(len(own_offsets) - 1)
-        members, offsets = self._distinct(members, offsets, 0 if start is None else len(start))
-        cuts = climb.master.cuts
-        rows = None if room is None else Rows(*cuts.held(members, offsets), cuts.halves)
+    def _improve(self, climb: Climb, members: np.ndarray, offsets: np.ndarray) -> bool:
+        """Take over the best partition from these groups and the present ones; whether it is certain that this is the best."""
+        own, own_offsets = groups_of(self.labels)
+        sizes = np.concatenate([np.diff(own_offsets), np.diff(offsets)])
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        start = np.arange(len(own_offsets) - 1)
+        members, offsets = self._distinct(np.concatenate([own, members]), offsets, len(start))
         chosen, _, ended = best_cover(
             len(self.labels), members, offsets, group_costs(climb.points, members, offsets),
-            start=start, upper=upper, cuts=rows, node_limit=FEW_NODES if self._rung < len(LADDER) else NODES,
+            start=start, node_limit=FEW_NODES if self._rung < len(LADDER) else NODES,
             stop=self.listener, seconds=self.listener.seconds_left(),
         )  # fmt: skip
         if self.listener():
             return False
-        if len(chosen):
-            members, offsets = taken(members, offsets, chosen)
-            labels = np.empty(len(self.labels), np.int32)
-            labels[members] = np.repeat(np.arange(len(chosen)), np.diff(offsets))
-            self.take(labels)
+        members, offsets = taken(members, offsets, chosen)
+        labels = np.empty(len(self.labels), np.int32)
+        labels[members] = np.repeat(np.arange(len(chosen)), np.diff(offsets))
+        self.take(labels)
         return ended
 
     def _known(self, climb: Climb, per_record: float) -> tuple[np.ndarray, np.ndarray]:
