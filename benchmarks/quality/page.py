@@ -19,9 +19,8 @@ are those of one core of the machine at hand. "Best published" is the lowest fig
 "proven" is a lower bound that no grouping into k or more can go below; the gap is (loss - bound) / bound for the best loss
 found with any effort.
 
-![Loss above the proven bound](pictures/quality.png)
-
 """
+PICTURE = "![Loss above the proven bound](pictures/quality.png)\n\n"
 
 
 def write(results: list[dict[str, Any]], cells: list[tuple[str, int]]) -> None:
@@ -30,8 +29,12 @@ def write(results: list[dict[str, Any]], cells: list[tuple[str, int]]) -> None:
     head = ["data", "k", "best published", *(f"{e} (s)" for e in EFFORTS), "best found", "proven", "gap"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     lines += ["| " + " | ".join(cells_of(r)) + " |" for r in rows]
-    (DOCS / "quality.md").write_text(INTRODUCTION + "\n".join(lines) + "\n", encoding="utf-8")
-    draw([r for r in rows if r["bound"] and r["efforts"]], DOCS / "pictures" / "quality.png")
+    proven = [r for r in rows if r["bound"] and r["efforts"]]
+    pictured = len(proven) > 1  # a picture of one row says no more than the row
+    text = INTRODUCTION + (PICTURE if pictured else "") + "\n".join(lines) + "\n"
+    (DOCS / "quality.md").write_text(text, encoding="utf-8")
+    if pictured:
+        draw(proven, DOCS / "pictures" / "quality.png")
 
 
 def row(results: list[dict[str, Any]], data: str, k: int) -> dict[str, Any]:
