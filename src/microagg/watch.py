@@ -44,6 +44,24 @@ class Watch:
         self.stopped: str | None = None if stop_after != 0 else "checkpoint"
         """Why the search had to end early: "time limit", "interrupted" or "checkpoint"; None if it did not."""
 
+    def interrupted(self, done: int, total: int) -> bool:
+        """Whether a long step should break off between two checkpoints: it was stopped, or its time is over.
+
+        The step must then leave no trace, so that the state is that of the last checkpoint passed.
+        """
+        if self.stopped is None:
+            try:
+                self.tell(done, total)
+            except Enough:
+                self.stopped = "interrupted"
+        if self.stopped is None and self.seconds_left() == 0.0:
+            self.stopped = "time limit"
+        return self.stopped is not None
+
+    def seconds_left(self) -> float | None:
+        """How long the search may still take; None if there is no limit."""
+        return None if self._ends is None else max(self._ends - time.monotonic(), 0.0)
+
     def checkpoint(self, done: int, total: int, telling: str = "") -> bool:
         """Tell how far the work is; True if it has to end here. Calls after that do not count."""
         if self.stopped is not None:
@@ -55,7 +73,7 @@ class Watch:
             self.stopped = "interrupted"
         if self._stop_after is not None and self.passed >= self._stop_after:
             self.stopped = "checkpoint"
-        elif self.stopped is None and self._ends is not None and time.monotonic() >= self._ends:
+        elif self.stopped is None and self.seconds_left() == 0.0:
             self.stopped = "time limit"
         return self.stopped is not None
 

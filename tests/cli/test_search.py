@@ -113,7 +113,7 @@ def test_refine_lowers_the_loss_of_a_method(microagg: Microagg, source: Path) ->
             *more,
         )
         assert done.code == 0, done
-        losses.append(manifest(source.parent)["loss"]["IL"])  # type: ignore[index]
+        losses.append(manifest(source.parent)["loss"]["IL"])
     assert losses[1] < losses[0]
     assert "mdav (leftovers=block), refined" in done.out
 
@@ -131,7 +131,7 @@ def test_ctrl_c_keeps_the_best_so_far_and_the_run_can_be_repeated(microagg: Micr
     assert ma.check(read_table(kept), ["a", "b", "c"], 3).holds
     told = manifest(source.parent)
     assert told["stopped_early"] is True
-    assert told["params"]["stop_after"] >= 2  # type: ignore[index]
+    assert told["params"]["stop_after"] >= 2
     again = microagg("repeat", "out.csv.internal.json", source, "again.csv")
     assert again.code == 0, again
     assert "the same release as the manifest tells of" in again.out

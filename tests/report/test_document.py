@@ -166,7 +166,7 @@ def test_a_release_that_is_not_k_anonymous_says_so_first() -> None:
     assert first.title == "What was done, and what it protects"
     assert isinstance(first.blocks[1], Warn)
     assert "not 5-anonymous. 3 records of 60 have" in first.blocks[1].text
-    assert "each column by itself" in first.blocks[0].text  # type: ignore[union-attr]
+    assert "each column by itself" in first.blocks[0].text
     assert "100 % at most" in texts(Document("", "public", (first,)))
 
 

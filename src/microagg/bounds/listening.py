@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
-from microagg.watch import Enough, Watch
+from microagg.watch import Watch
 
 
 class Listener:
@@ -24,20 +22,11 @@ class Listener:
 
     def __call__(self) -> bool:
         """Whether to break off."""
-        watch = self.watch
-        if watch.stopped is None:
-            try:
-                watch.tell(self._done, self._total)
-            except Enough:
-                watch.stopped = "interrupted"
-        if watch.stopped is None and watch._ends is not None and time.monotonic() >= watch._ends:
-            watch.stopped = "time limit"
-        return watch.stopped is not None
+        return self.watch.interrupted(self._done, self._total)
 
     def seconds_left(self) -> float | None:
         """How long it may still take; None if there is no limit."""
-        ends = self.watch._ends
-        return None if ends is None else max(ends - time.monotonic(), 0.0)
+        return self.watch.seconds_left()
 
     def checkpoint(self, done: int, total: int, telling: str = "") -> bool:
         """What was done so far is kept; True if it has to end here."""
