@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from microagg.confidential import Attribute
 from microagg.errors import InputError
 from microagg.kernels import sums, tree_build, tree_query, tree_remove
 from microagg.kernels.distances import squared_distance
@@ -33,7 +34,7 @@ class Problem:
     points: np.ndarray
     k: int
     weights: np.ndarray | None = None
-    confidential: np.ndarray | None = None
+    confidential: tuple[Attribute, ...] = ()
     accept: Callable[[np.ndarray], bool] | None = None
     """Whether these records may form a group; None where any may. It must hold for every group of a partition given."""
     threads: int = 1
@@ -45,7 +46,7 @@ class Problem:
         k: int,
         *,
         weights: np.ndarray | None = None,
-        confidential: np.ndarray | None = None,
+        confidential: tuple[Attribute, ...] = (),
         accept: Callable[[np.ndarray], bool] | None = None,
         threads: int | None = None,
     ) -> Problem:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from microagg.aggregate import decimals_of, group_means_for_records, round_to
 from microagg.bounds.bound import Bound
+from microagg.confidential import attributes_of
 from microagg.engine.local import run_method
 from microagg.errors import GuaranteeError, InputError
 from microagg.guarantees.k import Anonymity, verify
@@ -200,7 +201,8 @@ def anonymize(
     values = values_of(frame, schema.names(Role.QUASI))
     space = Space.fit(values, scale)
     points = space.points(values)
-    problem = Problem.of(points, k, threads=threads)
+    attributes = attributes_of(to_arrow(frame), schema.names(Role.CONFIDENTIAL))
+    problem = Problem.of(points, k, confidential=attributes, threads=threads)
     found = run_method(chosen, problem, settings, seed=seed, refine=refine, progress=progress)
     labels = found.labels
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from microagg.confidential import as_attributes
 from microagg.errors import GuaranteeError, InputError
 from microagg.kernels import random, sums
 from microagg.methods.method import Found, Method
 from microagg.methods.registry import DEFAULT, method_named
-from microagg.problem import Problem, Progress
+from microagg.problem import Problem, Progress, as_points
 from microagg.refine.local import improve
 from microagg.watch import Watch
 
@@ -21,6 +22,7 @@ def partition(
     k: int,
     method: str = DEFAULT,
     *,
+    confidential: Any = None,
     refine: bool = False,
     seed: int = 0,
     threads: int | None = None,
@@ -29,6 +31,7 @@ def partition(
 ) -> np.ndarray:
     """Group the rows of a matrix, taken as they are (no scaling), into groups of at least k; returns int32 labels.
 
+    `confidential` is what some methods need besides: a matrix or a column, floats as numbers, all else as categories.
     With `refine` the method's groups are improved by local search. `threads` (by default one for each processor)
     is a matter of time alone.
 
@@ -36,7 +39,9 @@ def partition(
     [0, 0, 1, 1]
     """
     chosen = method_named(method)
-    problem = Problem.of(points, k, threads=threads)
+    matrix = as_points(points)
+    attributes = () if confidential is None else as_attributes(confidential, len(matrix))
+    problem = Problem.of(matrix, k, confidential=attributes, threads=threads)
     return run_method(
         chosen, problem, chosen.checked(params), seed=seed, refine=refine, progress=progress
     ).labels
@@ -54,7 +59,7 @@ def run_method(
     """Run a method and make sure of what it returns before anybody relies on it."""
     if refine and method.scope != "record":
         raise InputError(f"method {method.name} groups each column on its own; its groups cannot be refined.")
-    if method.needs_confidential and problem.confidential is None:
+    if method.needs_confidential and not problem.confidential:
         raise InputError(f"method {method.name} needs confidential columns; name them with confidential.")
     d = problem.points.shape[1]
     if method.columns not in (None, d):

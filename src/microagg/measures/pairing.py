@@ -9,10 +9,11 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
+from microagg.confidential import attributes_of, codes_of
 from microagg.errors import InputError
-from microagg.io.arrow import compute as pc
 from microagg.io.frames import to_arrow, values_of
 from microagg.measures.measure import Pair
+from microagg.schema import Kind
 
 
 def pair_of(
@@ -35,23 +36,15 @@ def pair_of(
     >>> pair.released.tolist(), pair.confidential["ill"].tolist()
     ([[31.0], [31.0]], [0, 1])
     """
-    numbers: dict[str, np.ndarray] = {}
-    ordered: dict[str, np.ndarray] = {}
-    columns = to_arrow(release.select(*confidential, *keep)) if confidential or keep else None
-    for name in confidential:
-        assert columns is not None
-        column = columns.column(name)
-        if _is_ordered(column):
-            ordered[name] = _ranks(column)
-        else:
-            numbers[name] = _numbers(column) if _is_numeric(column) else _codes(column, name)
-    kept = {name: _codes(columns.column(name), name) for name in keep} if columns is not None else {}
+    columns = to_arrow(release.select(*confidential, *keep)) if confidential or keep else pa.table({})
+    attributes = attributes_of(columns, confidential)
+    kept = {name: codes_of(columns.column(name), name) for name in keep}
     return Pair(
         original=_values(original, quasi, "original"),
         released=_values(release, quasi, "release"),
         names=tuple(quasi),
-        confidential=numbers,
-        ordered=ordered,
+        confidential={a.name: a.values for a in attributes if a.kind is not Kind.ORDINAL},
+        ordered={a.name: a.values for a in attributes if a.kind is Kind.ORDINAL},
         kept=kept,
         weights=None if weight is None else _weights(original, weight),
         k=k,
@@ -77,36 +70,3 @@ def _weights(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
             f"the weight {name!r} is not greater than 0 in row {row} (header not counted); leave such records out."
         )
     return weights
-
-
-def _is_numeric(column: pa.ChunkedArray) -> bool:
-    kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        return False
-    return bool(np.isfinite(_numbers(column)).all())  # what is missing has become NaN
-
-
-def _numbers(column: pa.ChunkedArray) -> np.ndarray:
-    return pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64)
-
-
-def _is_ordered(column: pa.ChunkedArray) -> bool:
-    return pa.types.is_dictionary(column.type) and column.type.ordered and column.null_count == 0
-
-
-def _ranks(column: pa.ChunkedArray) -> np.ndarray:
-    whole = column.unify_dictionaries().combine_chunks()
-    return np.asarray(whole.indices).astype(np.int64)
-
-
-def _codes(column: pa.ChunkedArray, name: str) -> np.ndarray:
-    """Whole numbers that tell the values of a column apart, in the order in which they first appear."""
-    if pa.types.is_dictionary(column.type):
-        column = pc.cast(column, column.type.value_type)
-    try:
-        encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
-    except pa.ArrowNotImplementedError:
-        raise InputError(
-            f"the values of column {name!r} cannot be told apart (lists or the like); leave the column out."
-        ) from None
-    return np.asarray(encoded.indices).astype(np.int64)
