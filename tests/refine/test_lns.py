@@ -13,10 +13,10 @@ import plain
 from microagg.kernels.random import seeded
 from microagg.problem import Problem
 from microagg.refine import lns
-from microagg.refine.lns import anneal, search_hard
+from microagg.refine.blend import blend, group_costs
+from microagg.refine.lns import anneal
 from microagg.refine.lns_moves import WAITING, near_lists
 from microagg.refine.lns_regions import REGION, regions_of
-from microagg.refine.pool import Seen, blend, group_costs
 from microagg.watch import Watch
 
 Predicate = Callable[[list[int]], bool]
@@ -104,16 +104,14 @@ def test_tiny_problems_are_solved() -> None:
     for seed in range(100):
         points, k = tiny_problem(seed)
         start = in_order(points, k)
-        labels = search_hard(
-            Problem.of(points, k, threads=1), start, steps=20 * len(points), rng=seeded(seed), recombine=True
-        )
+        labels = anneal(Problem.of(points, k, threads=1), start, steps=100 * len(points), rng=seeded(seed))
         check(labels, k)
         best = optimum(points, k, np.ones(len(points)))
         found = plain.sse(points, labels)
         assert found >= best * (1.0 - 1e-9) - 1e-12
         if found > best * (1.0 + 1e-9) + 1e-12:
             missed.append(seed)
-    assert len(missed) <= 1, missed
+    assert len(missed) <= 3, missed
 
 
 def test_weights_decide() -> None:
@@ -138,7 +136,7 @@ def test_only_accepted_groups() -> None:
         if not all(allowed(np.flatnonzero(start == g)) for g in range(start.max() + 1)):
             continue
         problem = Problem.of(points, k, accept=allowed, threads=1)
-        labels = search_hard(problem, start, steps=1000, rng=seeded(seed), recombine=True)
+        labels = anneal(problem, start, steps=2000, rng=seeded(seed))
         check(labels, k)
         assert all(allowed(np.flatnonzero(labels == g)) for g in range(labels.max() + 1))
         best = optimum(points, k, np.ones(len(points)), allowed)
@@ -261,29 +259,18 @@ def test_regions_are_complete_groups_and_move() -> None:
         before = first
 
 
-def test_seen_groups_are_different_and_bounded() -> None:
-    seen = Seen(capacity=5)
-    seen.add(np.array([0, 0, 1, 1, 2, 2], np.int32), np.array([1.0, 2.0, 3.0]))
-    seen.add(np.array([0, 0, 1, 2, 2, 1], np.int32), np.array([1.0, 4.0, 5.0]))
-    members, offsets, costs = seen.columns()
-    groups = [members[a:b].tolist() for a, b in itertools.pairwise(offsets)]
-    assert groups == [[2, 3], [4, 5], [0, 1], [2, 5], [3, 4]]
-    assert costs.tolist() == [2.0, 3.0, 1.0, 4.0, 5.0]
-    seen.add(np.array([0, 0, 0, 1, 1, 1], np.int32), np.array([6.0, 7.0]))
-    assert len(seen) == 5
-    assert seen.columns()[2].tolist() == [1.0, 4.0, 5.0, 6.0, 7.0]
+def test_a_search_stopped_while_warm_is_cooled_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(8).normal(size=(300, 3))
+    problem, start = Problem.of(points, 3, threads=1), in_order(points, 3)
 
+    def stopped_early() -> float:
+        labels = anneal(problem, start, steps=300_000, rng=seeded(1), watch=Watch(stop_after=1))
+        check(labels, 3)
+        return plain.sse(points, labels)
 
-def test_groups_seen_on_the_way_have_their_costs() -> None:
-    points = np.random.default_rng(6).normal(size=(60, 2))
-    seen = Seen()
-    anneal(Problem.of(points, 3, threads=1), in_order(points, 3), steps=3000, rng=seeded(1), seen=seen)
-    members, offsets, costs = seen.columns()
-    assert len(costs) >= 10
-    for (a, b), cost in zip(itertools.pairwise(offsets), costs, strict=True):
-        group = members[a:b]
-        assert 3 <= len(group) <= 5
-        assert cost == pytest.approx(plain.sse(points[group], np.zeros(len(group), np.int32)))
+    cooled = stopped_early()
+    monkeypatch.setattr(lns, "_quench", lambda steps, n: 0)
+    assert cooled < 0.9 * stopped_early()
 
 
 def test_waiting_times_are_logarithms() -> None:

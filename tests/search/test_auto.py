@@ -15,6 +15,7 @@ from microagg.methods.method import Found
 from microagg.methods.registry import method_named, methods
 from microagg.problem import Problem
 from microagg.search.auto import plan
+from optima import best_loss, tiny_problem
 
 
 def search(points: Any, k: int, seed: int = 0, threads: int | None = 1, **params: Any) -> Found:
@@ -48,6 +49,10 @@ def test_the_plan_follows_the_effort() -> None:
     assert plan(problem, 20.0).work.steps == 20 * 150
     balanced, thorough = plan(problem, "balanced").work, plan(problem, "thorough").work
     assert 0 < balanced.steps < thorough.steps
+    assert plan(problem, "thorough").way == "search and programs"
+    for other in (Problem.of(cloud(1), 6), Problem.of(cloud(1, n=3000), 3)):
+        assert plan(other, "thorough").way == "search"
+        assert plan(other, "thorough").work.steps == 10 * plan(other, "balanced").work.steps
     assert plan(problem, "prove").way == "prove"
 
 
@@ -116,3 +121,20 @@ def test_a_method_and_local_search_after_it() -> None:
         refined = ma.partition(points, 3, method=name, refine=True)
         assert ma.information_loss(points, refined) < ma.information_loss(points, plainly)
         assert np.bincount(refined).min() >= 3
+
+
+def test_thorough_finds_the_optimum_of_tiny_data() -> None:
+    missed = []
+    for seed in range(300):
+        points, k = tiny_problem(seed)
+        found, optimum = plain.sse(points, search(points, k, effort="thorough").labels), best_loss(points, k)
+        if found > optimum * (1.0 + 1e-9) + 1e-12 * np.abs(points).max() ** 2:
+            missed.append(seed)
+    assert len(missed) <= 5, missed
+
+
+def test_a_short_time_is_shared_between_search_and_bound() -> None:
+    points = np.random.default_rng(0).normal(size=(800, 3))
+    instant = ma.lower_bound(points, 3, time_limit=0.0)
+    found = search(points, 3, effort="prove", time_limit=6.0)
+    assert found.bound.sse > 1.05 * instant.sse

@@ -7,7 +7,8 @@ import plain
 from microagg.errors import InputError
 from microagg.kernels.random import seeded
 from microagg.problem import Problem
-from microagg.search.prove import prove
+from microagg.search import prove as proving
+from microagg.search.prove import prove, put_together
 from microagg.watch import Watch
 from optima import best_loss, proves, tiny_problem
 
@@ -52,12 +53,12 @@ def test_a_search_is_asked_and_only_believed_if_better():
     points = np.random.default_rng(6).normal(size=(40, 2))
     asked = []
 
-    def search(labels, rng):
-        asked.append(labels.copy())
+    def search(labels, rng, turn):
+        asked.append(turn)
         return any_labels(40, 2)[::-1].copy()
 
     labels, bound = prove(Problem.of(points, 2), any_labels(40, 2), rng=seeded(0), search=search)
-    assert asked
+    assert asked[0] == 0
     assert bound.optimal
     assert bound.gap(labels) < 1e-6
 
@@ -81,3 +82,40 @@ def test_groups_that_are_not_accepted_are_not_formed():
 def test_weights_are_refused():
     with pytest.raises(InputError):
         prove(Problem.of(np.ones((4, 1)), 2, weights=np.ones(4)), any_labels(4, 2), rng=seeded(0))
+
+
+def test_programs_over_known_groups_never_do_harm_and_mostly_find_the_optimum():
+    missed = []
+    for seed in range(60):
+        points, k = tiny_problem(seed)
+        start = any_labels(len(points), k)
+        labels = put_together(Problem.of(points, k), start, Watch())
+        assert np.bincount(labels).min() >= k
+        found, optimum = plain.sse(points, labels), best_loss(points, k)
+        assert found <= plain.sse(points, start) * (1.0 + 1e-12)
+        if found > optimum * (1.0 + 1e-9) + 1e-12 * np.abs(points).max() ** 2:
+            missed.append(seed)
+    assert len(missed) <= 6, missed
+
+
+def test_a_program_that_did_not_end_never_makes_an_optimum(monkeypatch):
+    honest = proving.best_cover
+
+    def cut_short(*args, **options):
+        chosen, bound, _ = honest(*args, **options)
+        return chosen, bound, False
+
+    told = 0
+    for seed in range(40):
+        points = np.random.default_rng(seed).normal(size=(24, 2))
+        labels, bound = prove(Problem.of(points, 3), any_labels(24, 3), rng=seeded(0))
+        assert bound.optimal
+        if bound.certified_sse > plain.sse(points, labels) * (1.0 - 1e-9):
+            continue  # the prices prove it by themselves
+        told += 1
+        with monkeypatch.context() as patch:
+            patch.setattr(proving, "best_cover", cut_short)
+            labels, unsure = prove(Problem.of(points, 3), any_labels(24, 3), rng=seeded(0))
+        assert not unsure.optimal
+        assert unsure.sse < plain.sse(points, labels)
+    assert told > 0

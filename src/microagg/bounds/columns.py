@@ -78,9 +78,11 @@ class Climb:
     which `value` cannot get before more groups are known. `finished` says that nothing more can be gained.
     """
 
-    def __init__(self, points: np.ndarray, k: int, near: np.ndarray, records: np.ndarray) -> None:
+    def __init__(
+        self, points: np.ndarray, k: int, near: np.ndarray, records: np.ndarray, most_work: int = MOST_WORK
+    ) -> None:
         n = len(points)
-        self.k, self.points = k, points
+        self.k, self.points, self._most_work = k, points, most_work
         self.pricing = Pricing(points, k, listed_both_ways(near, records))
         self.best = Prices(near[:, : k - 1].sum(axis=1) / (2 * k), np.empty(0))
         members, offsets = _around_each(records, k)
@@ -146,7 +148,7 @@ class Climb:
             self._stride = min(1.5 * self._stride, LONGEST)
         else:  # too far from the best proof
             self._stride *= 0.5
-            self._work = min(2 * self._work, MOST_WORK)
+            self._work = min(2 * self._work, self._most_work)
             self.finished = self._stride < SHORTEST
         order = np.argsort(cheap.excess, kind="stable")
         n = len(self.points)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from microagg.bounds.bound import ENUMERATED, Bound, bound_from, total_squares
-from microagg.bounds.columns import TOLERANCE, Climb
+from microagg.bounds.columns import MOST_WORK, TOLERANCE, Climb
 from microagg.bounds.listening import Listener
 from microagg.bounds.neighbours import SCANNED, nearest_others
 from microagg.kernels import sums
@@ -52,8 +52,8 @@ def lower_bound(
 class Proof:
     """A bound that rises with every `step` until it is `finished`, or until the listener breaks it off."""
 
-    def __init__(self, points: np.ndarray, k: int, listener: Listener) -> None:
-        self.points, self.k, self.listener = points, k, listener
+    def __init__(self, points: np.ndarray, k: int, listener: Listener, most_work: int = MOST_WORK) -> None:
+        self.points, self.k, self.listener, self._most_work = points, k, listener, most_work
         self.sst = total_squares(points)
         self.climb: Climb | None = None
         self._pi = np.zeros(len(points))
@@ -82,7 +82,7 @@ class Proof:
         mean_price = float(np.mean(self._pi))
         self._unit = max(mean_price, 1e-12 * self._unit)
         scaled = np.ascontiguousarray(centred / np.sqrt(self._unit))
-        self.climb = Climb(scaled, k, near / self._unit, records)
+        self.climb = Climb(scaled, k, near / self._unit, records, self._most_work)
 
     @property
     def value(self) -> float:

@@ -18,9 +18,8 @@ import numpy as np
 from microagg.kernels import sums
 from microagg.kernels.random import next_integer
 from microagg.problem import Problem
+from microagg.refine.blend import blend, group_costs
 from microagg.refine.lns_regions import Region, regions_of
-from microagg.refine.pool import Seen, blend, group_costs
-from microagg.refine.recombine import best_cover
 from microagg.watch import Watch
 
 TRIALS = 128  # a step
@@ -30,23 +29,13 @@ ONE_REGION = 8192  # records; more are worked on in several regions
 HEAT = 0.5  # the first temperature of a long annealing, in units of the squared distances around a record
 SLOW = 100  # steps for each record that make an annealing a long one
 COLD = 0.9  # the share of the steps after which the temperature is 0
-NOTED = 0.25  # the share of the first temperature below which groups are worth a note
-RUNS = 4  # annealings before the integer program
-COOLER = 0.4  # the heat of the annealing after it
-NODES = 50  # of the integer program's tree
 TOGETHER = 16  # regions between two checkpoints
-LARGEST, SEVERAL, PROGRAM = (
-    6000,
-    4,
-    3,
-)  # records for which several annealings pay; their largest k; an integer program's
-SMALL = 200  # records for which both pay with any k
 
 
 class Best:
     """The best partition so far, its groups' costs, and what there is to tell about it."""
 
-    def __init__(self, problem: Problem, labels: np.ndarray, seen: Seen | None = None) -> None:
+    def __init__(self, problem: Problem, labels: np.ndarray) -> None:
         moments = sums.column_moments(problem.points)
         self.points = problem.points - moments[0]
         self._masses = np.ones(len(labels)) if problem.weights is None else problem.weights
@@ -54,7 +43,6 @@ class Best:
         self._costs = self.costs_of(self.labels)
         self._start = self.labels, self.sse
         self._total = float(self.costs_of(np.zeros(len(labels), np.int32))[0])
-        self._seen = seen
 
     @property
     def sse(self) -> float:
@@ -67,14 +55,12 @@ class Best:
     def costs_of(self, labels: np.ndarray) -> np.ndarray:
         return group_costs(self.points, self._masses, labels, int(labels.max()) + 1)
 
-    def take(self, labels: np.ndarray, *, note: bool = True) -> None:
+    def take(self, labels: np.ndarray) -> None:
         """Blend in another partition (numbered by first record)."""
         costs = self.costs_of(labels)
         mixed = blend(self.labels, labels, self._costs, costs)
         self.labels = sums.number_by_first_record(mixed)
         self._costs = self.costs_of(self.labels)
-        if note and self._seen is not None:
-            self._seen.add(labels, costs)
 
     def outcome(self) -> np.ndarray:
         """The best partition, or the first one if it is no worse but for rounding."""
@@ -89,43 +75,26 @@ def anneal(
     steps: int,
     rng: np.ndarray,
     watch: Watch | None = None,
-    seen: Seen | None = None,
 ) -> np.ndarray:
     """The best partition found in so many steps, from one with groups of k to 2k - 1; never a worse one.
 
     About 10 microseconds a step (13 columns, k = 3 to 5). If `watch` ends the search early, the partition it is at is
-    still cooled down. `seen` takes in groups met on the way.
+    still cooled down.
 
     >>> from microagg.kernels.random import seeded
     >>> problem = Problem.of([[0.0], [5.0], [0.1], [5.1]], k=2)
     >>> anneal(problem, np.array([0, 0, 1, 1], np.int32), steps=10, rng=seeded(1)).tolist()
     [0, 1, 0, 1]
     """
-    best = Best(problem, labels, seen)
-    _anneal(problem, best, steps, rng, watch or Watch(), HEAT, (0, steps))
+    best = Best(problem, labels)
+    n = len(labels)
+    if n >= 2 * problem.k and best.sse > 0.0 and steps > 0:
+        each = steps / n
+        # a short annealing must not melt what it has no time to freeze again
+        heat = HEAT * math.sqrt(each / (each + SLOW))
+        search = _anneal_whole if n <= ONE_REGION else _anneal_regions
+        search(problem, best, steps, rng, watch or Watch(), heat)
     return best.outcome()
-
-
-def _anneal(
-    problem: Problem,
-    best: Best,
-    steps: int,
-    rng: np.ndarray,
-    watch: Watch,
-    heat: float,
-    progress: tuple[int, int],
-    start: np.ndarray | None = None,
-) -> bool:
-    """One annealing from the best partition or from `start`; True if it has to end early."""
-    n = len(problem.points)
-    if n < 2 * problem.k or best.sse <= 0.0 or steps <= 0:
-        return False
-    each = steps / n
-    heat *= math.sqrt(
-        each / (each + SLOW)
-    )  # a short annealing must not melt what it has no time to freeze again
-    search = _anneal_whole if n <= ONE_REGION else _anneal_regions
-    return search(problem, best, best.labels if start is None else start, steps, rng, watch, heat, progress)
 
 
 def _temperature(done: int, steps: int, heat: float) -> float:
@@ -135,14 +104,13 @@ def _temperature(done: int, steps: int, heat: float) -> float:
 def _anneal_whole(
     problem: Problem,
     best: Best,
-    start: np.ndarray,
     steps: int,
     rng: np.ndarray,
     watch: Watch,
     heat: float,
-    progress: tuple[int, int],
-) -> bool:
-    region = Region(problem, best.points, np.arange(len(start)), start)
+) -> None:
+    n = len(best.labels)
+    region = Region(problem, best.points, np.arange(n), best.labels)
     done, cold, stopped = 0, False, False
     for todo in _batches(steps):
         warmest, coldest = _temperature(done, steps, heat), _temperature(done + todo, steps, heat)
@@ -151,14 +119,13 @@ def _anneal_whole(
             region.restart(best.labels)
         region.run(todo * TRIALS, warmest, coldest, rng)
         done += todo
-        best.take(region.labels(), note=coldest <= NOTED * heat)
-        stopped = watch.checkpoint(progress[0] + done, progress[1], best.telling())
+        best.take(region.labels())
+        stopped = watch.checkpoint(done, steps, best.telling())
         if stopped:
             break
     if stopped and not cold:
-        region.run(_quench(steps, len(start)) * TRIALS, 0.0, 0.0, rng)
+        region.run(_quench(steps, n) * TRIALS, 0.0, 0.0, rng)
         best.take(region.labels())
-    return stopped
 
 
 def _batches(steps: int) -> Iterator[int]:
@@ -178,16 +145,13 @@ def _quench(steps: int, n: int) -> int:
 def _anneal_regions(
     problem: Problem,
     best: Best,
-    start: np.ndarray,
     steps: int,
     rng: np.ndarray,
     watch: Watch,
     heat: float,
-    progress: tuple[int, int],
-) -> bool:
-    n = len(start)
+) -> None:
+    labels, n = best.labels, len(best.labels)
     sweeps = min(max(steps // (8 * n), 5), 100)
-    labels = start
     with ThreadPoolExecutor(problem.threads) as pool:
         for sweep in range(sweeps):
             first, last = steps * sweep // sweeps, steps * (sweep + 1) // sweeps
@@ -197,8 +161,8 @@ def _anneal_regions(
             stopped = False
             for done, found in _sweep(problem, best, labels, sweep, last - first, span, rng, pool):
                 labels = found
-                at = progress[0] + first + int((last - first) * done)
-                stopped = watch.checkpoint(at, progress[1], best.telling())
+                at = first + int((last - first) * done)
+                stopped = watch.checkpoint(at, steps, best.telling())
                 if stopped:
                     break
             best.take(labels)
@@ -208,8 +172,7 @@ def _anneal_regions(
                 ):
                     labels = found
                 best.take(labels)
-                return True
-    return False
+                return
 
 
 def _sweep(
@@ -246,55 +209,3 @@ def _sweep(
             done += len(result)
         labels = sums.number_by_first_record(labels)
         yield done / n, labels
-
-
-def search_hard(
-    problem: Problem,
-    labels: np.ndarray,
-    *,
-    steps: int,
-    rng: np.ndarray,
-    watch: Watch | None = None,
-    recombine: bool,
-) -> np.ndarray:
-    """The best partition found in so many steps: in one annealing, or with `recombine` in several and integer programs.
-
-    With `recombine`, RUNS annealings from the same start take equal shares of the steps, and one more, cooler, starts from
-    the best. That pays for k up to 4 and some thousand records; others get one long annealing. For k up to 3 integer
-    programs put the best partition together from the groups met, before the last annealing and after it; for larger k they
-    take longer than all the rest and find little. Up to 200 records get both whatever k is.
-
-    >>> from microagg.kernels.random import seeded
-    >>> problem = Problem.of([[0.0], [5.0], [0.1], [5.1]], k=2)
-    >>> search_hard(problem, np.array([0, 0, 1, 1], np.int32), steps=10, rng=seeded(1), recombine=True).tolist()
-    [0, 1, 0, 1]
-    """
-    n = len(labels)
-    if not recombine or n > LARGEST or (problem.k > SEVERAL and n > SMALL):
-        return anneal(problem, labels, steps=steps, rng=rng, watch=watch)
-    watch = watch or Watch()
-    seen = Seen()
-    best = Best(problem, labels, seen)
-    start = best.labels
-    for run in range(RUNS + 1):
-        first, last = steps * run // (RUNS + 1), steps * (run + 1) // (RUNS + 1)
-        again = run == RUNS
-        heat = HEAT * COOLER if again else HEAT
-        if _anneal(problem, best, last - first, rng, watch, heat, (first, steps), None if again else start):
-            break
-        if run >= RUNS - 1 and (problem.k <= PROGRAM or n <= SMALL):
-            _put_together(best, seen)
-    return best.outcome()
-
-
-def _put_together(best: Best, seen: Seen) -> None:
-    """Replace the best partition by the best one of all groups seen, as far as an integer program finds it."""
-    groups = int(best.labels.max()) + 1
-    seen.add(best.labels, best.costs_of(best.labels))
-    members, offsets, costs = seen.columns()
-    own = np.arange(len(costs) - groups, len(costs))
-    chosen, _, _ = best_cover(len(best.labels), members, offsets, costs, start=own, node_limit=NODES)
-    labels = np.empty(len(best.labels), np.int32)
-    for label, group in enumerate(chosen):
-        labels[members[offsets[group] : offsets[group + 1]]] = label
-    best.take(sums.number_by_first_record(labels), note=False)

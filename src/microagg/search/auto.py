@@ -2,7 +2,8 @@
 
 1. Where one column alone varies, the optimal cut of its order: no partition loses less (Hansen and Mukherjee 2003).
 2. Else groups by MDAV within compact blocks of the records, improved by local search (`quick`), then by annealing
-   (`balanced`; `thorough` in several runs and with integer programs over the groups met, where that pays).
+   (`balanced`); `thorough` anneals longer, or, for up to 2,500 records and k up to 5, goes on with integer programs over the
+   groups that good partitions can have.
 3. `prove` works from both sides: search, and a lower bound that no partition can go below, until they meet or no time is left.
 
 How much each word means depends on the numbers of records and columns and on k, and is stated in what `auto` chose; a number
@@ -12,7 +13,7 @@ any number of threads. A time limit ends the search at a checkpoint, and the man
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -21,14 +22,16 @@ from microagg.bounds.bound import Bound
 from microagg.kernels import sums
 from microagg.kernels.cut import optimal_cut
 from microagg.methods.lns.effort import WORDS as SEARCHES
-from microagg.methods.lns.effort import Work, searching_while_proving, work_of
+from microagg.methods.lns.effort import Work, beside_programs, searching_while_proving, work_of
 from microagg.methods.lns.lns import STOPPING, improved_start, settings_of, through_ruins
 from microagg.methods.method import Effort, Found, Method, Partition, below_two_k
 from microagg.problem import Problem, Progress
-from microagg.search.prove import prove
+from microagg.search.prove import prove, put_together
 from microagg.watch import Watch
 
 WORDS = (*SEARCHES, "prove")
+MOST_FOR_PROGRAMS, LARGEST_K_FOR_PROGRAMS = 2500, 5
+FIRST_SEARCH = 20  # the search before any bound gets so much less work than those after it
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Plan:
     """What auto is going to do, and why."""
 
     way: str
-    """one group | one column | search | prove"""
+    """one group | one column | search | search and programs | prove"""
     work: Work
     why: tuple[str, ...]
 
@@ -59,6 +62,11 @@ def plan(problem: Problem, effort: str | float) -> Plan:
     why = (start, work.why)
     if effort == "prove":
         return Plan("prove", work, (*why, "a proven lower bound from the other side"))
+    small = n <= MOST_FOR_PROGRAMS and k <= LARGEST_K_FOR_PROGRAMS and problem.weights is None
+    if effort == "thorough" and small:
+        work = beside_programs(n)
+        programs = "then integer programs over the groups that good partitions can have"
+        return Plan("search and programs", work, (start, work.why, programs))
     return Plan("search", work, why)
 
 
@@ -84,22 +92,27 @@ def auto(
     else:
         labels = improved_start(problem, watch)
         with watch.searching():
-            if chosen.way == "search":
-                watch.stage(0.1, 1.0)
-                labels = through_ruins(problem, labels, chosen.work, rng, watch)
-            else:
+            if chosen.way == "prove":
                 labels, bound = _proven(problem, labels, chosen.work, rng, watch)
+            else:
+                programs = chosen.way == "search and programs"
+                watch.stage(0.1, 0.4 if programs else 1.0)
+                labels = through_ruins(problem, labels, chosen.work, rng, watch)
+                watch.stage(0.4, 1.0)
+                if programs and watch.stopped is None:
+                    labels = put_together(problem, labels, watch)
     return Found(labels, chosen.why, settings_of(watch), watch.stopped, bound)
 
 
 def _proven(
     problem: Problem, labels: np.ndarray, work: Work, rng: np.ndarray, watch: Watch
 ) -> tuple[np.ndarray, Bound]:
-    """Search and bound in turns; the time is shared, so a search is kept short."""
+    """Search and bound in turns; the time is shared, so a search is kept short, and the first one shorter still."""
 
-    def search(labels: np.ndarray, rng: np.ndarray) -> np.ndarray:
+    def search(labels: np.ndarray, rng: np.ndarray, turn: int) -> np.ndarray:
         watch.stage(0.1, 0.3)
-        found = through_ruins(problem, labels, work, rng, watch)
+        steps = work.steps if turn > 0 else work.steps // FIRST_SEARCH
+        found = through_ruins(problem, labels, replace(work, steps=steps), rng, watch)
         watch.stage(0.3, 1.0)
         return found
 

@@ -12,14 +12,14 @@ MOST_FOR_EACH = 600
 SHARED = 3_000_000
 LEAST_FOR_EACH = 12
 THOROUGH = 10  # times as much as balanced
+BESIDE_PROGRAMS = 4  # times as much as balanced, where integer programs do the rest
 
 
 @dataclass(frozen=True)
 class Work:
-    """An amount of search: how many steps of annealing, and whether in several runs that are then put together."""
+    """An amount of search: how many steps of annealing."""
 
     steps: int
-    recombine: bool
     why: str
 
 
@@ -30,20 +30,27 @@ def work_of(n: int, effort: str | float) -> Work:
     250000
     """
     if effort == "quick":
-        return Work(0, False, "effort quick: no further search")
+        return Work(0, "effort quick: no further search")
     if effort not in WORDS:
-        return Work(
-            round(float(effort) * n),
-            False,
-            f"then annealing, {float(effort):g} steps for each record",
-        )
-    steps = min(MOST_FOR_EACH * n, SHARED + LEAST_FOR_EACH * n) * (THOROUGH if effort == "thorough" else 1)
-    why = f"effort {effort}: then annealing, {steps / n:.3g} steps for each record"
-    return Work(steps, effort == "thorough", why)
+        return Work(round(float(effort) * n), f"then annealing, {float(effort):g} steps for each record")
+    return _annealing(effort, _balanced(n) * (THOROUGH if effort == "thorough" else 1), n)
+
+
+def beside_programs(n: int) -> Work:
+    """The annealing of `thorough` where integer programs follow it."""
+    return _annealing("thorough", BESIDE_PROGRAMS * _balanced(n), n)
 
 
 def searching_while_proving(n: int) -> Work:
     """The work of one search among several, between which a bound is raised: some seconds whatever n is."""
-    steps = min(work_of(n, "balanced").steps, SHARED // 3)
+    steps = min(_balanced(n), SHARED // 3)
     why = f"effort prove: annealing, {steps / n:.3g} steps for each record, in turns with the bound"
-    return Work(steps, True, why)
+    return Work(steps, why)
+
+
+def _balanced(n: int) -> int:
+    return min(MOST_FOR_EACH * n, SHARED + LEAST_FOR_EACH * n)
+
+
+def _annealing(effort: str | float, steps: int, n: int) -> Work:
+    return Work(steps, f"effort {effort}: then annealing, {steps / n:.3g} steps for each record")

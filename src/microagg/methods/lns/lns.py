@@ -6,8 +6,6 @@ large neighbourhood search (Shaw 1998); the ruins are small ones, see `refine/ln
 1. Start: MDAV within compact blocks of the records (`start=mdav`: of all records at once), improved by local search.
 2. Steps: each tries 128 changes among neighbouring groups: two records exchanged, one shifted, a group dissolved or founded.
    What costs something is accepted by a temperature that falls to 0. The best groups met are kept, place by place.
-3. With `thorough`, where it pays (k of 4 or less): several runs, and for k of 3 or less an integer program that puts the best
-   partition together from the groups met in them.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from microagg.methods.mdav.mdav import mdav
 from microagg.methods.method import Choice, Effort, Found, Method, Number, Partition, below_two_k
 from microagg.problem import Groups, PointSet, Problem, Progress
 from microagg.refine.construct import block_groups
-from microagg.refine.lns import search_hard
+from microagg.refine.lns import anneal
 from microagg.refine.local import improve
 from microagg.watch import Watch
 
@@ -73,7 +71,7 @@ def through_ruins(
     """The best groups found in so much work, starting from these."""
     if work.steps == 0 or len(problem.points) < 2 * problem.k:
         return labels
-    return search_hard(problem, labels, steps=work.steps, rng=rng, watch=watch, recombine=work.recombine)
+    return anneal(problem, labels, steps=work.steps, rng=rng, watch=watch)
 
 
 def settings_of(watch: Watch) -> dict[str, Any]:
