@@ -36,6 +36,8 @@ from microagg.report.html import to_html
 from microagg.report.markdown import to_markdown
 from microagg.report.notebook import summary_html
 from microagg.report.plain import to_json
+from microagg.report.summary import headline_of
+from microagg.report.terminal import summary_for_terminal
 from microagg.schema import Role, Schema, assign_roles
 from microagg.space import Space
 
@@ -43,7 +45,7 @@ Names = Sequence[str | int] | str | int
 PRECISIONS = ("column", "full")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Release:
     """A table that holds its guarantee, and how it came about.
 
@@ -111,6 +113,16 @@ class Release:
 
     def _repr_html_(self) -> str:
         return summary_html(manifest=self.manifest, class_sizes=self.anonymity.sizes, notes=self.notes)
+
+    def __rich__(self) -> Any:
+        """What `rich.print` shows."""
+        return summary_for_terminal(
+            manifest=self.manifest, class_sizes=self.anonymity.sizes, notes=self.notes
+        )
+
+    def __repr__(self) -> str:
+        headline = headline_of(self.manifest, self.anonymity.sizes)
+        return f"<Release: {headline}, k = {self.manifest['k']}, IL = {self.loss['IL']:.4f} %>"
 
     def save(self, path: str | Path, *, keep_order: bool = False, delimiter: str = ",") -> list[Path]:
         """Write the table and both manifests; returns their paths. Rows are shuffled unless `keep_order`.

@@ -18,6 +18,7 @@ from microagg.kernels.compiling import on_first_compile
 from microagg.manifest import manifest_paths
 from microagg.methods.method import Method
 from microagg.release import Release, report_paths
+from microagg.report.terminal import size_bars
 from microagg.report.wording import with_unit
 from microagg.schema import Role
 from microagg.studies.assess import Assessment
@@ -84,7 +85,8 @@ def release(done: Release, target: Path) -> None:
     out.print(
         f"{manifest['records']:,} records in {len(classes.sizes):,} classes of {classes.sizes.min():,} to {largest:,}."
     )
-    class_sizes(classes.sizes)
+    for bar in size_bars(classes.sizes):
+        out.print(bar)
     refined = ", refined" if manifest["refine"] else ""
     out.print(
         f"method      {manifest['method']}{f' ({params})' if params else ''}{refined}, scale {manifest['scale']}"
@@ -181,15 +183,6 @@ def comparison(done: Comparison, plot: Path | None) -> None:
     out.print("\n* no other setting is at least as good in both and better in one")
     if plot is not None:
         out.print(f"written     {plot}")
-
-
-def class_sizes(sizes: np.ndarray, rows: int = 8) -> None:
-    """How many classes have which size, as bars."""
-    values, counts = np.unique(sizes, return_counts=True)
-    for size, count in list(zip(values, counts, strict=True))[:rows]:
-        out.print(f"  size {size:>4}  {'█' * max(1, round(40 * count / counts.max()))} {count:,}")
-    if len(values) > rows:
-        out.print(f"  larger     {counts[rows:].sum():,}")
 
 
 def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:

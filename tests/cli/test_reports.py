@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import microagg as ma
 import tables
@@ -50,6 +52,12 @@ def test_a_release_tells_its_risk_and_shows_itself(source: Path) -> None:
     assert release.risk["prosecutor"] == pytest.approx(100 / release.anonymity.sizes.min())
     assert 0 < release.risk["linkage"] < 100
     assert f"{len(release.anonymity.sizes)}" in release._repr_html_()
+    assert repr(release).startswith("<Release: 60 records in ")
+    assert "secret" not in repr(release)
+    assert "canary" not in repr(release)
+    console = Console(width=90, record=True, file=io.StringIO())
+    console.print(release)
+    assert "4 or more records share" in console.export_text()
     assert {measure.name for measure, _ in release.figures} >= {"il", "linkage", "k-with-kept"}
     assert {m.name: f.value for m, f in release.figures}["il"] == pytest.approx(release.loss["IL"])
 

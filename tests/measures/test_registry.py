@@ -34,7 +34,7 @@ def test_names_are_unique_and_declarations_complete() -> None:
     assert set(LINKING) <= set(names)
     for measure in measures():
         assert measure.side in ("loss", "risk")
-        assert measure.needs in ("", "confidential", "kept", "k")
+        assert measure.needs in ("", "confidential", "categories", "kept", "k")
         assert measure.lowest < measure.highest
         assert measure_named(measure.name) is measure
         for words in (measure.title, measure.unit, measure.zero_means, measure.highest_means, measure.source):
@@ -64,7 +64,11 @@ def test_what_a_pair_lacks_is_left_out() -> None:
         assert measure.lowest <= figure.value <= measure.highest, measure.name
     ordered = Pair(TABLE, RELEASED, NAMES, ordered={"grade": codes})
     found = {measure.name for measure, _ in assess_pair(ordered)}
-    assert found - bare == {measure.name for measure in measures() if measure.needs == "confidential"}
+    about_people = {measure.name for measure in measures() if measure.needs == "confidential"}
+    about_categories = {measure.name for measure in measures() if measure.needs == "categories"}
+    assert found - bare == about_people | about_categories
+    numbers = Pair(TABLE, RELEASED, NAMES, confidential={"wage": np.arange(30.0)})
+    assert {measure.name for measure, _ in assess_pair(numbers)} - bare == about_people
 
 
 def test_the_order_is_that_asked_for_and_progress_tells_it() -> None:

@@ -30,6 +30,7 @@ from microagg.report.markdown import to_markdown
 from microagg.report.notebook import summary_html
 from microagg.report.plain import to_json
 from microagg.report.subject import correlations, lost_of_columns
+from microagg.report.terminal import summary_for_terminal
 
 HOSTILE = '<script>alert("x")</script> & | `a` *b* $y$ <blink>'
 FORMS = {"html": to_html, "markdown": to_markdown, "json": to_json}
@@ -417,6 +418,28 @@ def test_the_summary_for_notebooks() -> None:
     told = summary_html(manifest=manifest, class_sizes=np.array([1, 5]))
     assert "mdav (gamma=0.2)" in told
     assert "NOT 5-anonymous: the smallest class has 1 record" in told
+
+
+def test_the_summary_for_terminals() -> None:
+    from rich.console import Console
+
+    manifest = release()["manifest"] | {"bound": {"IL": 12.0, "optimal": False}}
+    console = Console(width=100, force_terminal=True, color_system=None, record=True)
+    console.print(
+        summary_for_terminal(manifest=manifest, class_sizes=np.arange(5, 20), notes=["[red]not markup[/red]"])
+    )
+    told = console.export_text()
+    for words in (
+        "60 records in 15 classes of 5 to 19",
+        "k = 5",
+        "IL = 12.35 %",
+        "12 % (proven)",
+        "[red]not",
+        "larger     7",
+    ):
+        assert words in told
+    assert told.count("█") >= 8
+    assert max(map(len, told.splitlines())) <= 100
 
 
 def test_numbers_stand_right() -> None:

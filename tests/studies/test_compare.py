@@ -238,7 +238,7 @@ def test_whatever_figures_depend_on_makes_another_cell(tmp_path: Path) -> None:
 def test_another_version_starts_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = {"ks": [3], "methods": ["mdav"]}
     again(tmp_path / "s", **usual)
-    monkeypatch.setattr(ma, "__version__", "99")
+    monkeypatch.setattr(compare_cells, "code_digest", lambda: "that of another version")
     assert again(tmp_path / "s", **usual)[1] == 1
 
 
@@ -324,6 +324,7 @@ def test_a_process_that_dies_costs_one_cell(whole: Comparison, tmp_path: Path) -
         ({"loss": "linkage"}, "'linkage' is a measure of risk"),
         ({"risk": "il"}, "'il' is a measure of loss"),
         ({"risk": "t"}, "needs confidential columns"),
+        ({"loss": "classification-kept", "quasi": [0], "confidential": [1, 2]}, "columns of categories"),
         ({"quasi": [0, 9]}, "no column '9'"),
         ({"quasi": [0], "keep": [0]}, "two roles"),
         ({"quasi": [0], "known": [1]}, "cannot know '1'"),

@@ -62,4 +62,4 @@ class Measure:
     """Who defined it, and where we had to read it in one way or another."""
     compute: Callable[[Pair], Figure]
     needs: str = ""
-    """What the pair must have besides the quasi-identifiers: "" | "confidential" | "kept" | "k"."""
+    """What the pair must have besides the quasi-identifiers: "" | "confidential" | "categories" (confidential ones) | "kept" | "k"."""

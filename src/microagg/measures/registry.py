@@ -105,6 +105,8 @@ def _is_met(need: str, pair: Pair) -> bool:
     has = {
         "": True,
         "confidential": bool(pair.confidential or pair.ordered),
+        "categories": bool(pair.ordered)
+        or any(codes.dtype.kind != "f" for codes in pair.confidential.values()),
         "kept": bool(pair.kept),
         "k": pair.k is not None,
     }

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from microagg.report.wording import counted, number, printable
+from microagg.report.summary import headline_of, summary_of
+from microagg.report.wording import printable
 
 # colours come from the notebook, so that a dark one stays readable
 _BOX = "font-family:system-ui,sans-serif;line-height:1.5;border-left:4px solid #16557f;padding:.3em 0 .3em .9em;max-width:52em"
@@ -27,15 +28,7 @@ def summary_html(*, manifest: Mapping[str, Any], class_sizes: np.ndarray, notes:
     True
     """
     sizes = np.asarray(class_sizes)
-    low, high = int(sizes.min()), int(sizes.max())
-    span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    headline = f"{counted(int(manifest['records']), 'record')} in {counted(len(sizes), 'class', 'classes')} of {span}"
-    rows = [
-        ("guarantee", _guarantee(manifest, low)),
-        ("loss", _loss(manifest)),
-        ("method", _method(manifest)),
-    ]
-    rows += [("note", note) for note in notes]
+    headline, rows = headline_of(manifest, sizes), summary_of(manifest, sizes, notes)
     body = "".join(
         f'<tr style="background:none"><th scope="row" style="{_NAME}">{_text(name)}</th>'
         f'<td style="{_VALUE}">{_text(value)}</td></tr>'
@@ -45,22 +38,6 @@ def summary_html(*, manifest: Mapping[str, Any], class_sizes: np.ndarray, notes:
         f'<div style="{_BOX}"><div style="font-size:1.1em;font-weight:600">{_text(headline)}</div>'
         f'<table style="border-collapse:collapse;margin:.2em 0;border:0"><tbody>{body}</tbody></table></div>'
     )
-
-
-def _guarantee(manifest: Mapping[str, Any], smallest: int) -> str:
-    k = int(manifest["k"])
-    if smallest >= k:
-        return f"k = {k}: {k} or more records share each combination of quasi-identifying values"
-    return f"k = {k} in each column alone; NOT {k}-anonymous: the smallest class has {counted(smallest, 'record')}"
-
-
-def _loss(manifest: Mapping[str, Any]) -> str:
-    return f"IL = {number(manifest['loss']['IL'])} % of the variation"
-
-
-def _method(manifest: Mapping[str, Any]) -> str:
-    params = ", ".join(f"{name}={value}" for name, value in manifest["params"].items())
-    return f"{manifest['method']} ({params})" if params else str(manifest["method"])
 
 
 def _text(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from microagg.confidential import attributes_of
 from microagg.errors import InputError
 from microagg.io.frames import column_facts, open_frame, to_arrow, values_of
 from microagg.io.reading import read_as_numbers, read_table
@@ -18,7 +19,7 @@ from microagg.measures.registry import measure_named
 from microagg.problem import Progress, checked_k
 from microagg.release import PRECISIONS
 from microagg.report.maps import MapPoint, draw_map
-from microagg.schema import Role, assign_roles
+from microagg.schema import Kind, Role, assign_roles
 from microagg.space import SCALES
 from microagg.studies.assess import Names, finite, names_of
 from microagg.studies.compare_cells import Cell, Outcome, Study, plan
@@ -311,11 +312,19 @@ def _side(name: str, side: str, study: Study) -> Measure:
     measure = measure_named(name)
     if measure.side != side:
         raise InputError(f"{name!r} is a measure of {measure.side}, and one of {side} is needed here.")
-    has = {"confidential": study.confidential, "kept": study.keep}
-    if measure.needs in has and not has[measure.needs]:
-        raise InputError(
-            f"measure {name!r} needs {measure.needs} columns; name some, or choose another measure."
+    attributes = attributes_of(study.table, study.confidential)
+    has = {
+        "confidential": bool(attributes),
+        "categories": any(attribute.kind is not Kind.NUMERIC for attribute in attributes),
+        "kept": bool(study.keep),
+    }
+    if not has.get(measure.needs, True):
+        needed = (
+            "confidential columns of categories"
+            if measure.needs == "categories"
+            else f"{measure.needs} columns"
         )
+        raise InputError(f"measure {name!r} needs {needed}; name some, or choose another measure.")
     return measure
 
 

@@ -189,5 +189,5 @@ CLASSIFICATION_KEPT = Measure(
     highest_means="A classifier fitted on the release is as good on original records as one fitted on the original.",
     source="Train on the release, test on the original (Esteban, Hyland and Rätsch 2017), with linear discriminants (Fisher 1936).",
     compute=classification_kept,
-    needs="confidential",
+    needs="categories",
 )
