@@ -101,13 +101,13 @@ def internal_manifest(
 def public_manifest(internal: dict[str, Any]) -> dict[str, Any]:
     """What may be published: no seed, no digest, no scaling, nothing of single records, no dropped columns.
 
-    Losses have four digits: to sixteen, a sum of squares is an equation that the original values must fulfil.
+    Losses have three digits, as in reports: to sixteen, a sum of squares is an equation that the original values must fulfil.
     """
     public = {name: internal[name] for name in PUBLIC if name in internal}
     for name in ("loss", "bound"):
         if public.get(name) is not None:
             public[name] = {
-                key: float(f"{value:.4g}") if isinstance(value, float) else value
+                key: float(f"{value:.3g}") if isinstance(value, float) else value
                 for key, value in public[name].items()
             }
     public["roles"] = {

@@ -275,7 +275,7 @@ def _notes(
     unrounded = loss_between(standard.points(values), means)["IL"]
     if loss["IL"] > 1.02 * unrounded and loss["IL"] - unrounded > 0.01:
         notes.append(
-            f"rounding to the columns' own precision raised IL from {unrounded:.4f} to {loss['IL']:.4f}; "
+            f"rounding to the columns' own precision raised IL from {unrounded:.3g} to {loss['IL']:.3g} %; "
             "precision='full' avoids it"
         )
     kept = schema.names(Role.KEEP)
