@@ -109,6 +109,17 @@ def labels_from_groups(n: int, groups: Iterable[Iterable[int]]) -> np.ndarray:
     return labels
 
 
+def exact_sum(arrays: Iterable[np.ndarray]) -> float:
+    """The correctly rounded sum of all numbers in some arrays."""
+    return math.fsum(number for array in arrays for number in array.ravel().tolist())
+
+
+def spread(points: np.ndarray, records: Iterable[int]) -> float:
+    """The sum of squared distances of some records to their centroid, rounded once."""
+    members = list(records)
+    return exact_sum([(points[members] - centroid(points, members)) ** 2])
+
+
 def sse(points: np.ndarray, labels: np.ndarray) -> float:
     """The sum of squared distances of the records to the centroids of their groups."""
     terms: list[float] = []

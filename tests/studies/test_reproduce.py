@@ -104,6 +104,23 @@ def test_a_verdict_can_fail(published: Published, obtained: float, expected: str
     assert verdict(published, obtained) == expected
 
 
+def test_a_lower_figure_from_random_starts_is_not_above_the_printed_one() -> None:
+    from_random_starts = replace(figure(20.2425), name="kc")
+    assert verdict(from_random_starts, 9.1) == "not above"
+    assert verdict(from_random_starts, 20.24251) == "match"
+    assert verdict(from_random_starts, 20.2426) == "differs"
+
+
+@pytest.mark.slow
+@pytest.mark.reference
+def test_kc_is_not_above_print(reference_data: Path) -> None:
+    figures = [figure for figure in reproducible_now() if figure.name == "kc"]
+    assert len(figures) == 8
+    cells = list(reproduce(figures, reference_data))
+    assert count_verdicts(cells) == {"not above": 8}
+    assert all(cell.common is not None for cell in cells), "raw figures stand beside those on z-scores"
+
+
 @pytest.mark.slow
 @pytest.mark.reference
 def test_sim_1_as_stated(cells: list[Cell]) -> None:

@@ -21,6 +21,9 @@ from microagg.methods.registry import methods
 from microagg.space import Space
 
 COSTED = ("imhm", "rimhm")
+FROM_RANDOM_STARTS = (
+    "kc",
+)  # what is printed is one local optimum among many: the question is whether ours is as low
 RUNS = 10  # how often the papers ran what is random
 SCALES = {"zscore": "zscore", "raw": "none", "minmax": "minmax", "none": "none"}
 
@@ -54,7 +57,8 @@ class Published:
 class Cell:
     """A published figure, what we obtained, and the verdict.
 
-    match, better (lower), differs; other data where the published data set is not known and ours is another one of its kind.
+    match, better (lower), differs; not above: as low as printed or lower, where the figure hangs on a random start that is
+    not printed, so that it says little either way; other data where the published data set is not known and ours is another one of its kind.
     """
 
     published: Published
@@ -182,6 +186,8 @@ def verdict(figure: Published, obtained: float, error: float = 0.0) -> str:
         allowed += 2.0 * max(error, figure.deviation / RUNS**0.5)
     if abs(difference) <= allowed:
         return "match"
+    if difference < 0 and figure.name in FROM_RANDOM_STARTS:
+        return "not above"
     # lower is better only on the same data
     return "better" if difference < 0 and "data sets" not in figure.statistic else "differs"
 
