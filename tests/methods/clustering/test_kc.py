@@ -144,8 +144,8 @@ def test_the_schedule_for_large_data() -> None:
     assert numbers[-1] == 4_000
     steps = np.diff(numbers[62:])
     assert (steps > 0).all()
-    assert (steps[:-1] <= np.array(numbers[62:-2]) / 20).all()
-    assert len(numbers) < 200
+    assert (steps <= np.array(numbers[62:-1]) / 10).all()
+    assert len(numbers) < 120
     assert numbers_of_clusters(5_000, 5) == list(range(2, 1_001))
     assert numbers_of_clusters(6_000, 4_000) == []
 

@@ -14,7 +14,7 @@ low losses with few clusters, and from any records, whose clusters stay large wh
 many of each; by default about as much work goes into each number of clusters, so few clusters get more starts. Whether there is a
 clustering that counts is not monotone in the number of clusters: after ten numbers without one, the eleventh may have
 one. So every number is tried for up to 5,000 records; beyond that every number up to 64, and from there on each time about
-a twentieth more, the last one ⌊n / k⌋ itself. A cluster that loses all its records is left out. Groups have no largest size.
+a tenth more, the last one ⌊n / k⌋ itself. A cluster that loses all its records is left out. Groups have no largest size.
 """
 
 from __future__ import annotations
@@ -70,15 +70,14 @@ def numbers_of_clusters(n: int, k: int) -> list[int]:
     >>> numbers_of_clusters(20, 3)
     [2, 3, 4, 5, 6]
     >>> numbers_of_clusters(6_000, 60)[-8:]
-    [70, 73, 76, 80, 84, 88, 92, 100]
+    [62, 63, 64, 70, 77, 84, 92, 100]
     """
     most = n // k
     if n <= TRY_ALL:
         return list(range(2, most + 1))
     numbers = list(range(2, min(most, DENSE) + 1))
     while numbers and numbers[-1] < most:
-        following = numbers[-1] + numbers[-1] // 20
-        numbers.append(following if following + following // 20 <= most else most)
+        numbers.append(min(most, numbers[-1] + numbers[-1] // 10))
     return numbers
 
 
