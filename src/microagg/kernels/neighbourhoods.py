@@ -1,9 +1,12 @@
-"""The neighbourhoods of all records that remain: each record's k nearest, kept up to date while groups are taken.
+"""The neighbourhoods of the records that remain: each one's k nearest, kept up to date while groups are taken.
 
 A record that is among another's k nearest stays so until it is taken: those that leave only bring the others nearer. So a
 neighbourhood has to be asked for again only when one of its members is taken, and only the places of those are filled anew.
 Who holds a record is kept in chains: node i k + t is the place t of record i, and the nodes whose places hold one and the
 same record follow one another. O(n k) memory; taking a group asks again for some k^2 neighbourhoods.
+
+Records at one and the same point (twins) have the same neighbourhood. Only that of the first one left is kept: the others
+could only tie with it. When it is taken, the next of its twins takes its place.
 """
 
 from __future__ import annotations
@@ -30,24 +33,26 @@ def spread_of(points, records):
 
 
 @kernel
-def all_neighbourhoods(k, handle):
-    """(n, k): the k nearest of every record of a tree that nobody has left yet."""
+def all_neighbourhoods(k, kept, handle):
+    """(n, k): the k nearest of every record that is kept, in a tree that nobody has left yet."""
     tree = tree_at(handle)
     walk, near = walk_of(tree), np.empty(k)
     members = np.empty((tree.points.shape[0], k), np.int64)
     for i in range(members.shape[0]):
-        nearest_into(tree.points[i], home_of(tree, i), near, members[i], np.int64(0), tree, walk)
+        if kept[i]:
+            nearest_into(tree.points[i], home_of(tree, i), near, members[i], np.int64(0), tree, walk)
     return members
 
 
 @kernel
-def chained(members):
+def chained(members, kept):
     """(the first node of each record's chain, the node that follows each node)."""
     n, k = members.shape
     first, following = np.full(n, NOBODY, np.int64), np.empty(n * k, np.int64)
     for i in range(n):
-        for t in range(k):
-            _link(i * k + t, members[i, t], first, following)
+        if kept[i]:
+            for t in range(k):
+                _link(i * k + t, members[i, t], first, following)
     return first, following
 
 
@@ -59,16 +64,20 @@ def _link(node, record, first, following):
 
 
 @kernel
-def renew(taken, members, first, following, changed, handle):
-    """Fill the places of the records taken in all neighbourhoods; returns how many changed, and fills in which."""
+def renew(taken, members, first, following, twins, kept, changed, handle):
+    """Bring all neighbourhoods up to date after some records were taken; returns how many changed, and fills in which.
+
+    `twins` has the next record at the same point, or -1.
+    """
     tree = tree_at(handle)
     walk = walk_of(tree)
-    k, count = members.shape[1], 0
+    k = members.shape[1]
+    count = _hand_over(taken, members, twins, kept, changed, tree)
     for t in range(taken.shape[0]):
         node = first[taken[t]]
         while node != NOBODY:
             i, place = node // k, node % k
-            if tree.places[i] >= 0:
+            if kept[i]:
                 if not _has_gap(members[i]):
                     changed[count] = i
                     count += 1
@@ -79,6 +88,25 @@ def renew(taken, members, first, following, changed, handle):
         i = changed[c]
         nearest_into(tree.points[i], home_of(tree, i), near, records, np.int64(0), tree, walk)
         _fill_gaps(i, records, members, first, following)
+    return count
+
+
+@part
+def _hand_over(taken, members, twins, kept, changed, tree):
+    """Let twins take the places of the records taken, with nobody near yet; returns how many."""
+    count = 0
+    for t in range(taken.shape[0]):
+        if kept[taken[t]]:
+            kept[taken[t]] = False
+            twin = twins[taken[t]]
+            while twin != NOBODY and tree.places[twin] < 0:
+                twin = twins[twin]
+            if twin != NOBODY:
+                kept[twin] = True
+                changed[count] = twin
+                count += 1
+                for place in range(members.shape[1]):
+                    members[twin, place] = NOBODY
     return count
 
 
@@ -122,11 +150,11 @@ def describe(points, members, which, centres, spreads):
 
 
 @kernel
-def farthest_centre(centres, spreads, there, q, weight):
-    """The record whose weight |centre - q|^2 + spread is largest of those still there; the first of several."""
+def farthest_centre(centres, spreads, kept, q, weight):
+    """The record whose weight |centre - q|^2 + spread is largest of those kept; the first of several."""
     best, chosen = -np.inf, -1
     for i in range(centres.shape[0]):
-        if there[i]:
+        if kept[i]:
             total = 0.0
             for j in range(q.shape[0]):
                 x = centres[i, j] - q[j]

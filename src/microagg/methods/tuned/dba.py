@@ -33,9 +33,9 @@ def dba1(points: PointSet, groups: Groups, k: int, *, p: int = 0) -> None:
     """The set of the densest record, again and again; before that, p sets of the least dense one."""
     sets = Neighbourhoods(points, k)
     while p > 0 and len(points) >= k:
-        groups.add(sets.take(int(np.where(sets.there, sets.spreads, -1.0).argmax())))
+        groups.add(sets.take(int(np.where(sets.candidates, sets.spreads, -1.0).argmax())))
         p -= 1
-    spreads = np.where(sets.there, sets.spreads, np.inf)
+    spreads = np.where(sets.candidates, sets.spreads, np.inf)
     winners = tournament(spreads)
     while len(points) >= k:
         group = sets.take(int(winners[1]))

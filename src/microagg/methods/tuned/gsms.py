@@ -36,7 +36,8 @@ def gsms(points: PointSet, groups: Groups, k: int, *, measure: str = "all") -> N
     while len(points) >= 2 * k:
         n = len(points)
         weight = k * n / (n - k) if measure == "rest" else 1.0
-        groups.add(sets.take(farthest_centre(sets.centres, counted, sets.there, points.centroid(), weight)))
+        chosen = farthest_centre(sets.centres, counted, sets.candidates, points.centroid(), weight)
+        groups.add(sets.take(chosen))
     groups.add(points.take_all())
 
 
