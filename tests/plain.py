@@ -6,11 +6,12 @@ number (or to the group that was formed first). Nothing here imports microagg.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 Group = list[int]
+Splitter = Callable[[np.ndarray, int], list[Group]]
 
 
 def squared_distance(x: Sequence[float], q: Sequence[float]) -> float:
@@ -99,6 +100,85 @@ def join_one_by_one(
             centroids[chosen] = centroid(points, groups[chosen])
 
 
+def take_apart(
+    points: np.ndarray, groups: list[Group], order: Iterable[int], largest: float = math.inf
+) -> list[Group]:
+    """Fine-tuning: each group in turn gives its records to the nearest other centroids, if that lowers the SSE.
+
+    Centroids are fixed meanwhile; a group of `largest` records takes no more. Groups taken apart become empty.
+    """
+    groups = [sorted(group) for group in groups]
+    centroids = {g: centroid(points, group) for g, group in enumerate(groups)}
+    for g in order:
+        trial = [list(group) for group in groups]
+        trial[g] = []
+        for record in groups[g]:
+            others = [h for h in centroids if h != g and len(trial[h]) < largest]
+            if not others:
+                break
+            distances = squared_distances(
+                np.array([centroids[h] for h in others]), range(len(others)), points[record]
+            )
+            trial[others[int(distances.argmin())]].append(record)
+        else:
+            changed = [h for h in centroids if len(trial[h]) != len(groups[h])]
+            before = math.fsum(spread(points, groups[h]) for h in changed)
+            after = math.fsum(spread(points, trial[h]) for h in changed if h != g)
+            if changed != [] and after < before:
+                groups = [sorted(group) for group in trial]
+                del centroids[g]
+                centroids |= {h: centroid(points, groups[h]) for h in changed if h != g}
+    return groups
+
+
+def split_large(points: np.ndarray, groups: list[Group], k: int, splitter: Splitter) -> list[Group]:
+    """Every group of 2k records or more partitioned as if it were all the data; empty groups are left out."""
+    result: list[Group] = []
+    for group in groups:
+        members = sorted(group)
+        if len(members) < 2 * k:
+            result.append(members)
+        else:
+            result += [[members[i] for i in part] for part in splitter(points[members], k)]
+    return [group for group in result if group]
+
+
+def widest_first(points: np.ndarray, groups: list[Group]) -> list[int]:
+    """The numbers of the groups by descending spread; the one formed first of several."""
+    return sorted(range(len(groups)), key=lambda g: (-spread(points, groups[g]), g))
+
+
+def mdav1_groups(points: np.ndarray, k: int) -> list[Group]:
+    """MDAV-1 in the order of forming: Lin, Wen, Hsieh and Chang 2010, as in Chettri and Borah 2012, algorithm 3."""
+    groups: list[Group] = []
+    remaining = list(range(len(points)))
+    while len(remaining) >= 2 * k:
+        r = farthest(points, remaining, centroid(points, remaining))
+        groups.append(nearest(points, remaining, points[r], k))
+        remaining = without(remaining, groups[-1])
+        groups.append(nearest(points, remaining, points[farthest(points, remaining, points[r])], k))
+        remaining = without(remaining, groups[-1])
+    if len(remaining) >= k:
+        r = farthest(points, remaining, centroid(points, remaining))
+        groups.append(nearest(points, remaining, points[r], k))
+        remaining = without(remaining, groups[-1])
+    join_one_by_one(points, groups, remaining)
+    return groups
+
+
+def tfrp1_groups(points: np.ndarray, k: int) -> list[Group]:
+    """TFRP-1 in the order of forming: Chang, Li and Huang 2007."""
+    groups: list[Group] = []
+    remaining = list(range(len(points)))
+    corners = [np.full(points.shape[1], value) for value in (points.min(), points.max())]
+    while len(remaining) >= k:
+        r = farthest(points, remaining, corners[len(groups) % 2])
+        groups.append(nearest(points, remaining, points[r], k))
+        remaining = without(remaining, groups[-1])
+    join_one_by_one(points, groups, remaining)
+    return groups
+
+
 def labels_from_groups(n: int, groups: Iterable[Iterable[int]]) -> np.ndarray:
     """int32 labels, groups numbered by their lowest record; every record must be in exactly one group."""
     ordered = sorted((sorted(group) for group in groups), key=lambda group: group[0])
@@ -107,6 +187,17 @@ def labels_from_groups(n: int, groups: Iterable[Iterable[int]]) -> np.ndarray:
     for label, group in enumerate(ordered):
         labels[group] = label
     return labels
+
+
+def exact_sum(arrays: Iterable[np.ndarray]) -> float:
+    """The correctly rounded sum of all numbers in some arrays."""
+    return math.fsum(number for array in arrays for number in array.ravel().tolist())
+
+
+def spread(points: np.ndarray, records: Iterable[int]) -> float:
+    """The sum of squared distances of some records to their centroid, rounded once."""
+    members = list(records)
+    return exact_sum([(points[members] - centroid(points, members)) ** 2])
 
 
 def sse(points: np.ndarray, labels: np.ndarray) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import plain
-from microagg.problem import PointSet
+from microagg.problem import Groups, PointSet
 
 
 def random_query(rng: np.random.Generator, points: np.ndarray) -> tuple[int | np.ndarray, np.ndarray]:
@@ -251,3 +251,23 @@ def test_extreme_scales(kind: str, seed: int) -> None:
         assert pointset.farthest_from(query) == plain.farthest(points, remaining, query)
         assert pointset.nearest(query, m).tolist() == plain.nearest(points, remaining, query, m)
         remaining = plain.without(remaining, pointset.take_nearest(record, m).tolist())
+
+
+def test_extremes_are_those_of_the_records_that_remain() -> None:
+    pointset = PointSet(np.array([[0.0, -3.0], [9.0, 1.0], [2.0, 8.0]]))
+    assert pointset.extremes() == (-3.0, 9.0)
+    pointset.take([1])
+    assert pointset.extremes() == (-3.0, 8.0)
+    pointset.take([0, 2])
+    with pytest.raises(ValueError, match="0 are left"):
+        pointset.extremes()
+
+
+def test_groups_keep_the_order_in_which_they_were_formed() -> None:
+    groups = Groups(np.array([[0.0], [1.0], [5.0], [6.0]]))
+    groups.add([2, 3])
+    with pytest.raises(RuntimeError, match="without a group"):
+        groups.as_formed()
+    groups.add([0, 1])
+    assert groups.as_formed().tolist() == [1, 1, 0, 0]
+    assert groups.labels().tolist() == [0, 0, 1, 1]

@@ -202,6 +202,23 @@ class PointSet:
         """The remaining records in ascending order."""
         return np.flatnonzero(self._tree.places >= 0)
 
+    def extremes(self) -> tuple[float, float]:
+        """The least and the largest value of the remaining records in any column."""
+        if self._left == 0:
+            self._refuse(1)
+        there = self._points[self.remaining()]
+        return float(there.min()), float(there.max())
+
+    @property
+    def handle(self) -> np.ndarray:
+        """The tree for a kernel; good until the next record is taken."""
+        return self._handle
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The coordinates of all records, remaining or not."""
+        return self._points
+
     def point(self, record: int) -> np.ndarray:
         """The coordinates of a record, remaining or not."""
         return self._points[record]
@@ -284,6 +301,10 @@ class Groups:
 
     def labels(self) -> np.ndarray:
         """The group of each record, numbered by each group's first record."""
+        return sums.number_by_first_record(self.as_formed())
+
+    def as_formed(self) -> np.ndarray:
+        """The group of each record, numbered in the order in which the groups were formed."""
         if (self._labels < 0).any():
             raise RuntimeError("a method left records without a group")
-        return sums.number_by_first_record(self._labels)
+        return self._labels.copy()

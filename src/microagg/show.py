@@ -271,7 +271,7 @@ def reproduction(cells: Sequence[Cell]) -> None:
     shown = Table(
         "source", "data", "method", "k", "measure", "published", "obtained", "verdict", "note", box=None
     )
-    colours = {"match": "green", "better": "cyan", "differs": "yellow"}
+    colours = {"match": "green", "better": "cyan", "not above": "cyan", "differs": "yellow"}
     for cell in cells:
         figure = cell.published
         obtained = "" if cell.obtained is None else f"{cell.obtained:.{figure.decimals + 1}f}"

@@ -22,6 +22,14 @@ ENTRIES = (
     "microagg.methods.mdav.mdav2k:MDAV2K",
     "microagg.methods.mdav.max_distance:MAX_DISTANCE",
     "microagg.methods.mdav.max_distance:DIAMETER",
+    "microagg.methods.tuned.mdav2:MDAV2",
+    "microagg.methods.tuned.tfrp:TFRP1",
+    "microagg.methods.tuned.tfrp:TFRP2",
+    "microagg.methods.tuned.dba:DBA1",
+    "microagg.methods.tuned.dba:DBA2",
+    "microagg.methods.tuned.dba:DBA2P",
+    "microagg.methods.tuned.gsms:GSMS",
+    "microagg.methods.tuned.gsms:GSMS_T2",
     "microagg.methods.ordered.mhm:HM",
     "microagg.methods.ordered.mhm:MHM_MDAV",
     "microagg.methods.ordered.mhm:MHM_MD",
@@ -37,6 +45,7 @@ ENTRIES = (
     "microagg.methods.ordered.ps:PS_MEANSORT",
     "microagg.methods.imhm.imhm:IMHM",
     "microagg.methods.imhm.imhm:RIMHM",
+    "microagg.methods.clustering.kc:KC",
 )
 
 

@@ -1,0 +1,1 @@
+"""Methods built on clusterings of the records."""
