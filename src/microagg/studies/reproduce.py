@@ -168,14 +168,15 @@ def _losses_of_runs(
     params: dict[str, Any] = dict(part.split("=", 1) for part in figure.params.split(";") if part)
     params |= more
     seeds = range(RUNS if figure.statistic.startswith("mean of 10 runs") else 1)
-    for values in _data_sets(figure, folder):
+    for values in data_sets(figure, folder):
         points = Space.fit(values, SCALES[scaling or figure.scaling]).points(values)
         for seed in seeds:
             labels: np.ndarray = partition(points, figure.k, figure.name, seed=seed, **params)
             yield loss_of_partition(points, labels)
 
 
-def _data_sets(figure: Published, folder: Path | None) -> Iterator[np.ndarray]:
+def data_sets(figure: Published, folder: Path | None) -> Iterator[np.ndarray]:
+    """The data that a figure was measured on, or data sets of our own of the same kind."""
     if figure.dataset in REFERENCE:
         yield load_reference(figure.dataset, figure.columns, folder)
     else:

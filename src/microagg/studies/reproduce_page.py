@@ -1,0 +1,135 @@
+"""Every published figure beside ours on one page: in the paper's setting, on z-scores, and what no grouping can go below."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from microagg.bounds.lower import lower_bound
+from microagg.io.writing import replace_whole
+from microagg.space import Space
+from microagg.studies.reproduce import SCALES, Cell, Published, count_verdicts, data_sets
+
+Problem = tuple[str, str, str, int]
+"""Data set, its columns, its scaling, and k: what a bound is about."""
+
+WORDS = {
+    "match": "reproduced",
+    "better": "ours is lower",
+    "not above": "ours is as low or lower; the printed one hangs on a random start",
+    "differs": "not reproduced",
+    "other data": "other data: the paper's data set is not published",
+}
+
+
+@dataclass(frozen=True)
+class Least:
+    """What no grouping can lose less than, by either measure."""
+
+    IL: float
+    SSE: float
+
+
+def problem_of(figure: Published) -> Problem:
+    """What a figure is about, whatever the method."""
+    return figure.dataset, figure.columns, figure.scaling, figure.k
+
+
+def bounds_for(
+    figures: Iterable[Published],
+    seconds: float,
+    folder: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[Problem, Least]:
+    """A proven lower bound for each problem, in so many seconds each; over several data sets, the mean of their bounds."""
+    problems = {problem_of(figure): figure for figure in figures}
+    found = {}
+    for done, (problem, figure) in enumerate(problems.items()):
+        sets = list(data_sets(figure, folder))
+        bounds = []
+        for values in sets:
+            points = Space.fit(values, SCALES[figure.scaling]).points(values)
+            bounds.append(lower_bound(points, figure.k, time_limit=seconds / len(sets)))
+        found[problem] = Least(
+            float(np.mean([b.certified_il for b in bounds])), float(np.mean([b.certified_sse for b in bounds]))
+        )
+        if progress is not None:
+            progress(done + 1, len(problems))
+    return found
+
+
+def write_page(path: Path, cells: Sequence[Cell], bounds: Mapping[Problem, Least], seconds: float) -> None:
+    """Write all cells to a page in Markdown, paper by paper and data set by data set."""
+    parts = [_opening(cells, seconds)]
+    for source, of_source in itertools.groupby(cells, lambda cell: cell.published.source):
+        parts.append(f"## {source}\n")
+        own = sorted(of_source, key=lambda cell: cell.published.dataset)  # stable: the paper's order within
+        for dataset, of_dataset in itertools.groupby(own, lambda cell: cell.published.dataset):
+            parts.append(_table(dataset, list(of_dataset), bounds))
+    text = "\n".join(parts)
+    replace_whole(path, lambda part: part.write_text(text, encoding="utf-8"), inspect=lambda part: None)
+
+
+def _opening(cells: Sequence[Cell], seconds: float) -> str:
+    counts = "; ".join(f"{number} {WORDS[verdict]}" for verdict, number in count_verdicts(cells).items())
+    return f"""# Published figures, and ours
+
+Made by `microagg reproduce --page`; nothing here is typed by hand. {len(cells)} figures: {counts}.
+
+"obtained" is our figure in the setting of the row's own paper: its columns, its scaling. "on z-scores" is the same method grouped
+and measured on z-scores, so that rows can be set beside each other. "no grouping below" is a lower bound proven in {seconds:g}
+seconds for each problem: loose for large k, and no partition of these data can lose less. Where a printed figure
+lies below it, it cannot have been measured on these data in this way.
+"""
+
+
+def _table(dataset: str, cells: Sequence[Cell], bounds: Mapping[Problem, Least]) -> str:
+    header = "| method | k | setting | measure | published | obtained | on z-scores | no grouping below | verdict |"
+    rows = [f"### {dataset}\n", header, "|" + "---|" * 9]
+    for cell in cells:
+        figure = cell.published
+        least = bounds.get(problem_of(figure))
+        bound = None if least is None else getattr(least, figure.measure)
+        rows.append(
+            f"| {' '.join(filter(None, (figure.method, figure.params)))} | {figure.k} | {_setting(figure)} | {figure.measure} "
+            f"| {figure.value:.{figure.decimals}f} | {_obtained(cell)} | {_common(cell)} "
+            f"| {'' if bound is None else _digits(bound, figure.decimals)} | {_verdict(cell, bound)} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def _setting(figure: Published) -> str:
+    columns = "" if figure.columns == "all" else f"{figure.columns}, "
+    return columns + {"zscore": "z-scores", "none": "as they are"}.get(figure.scaling, figure.scaling)
+
+
+def _obtained(cell: Cell) -> str:
+    if cell.obtained is None:
+        return ""
+    error = f" ± {cell.error:.2g}" if cell.error else ""
+    return _digits(cell.obtained, cell.published.decimals) + error
+
+
+def _common(cell: Cell) -> str:
+    own = cell.obtained if cell.published.scaling == "zscore" else None
+    common = own if cell.common is None else cell.common
+    return "" if common is None or cell.published.measure != "IL" else f"{common:.4f}"
+
+
+def _digits(value: float, decimals: int) -> str:
+    return f"{value:.{decimals}f}"
+
+
+def _verdict(cell: Cell, bound: float | None) -> str:
+    words = [WORDS[cell.verdict]]
+    if bound is not None and cell.published.value < bound * (1.0 - 1e-9) - 0.6 * 10.0**-cell.published.decimals:
+        words.append("printed below the proven bound")
+    if cell.verdict != "match" and cell.published.note:
+        words.append(cell.published.note)
+    if cell.squared is not None:
+        words.append(f"{cell.squared:.4f} with squared costs")
+    return "; ".join(words)
