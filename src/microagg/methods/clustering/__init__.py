@@ -1,0 +1,1 @@
+"""Clusterings: they split the records into parts of any size, for methods that work part by part."""
