@@ -25,6 +25,28 @@ def spreads_of(points, weights, columns):
 
 
 @kernel
+def spreads_between(points, columns, partners, directions, lengths):
+    """(3, c): for each prototype the sum of squared memberships; that of these times the squared distances along the line to
+    its partner; and that for the partner along the same line.
+
+    Lines are given as unit vectors, column by column, and lengths.
+    """
+    c = columns.shape[1]
+    found, squares, shares, along = np.zeros((3, c)), np.empty(c), np.empty(c), np.empty(c)
+    for i in range(points.shape[0]):
+        _squared_distances(points[i], columns, squares)
+        _memberships(squares, shares)
+        _square(shares)
+        _project(points[i], columns, directions, along)
+        for t in range(c):
+            beyond = along[t] - lengths[t]
+            found[0, t] += shares[t]
+            found[1, t] += shares[t] * (along[t] * along[t])
+            found[2, t] += shares[partners[t]] * (beyond * beyond)
+    return found
+
+
+@kernel
 def pull_on(points, weights, columns, widths):
     """(d + 1, c): the weighted sums of the records for each prototype, column by column, and the sum of the weights.
 
@@ -138,6 +160,17 @@ def _squared_distances(x, columns, squares):
         for t in range(squares.shape[0]):
             difference = y - column[t]
             squares[t] += difference * difference
+
+
+@part
+def _project(x, columns, directions, along):
+    """How far x lies from each prototype in its direction."""
+    for t in range(along.shape[0]):
+        along[t] = 0.0
+    for j in range(columns.shape[0]):
+        column, direction, y = columns[j], directions[j], x[j]
+        for t in range(along.shape[0]):
+            along[t] += (y - column[t]) * direction[t]
 
 
 @part

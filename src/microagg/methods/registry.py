@@ -37,6 +37,8 @@ ENTRIES = (
     "microagg.methods.ordered.ps:PS_MEANSORT",
     "microagg.methods.imhm.imhm:IMHM",
     "microagg.methods.imhm.imhm:RIMHM",
+    "microagg.methods.hybrid.hybrid:HYBRID",
+    "microagg.methods.hybrid.hm_pfsom:HM_PFSOM",
 )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-import mixtures
 import numpy as np
-import plain
 import pytest
 
 import microagg as ma
+import mixtures
+import plain
 from microagg.kernels import random
 from microagg.kernels.possibilistic import label_nearest, merge_down
 from microagg.methods.clustering.pfsom import learn, one_pass, pfsom, validity_of
@@ -99,23 +99,29 @@ def test_training_is_passes_in_a_row(seed):
     assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
+def spread_along(points, u, prototypes, i, direction):
+    """The variance of a fuzzy cluster along a direction."""
+    mass = math.fsum(row[i] ** 2 for row in u)
+    terms = [
+        row[i] ** 2 * float((x - prototypes[i]) @ direction) ** 2 for row, x in zip(u, points, strict=True)
+    ]
+    return math.fsum(terms) / mass if mass > 0.0 else 0.0
+
+
 def slow_index(points, prototypes, own_spread):
     """Wu and Yang 2005, equation by equation; `own_spread`: distances as the docstring of PFSOM has them."""
     u = [memberships(x, prototypes) for x in points]
     mass = [math.fsum(row[i] ** 2 for row in u) for i in range(len(prototypes))]
     centre = plain.centroid(points, range(len(points)))
-    beta = sum(plain.squared_distance(v, centre) for v in prototypes) / len(prototypes)
-    gamma = widths_of(points, prototypes)
+    measure = sum(plain.squared_distance(v, centre) for v in prototypes) / len(prototypes)
     total = 0.0
     for i, v in enumerate(prototypes):
-        distances = []
-        for other, w in enumerate(prototypes):
-            apart = plain.squared_distance(v, w)
-            measure = 2.0 * (gamma[i] + gamma[other]) / points.shape[1] if own_spread else beta
-            if other != i:
-                relative = 0.0 if apart == 0.0 else math.inf if measure == 0.0 else apart / measure
-                distances.append(max(relative - 4.0, 0.0) if own_spread else relative)
-        total += mass[i] / max(mass) - math.exp(-min(distances))
+        apart, nearest = min((plain.squared_distance(v, w), t) for t, w in enumerate(prototypes) if t != i)
+        if own_spread and apart > 0.0:
+            direction = (prototypes[nearest] - v) / math.sqrt(apart)
+            measure = 2.0 * sum(spread_along(points, u, prototypes, t, direction) for t in (i, nearest))
+        relative = 0.0 if apart == 0.0 else math.inf if measure == 0.0 else apart / measure
+        total += mass[i] / max(mass) - math.exp(-max(relative - 4.0, 0.0) if own_spread else -relative)
     return total
 
 
@@ -184,7 +190,21 @@ def test_one_cloud_is_one_cluster(columns, draw):
 
 def test_two_parts_of_one_cloud_if_wanted():
     points = np.random.default_rng(0).normal(size=(400, 2))
-    assert pfsom(points, rng=random.seeded(0), fewest=2).clusters >= 2
+    parts = pfsom(points, rng=random.seeded(0), fewest=2)
+    assert parts.clusters >= 2
+    assert np.array_equal(
+        parts.labels, pfsom(points, rng=random.seeded(0), validity="pcaes", fewest=2).labels
+    )
+
+
+def test_threads_of_records_are_not_cut_to_pieces():
+    """Clusters may be flat: what counts is their spread along the line between them."""
+    rng = np.random.default_rng(0)
+    along = 0.1 * rng.random(120)
+    places = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.7, 0.7]])
+    points = np.repeat(places, 40, axis=0)
+    points[:, 0] += along
+    assert pfsom(points, rng=random.seeded(0)).labels.tolist() == np.repeat([0, 1, 2], 40).tolist()
 
 
 @pytest.mark.parametrize("seed", range(56))

@@ -22,9 +22,10 @@ Readings and departures, each found by computing (docs/hybrid.md has the figures
   the smallest, every cluster that is cut to pieces raises the index, and the largest number of prototypes always wins.
 - PCAES measures the distance of two clusters against the spread of all prototypes, so two clusters far apart count as one if others
   are much farther away, and never finds that there is but one. `validity="own-spread"`, the default, measures the squared distance
-  against the mean spread of the two clusters in a column, 2 (gamma_i + gamma_l) / d, and counts from 4 on, since adjoining pieces of one
-  even distribution have 3. `validity="pcaes"` is the index as published.
-- A single cluster is judged by the same formula: it is the most compact one and near no other, which makes 1. `fewest=2` leaves it out.
+  of a cluster from the nearest one by the variances gamma of both along the line between them, 2 (gamma_i + gamma_l), and counts from
+  4 on, since adjoining pieces of one even distribution have 3. `validity="pcaes"` is the index as published.
+- A single cluster is judged by the same formula: it is the most compact one and near no other, which makes 1. `fewest=2` leaves it out;
+  if then nothing is judged better than a single cluster would be, PCAES as published chooses how to cut the one cloud.
 - Prototypes that meet (fuzzy clustering of one cloud in many columns ends so) are not counted as clusters.
 - Clusters trained on the records with typicalities are kept only where they are judged no worse than those with memberships alone:
   where one cluster has most of the records, its typicalities draw all prototypes to it (all three reference data sets).
@@ -40,7 +41,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from microagg.kernels import random, sums
-from microagg.kernels.possibilistic import label_nearest, merge_down, pull_on, smoothed, spreads_of
+from microagg.kernels.possibilistic import (
+    label_nearest,
+    merge_down,
+    pull_on,
+    smoothed,
+    spreads_between,
+    spreads_of,
+)
 from microagg.problem import Progress
 
 VALIDITIES = ("own-spread", "pcaes")
@@ -93,14 +101,13 @@ def pfsom(
     [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]
     """
     centre, extent, unit = _in_units(points)
-    if extent == 0.0:
-        return Clustering(np.zeros(len(points), np.int32), points[:1].copy(), {})
     start = _distinct_records(unit, max(2, round(len(unit) ** 0.5)), rng)
-    if len(start) < 2:  # what tells them apart is lost in rounding
+    if extent == 0.0 or len(start) < 2:  # they are equal, or what tells them apart is lost in rounding
         return Clustering(np.zeros(len(points), np.int32), points[:1].copy(), {})
-    map_of_records = _first_level(unit, start, _Reports(progress, len(points)))
-    levels = _judged_levels(unit, map_of_records, validity)
-    found, judged = _refined(unit, map_of_records, levels, validity)
+    level = _first_level(unit, start, _Reports(progress, len(points)))
+    found, judged = _refined(unit, level, validity)
+    if fewest > 1 and max(judged.values()) <= ALONE and validity == "own-spread":
+        found, judged = _refined(unit, level, "pcaes")
     found[1] = np.zeros((1, unit.shape[1]))  # they are measured from their mean
     judged[1] = ALONE if fewest == 1 else -np.inf
     prototypes = found[_largest(judged)]
@@ -116,25 +123,38 @@ def validity_of(points: np.ndarray, prototypes: np.ndarray, validity: str = "pca
     >>> validity_of(points, np.array([[0.5], [9.5]])) > validity_of(points, np.array([[4.0], [6.0]]), "own-spread")
     True
     """
-    masses, spreads = spreads_of(points, np.ones(len(points)), _by_column(prototypes))
+    distances, masses = (_by_own_spread if validity == "own-spread" else _by_spread_of_all)(
+        points, prototypes
+    )
     compact = sums.column_sums(masses.reshape(-1, 1))[0, 0] / masses.max()
-    apart = _squared_distances_between(prototypes)
-    if validity == "own-spread":
-        own = np.divide(spreads, masses, out=np.zeros_like(spreads), where=masses > 0.0) / points.shape[1]
-        distances = np.maximum(
-            _relative(apart, 2.0 * (own[:, None] + own[None, :])).min(axis=1) - TOUCHING, 0.0
-        )
-    else:
-        centre = sums.mean_of(points, np.arange(len(points)))
-        spread = np.full_like(apart, ((prototypes - centre) ** 2).sum() / len(prototypes))
-        distances = _relative(apart, spread).min(axis=1)
     return float(compact - np.exp(-distances).sum())
 
 
-def _relative(squares: np.ndarray, measure: np.ndarray) -> np.ndarray:
-    """Squared distances in units of their measures; 0 where they are 0."""
+def _by_spread_of_all(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each cluster's squared distance from the nearest other one as PCAES measures it, and its squared memberships."""
+    masses, _ = spreads_of(points, np.ones(len(points)), _by_column(prototypes))
+    centre = sums.mean_of(points, np.arange(len(points)))
+    spread = ((prototypes - centre) ** 2).sum() / len(prototypes)
+    return _relative(_squared_distances_between(prototypes).min(axis=1), spread), masses
+
+
+def _by_own_spread(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same, measured by the spread of the two clusters along the line between them; what touches is at no distance."""
+    apart = _squared_distances_between(prototypes)
+    partners, squares = apart.argmin(axis=1), apart.min(axis=1)
+    lengths = np.sqrt(squares)
+    directions = (prototypes[partners] - prototypes) / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    masses, own, others = spreads_between(
+        points, _by_column(prototypes), partners, _by_column(directions), lengths
+    )
+    spread = _relative(own, masses) + _relative(others, masses[partners])
+    return np.maximum(_relative(squares, 2.0 * spread) - TOUCHING, 0.0), masses
+
+
+def _relative(amounts: np.ndarray, measure: np.ndarray | float) -> np.ndarray:
+    """Amounts in units of their measures; 0 where they are 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.where(squares == 0.0, 0.0, squares / measure)
+        return np.where(amounts == 0.0, 0.0, amounts / measure)
 
 
 def learn(
@@ -214,14 +234,14 @@ def _judged_levels(
 
 
 def _refined(
-    points: np.ndarray, level: tuple[np.ndarray, np.ndarray], judged: dict[int, float], validity: str
+    points: np.ndarray, level: tuple[np.ndarray, np.ndarray], validity: str
 ) -> tuple[dict[int, np.ndarray], dict[int, float]]:
     """Prototypes trained on the records, in numbers around the best one until it stays, and how each number is judged."""
     most = int((level[1] > 0.0).sum())
-    best = max(2, min(_largest(judged), most))
-    found: dict[int, np.ndarray] = {}
-    judged = {}
-    for _ in range(REFINEMENTS if most > 1 else 0):
+    best = max(2, min(_largest(_judged_levels(points, level, validity)), most))
+    found: dict[int, np.ndarray] = {1: level[0][:1]}
+    judged: dict[int, float] = {1: -np.inf}
+    for _ in range(REFINEMENTS):
         for c in range(max(2, best - AROUND), min(most, best + AROUND) + 1):
             if c not in judged:
                 found[c], judged[c] = _clusters_of(points, merge_down(*level, c), validity)
