@@ -108,7 +108,7 @@ def spread_along(points, u, prototypes, i, direction):
     return math.fsum(terms) / mass if mass > 0.0 else 0.0
 
 
-def slow_index(points, prototypes, own_spread):
+def slow_index(points, prototypes, own_spread, most_compact=max):
     """Wu and Yang 2005, equation by equation; `own_spread`: distances as the docstring of PFSOM has them."""
     u = [memberships(x, prototypes) for x in points]
     mass = [math.fsum(row[i] ** 2 for row in u) for i in range(len(prototypes))]
@@ -121,7 +121,9 @@ def slow_index(points, prototypes, own_spread):
             direction = (prototypes[nearest] - v) / math.sqrt(apart)
             measure = 2.0 * sum(spread_along(points, u, prototypes, t, direction) for t in (i, nearest))
         relative = 0.0 if apart == 0.0 else math.inf if measure == 0.0 else apart / measure
-        total += mass[i] / max(mass) - math.exp(-max(relative - 4.0, 0.0) if own_spread else -relative)
+        total += mass[i] / most_compact(mass) - math.exp(
+            -max(relative - 4.0, 0.0) if own_spread else -relative
+        )
     return total
 
 
@@ -132,6 +134,13 @@ def test_validity_is_pcaes(seed):
     for name in ("pcaes", "own-spread"):
         expected = slow_index(points, prototypes, name == "own-spread")
         assert validity_of(points, prototypes, name) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_pcaes_against_the_smallest_cluster():
+    points = centred_problem(1)
+    prototypes = some_prototypes(points, np.random.default_rng(1))
+    expected = slow_index(points, prototypes, False, min)
+    assert validity_of(points, prototypes, "pcaes-min") == pytest.approx(expected)
 
 
 def slow_merging(prototypes, masses, wanted):

@@ -18,14 +18,14 @@ Ties go to the lower record number, the lower prototype number and the smaller n
 Readings and departures, each found by computing (docs/hybrid.md has the figures):
 - Typicalities come in once the memberships have settled, with widths that then stay, as Pal et al. advise. Used from the start, they
   draw all prototypes of a large map to one place, for a squared membership is of the order 1/c² and a typicality is not.
-- PCAES compares a cluster with the most compact one: u_M is the largest of the sums of squared memberships. Where it is printed as
-  the smallest, every cluster that is cut to pieces raises the index, and the largest number of prototypes always wins.
+- PCAES compares a cluster with the most compact one: u_M is the largest of the sums of squared memberships. It is commonly printed as
+  the smallest (`pcaes-min`); then every cluster that is cut to pieces raises the index, and far too many prototypes win.
 - PCAES measures the distance of two clusters against the spread of all prototypes, so two clusters far apart count as one if others
   are much farther away, and never finds that there is but one. `validity="own-spread"`, the default, measures the squared distance
   of a cluster from the nearest one by the variances gamma of both along the line between them, 2 (gamma_i + gamma_l), and counts from
-  4 on, since adjoining pieces of one even distribution have 3. `validity="pcaes"` is the index as published.
+  4 on, since adjoining pieces of one even distribution have 3. `validity="pcaes"` leaves that as it is.
 - A single cluster is judged by the same formula: it is the most compact one and near no other, which makes 1. `fewest=2` leaves it out;
-  if then nothing is judged better than a single cluster would be, PCAES as published chooses how to cut the one cloud.
+  if then nothing is judged better than a single cluster would be, `pcaes` chooses how to cut the one cloud.
 - Prototypes that meet (fuzzy clustering of one cloud in many columns ends so) are not counted as clusters.
 - Clusters trained on the records with typicalities are kept only where they are judged no worse than those with memberships alone:
   where one cluster has most of the records, its typicalities draw all prototypes to it (all three reference data sets).
@@ -51,7 +51,7 @@ from microagg.kernels.possibilistic import (
 )
 from microagg.problem import Progress
 
-VALIDITIES = ("own-spread", "pcaes")
+VALIDITIES = ("own-spread", "pcaes")  # and "pcaes-min", which serves no purpose but to show what it does
 
 FIRST_MAP, NEXT_MAP = 20, 5  # passes with a neighbourhood, on the first level and on the others
 FIRST_FUZZY, FIRST_POSSIBILISTIC = (
@@ -126,7 +126,8 @@ def validity_of(points: np.ndarray, prototypes: np.ndarray, validity: str = "pca
     distances, masses = (_by_own_spread if validity == "own-spread" else _by_spread_of_all)(
         points, prototypes
     )
-    compact = sums.column_sums(masses.reshape(-1, 1))[0, 0] / masses.max()
+    compared_with = masses.min() if validity == "pcaes-min" else masses.max()
+    compact = _relative(sums.column_sums(masses.reshape(-1, 1))[0], compared_with)[0]
     return float(compact - np.exp(-distances).sum())
 
 
@@ -151,7 +152,7 @@ def _by_own_spread(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.ndarr
     return np.maximum(_relative(squares, 2.0 * spread) - TOUCHING, 0.0), masses
 
 
-def _relative(amounts: np.ndarray, measure: np.ndarray | float) -> np.ndarray:
+def _relative(amounts: np.ndarray, measure: np.ndarray | float | np.floating) -> np.ndarray:
     """Amounts in units of their measures; 0 where they are 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(amounts == 0.0, 0.0, amounts / measure)

@@ -31,7 +31,10 @@ from microagg.problem import Problem, Progress
 from microagg.watch import Watch
 
 VALIDITY = Choice(
-    "validity", VALIDITIES, "own-spread", "how PFSOM judges a number of clusters; pcaes: as published"
+    "validity",
+    VALIDITIES,
+    "own-spread",
+    "how PFSOM judges a number of clusters: by their own spread, or by that of all",
 )
 
 
