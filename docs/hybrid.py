@@ -1,7 +1,8 @@
 """Writes docs/hybrid.md, figures and all: `MICROAGG_REFERENCE_DATA=... python docs/hybrid.py`.
 
-What PFSOM finds in made-up mixtures, and the trade-off of HM-PFSOM beside that of Abidi, Ben Yahia and Perera 2020, tables 9 to 12,
-whose figures stand in hybrid_published.csv. Every other figure, and every count in the text, is computed here.
+What PFSOM finds in made-up mixtures, and the trade-off of HM-PFSOM beside that of Abidi, Ben Yahia and Perera 2020,
+tables 9 to 12, whose figures stand in hybrid_published.csv. Every other figure, and every count in the text, is
+computed here.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def found_in_mixtures() -> str:
 
 
 def at_the_same_k(name: str) -> tuple[str, int, int, int]:
-    """The table for one data set as a whole, and in how many of all runs the direction is the paper's: at k, at equal sizes."""
+    """A data set as a whole, and in how many of all runs the direction is the paper's: at equal k, at equal sizes."""
     points, confidential = reference(name)
     lines = [
         f"| {name}, k | groups | mdav | smallest group | mdav | min SSE_i | mdav | IL | mdav |",

@@ -1,8 +1,8 @@
 """Passes over the records for possibilistic and fuzzy clustering, and the merging of prototypes.
 
-A pass looks at one record after another and keeps nothing of it but sums, so it takes O(n c d) time and O(c d) memory for n
-records, c prototypes and d columns. Prototypes come column by column, (d, c): the inner loops run over them as vector code.
-The exponents m and eta are 2, as everywhere in microagg.
+A pass looks at one record after another and keeps nothing of it but sums, so it takes O(n c d) time and O(c d) memory
+for n records, c prototypes and d columns. Prototypes come column by column, (d, c): the inner loops run over them as
+vector code. The exponents m and eta are 2, as everywhere in microagg.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def spreads_of(points, weights, columns):
 
 @kernel
 def spreads_between(points, columns, partners, directions, lengths):
-    """(3, c): for each prototype the sum of squared memberships; that of these times the squared distances along the line to
-    its partner; and that for the partner along the same line.
+    """(3, c): sums of squared memberships, and of these times squared distances along the line to a partner.
 
-    Lines are given as unit vectors, column by column, and lengths.
+    The second row has those of the prototype itself, the third those of its partner along the same line. Lines are
+    given as unit vectors, column by column, and lengths.
     """
     c = columns.shape[1]
     found, squares, shares, along = np.zeros((3, c)), np.empty(c), np.empty(c), np.empty(c)
@@ -50,8 +50,8 @@ def spreads_between(points, columns, partners, directions, lengths):
 def pull_on(points, weights, columns, widths):
     """(d + 1, c): the weighted sums of the records for each prototype, column by column, and the sum of the weights.
 
-    The weight of a record is its squared membership, and besides its squared typicality where `widths` (the gamma of each
-    prototype) is not empty.
+    The weight of a record is its squared membership, and besides its squared typicality where `widths` (the gammas of
+    the prototypes) are given.
     """
     d, c = columns.shape
     found, squares, shares = np.zeros((d + 1, c)), np.empty(c), np.empty(c)
@@ -98,7 +98,7 @@ def label_nearest(points, columns):
 
 @kernel
 def merge_down(prototypes, masses, wanted):
-    """(wanted, d): prototypes of positive mass merged pair by pair, always where the squared error grows least (Ward 1963).
+    """(wanted, d): prototypes of positive mass merged pair by pair where the squared error grows least (Ward 1963).
 
     A pair is merged to its centre of mass, which takes the place of the first of them. Ties go to the lower numbers.
     O(c^2 d) time as a rule, O(c) memory.

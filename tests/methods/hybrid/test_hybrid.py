@@ -17,6 +17,7 @@ from microagg.methods.hybrid.parts import join_small_parts, records_by_part, spl
 from microagg.methods.method import MethodName
 from microagg.methods.registry import method_named, methods
 from microagg.schema import Kind
+from microagg.watch import Enough
 
 
 def slow_joining(points, labels, k):
@@ -77,6 +78,20 @@ def test_what_the_method_inside_needs_is_asked_for():
     with pytest.raises(ma.InputError, match="1 column only"):
         ma.partition(np.zeros((9, 2)), 2, "hybrid", inside="hm")
     assert isinstance(method_named("hybrid").parameters[1], MethodName)
+
+
+def test_a_search_inside_is_not_kept_half_done():
+    points = np.random.default_rng(0).normal(size=(300, 2))
+    told = []
+
+    def enough(done, total):
+        told.append(done)
+        if done > 0.5 * total:
+            raise Enough("stopped")
+
+    with pytest.raises(ma.Cancelled):
+        ma.partition(points, 3, "hybrid", inside="lns", progress=enough)
+    assert told
 
 
 def attribute(values, kind=Kind.NUMERIC):

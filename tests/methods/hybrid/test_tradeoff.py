@@ -1,4 +1,4 @@
-"""The direction of Abidi, Ben Yahia and Perera 2020 on their data: more diversity, more loss than MDAV at the same k."""
+"""The direction of Abidi, Ben Yahia and Perera 2020: more diversity and more loss than MDAV at the same k."""
 
 from __future__ import annotations
 

@@ -1,34 +1,44 @@
 """PFSOM: a possibilistic fuzzy self-organising map that finds the number of clusters by itself.
 
-Source: Abidi, Ben Yahia and Perera 2020 (Journal of Ambient Intelligence and Humanized Computing 11), section 3.3, who leave the
-details to Abidi and Ben Yahia 2013; learning after Pal, Pal, Keller and Bezdek 2005 (possibilistic fuzzy c-means, with
-a = b = 1 and m = eta = 2); the validity index PCAES after Wu and Yang 2005.
+Source: Abidi, Ben Yahia and Perera 2020 (Journal of Ambient Intelligence and Humanized Computing 11), section 3.3,
+who leave the details to Abidi and Ben Yahia 2013; learning after Pal, Pal, Keller and Bezdek 2005 (possibilistic
+fuzzy c-means, with a = b = 1 and m = eta = 2); the validity index PCAES after Wu and Yang 2005.
 
-1. The first level: about √n prototypes on a rectangular map, started at random records. Every pass moves each of them to the
-   mean of all records, weighted by the squared memberships and smoothed over the map by a Gaussian that shrinks to nothing.
-2. From the memberships then reached come the widths gamma; passes weighted by squared memberships and typicalities follow.
-3. Each next level has half as many prototypes, down to 2, trained in the same way on those of the level below, each weighing
-   as much as the records nearest to it. Where they start: prototypes below merged pair by pair at the least cost (Ward 1963).
-4. Every level is judged on the records by the validity index; around the best number c of clusters, c - 2 to c + 2 prototypes
-   are trained on the records themselves. The best of these is refined in turn until it stays (at most 10 times).
+1. The first level: about √n prototypes on a rectangular map, started at random records. Every pass moves each of them
+   to the mean of all records, weighted by the squared memberships and smoothed over the map by a Gaussian that
+   shrinks to nothing.
+2. From the memberships then reached come the widths gamma; passes weighted by squared memberships and typicalities
+   follow.
+3. Each next level has half as many prototypes, down to 2, trained in the same way on those of the level below, each
+   weighing as much as the records nearest to it. Where they start: prototypes below merged pair by pair at the least
+   cost (Ward 1963).
+4. Every level is judged on the records by the validity index; around the best number c of clusters, c - 2 to c + 2
+   prototypes are trained on the records themselves. The best of these is refined in turn until it stays (at most 10
+   times).
 5. Each record goes to its nearest prototype. Prototypes without a record are dropped.
 
-Ties go to the lower record number, the lower prototype number and the smaller number of clusters. Points are taken as they are.
+Ties go to the lower record number, the lower prototype number and the smaller number of clusters. Points are taken as
+they are.
 
-Readings and departures, each found by computing (docs/hybrid.md has the figures):
-- Typicalities come in once the memberships have settled, with widths that then stay, as Pal et al. advise. Used from the start, they
-  draw all prototypes of a large map to one place, for a squared membership is of the order 1/c² and a typicality is not.
-- PCAES compares a cluster with the most compact one: u_M is the largest of the sums of squared memberships. It is commonly printed as
-  the smallest (`pcaes-min`); then every cluster that is cut to pieces raises the index, and far too many prototypes win.
-- PCAES measures the distance of two clusters against the spread of all prototypes, so two clusters far apart count as one if others
-  are much farther away, and never finds that there is but one. `validity="own-spread"`, the default, measures the squared distance
-  of a cluster from the nearest one by the variances gamma of both along the line between them, 2 (gamma_i + gamma_l), and counts from
-  4 on, since adjoining pieces of one even distribution have 3. `validity="pcaes"` leaves that as it is.
-- A single cluster is judged by the same formula: it is the most compact one and near no other, which makes 1. `fewest=2` leaves it out;
-  if then nothing is judged better than a single cluster would be, `pcaes` chooses how to cut the one cloud.
+Readings and departures, each found by computing (docs/hybrid.md has those of the indices):
+- Typicalities come in once the memberships have settled, with widths that then stay, as Pal et al. advise. Used from
+  the start, they draw all prototypes of a large map to one place, for a squared membership is of the order 1/c² and a
+  typicality is not.
+- PCAES compares a cluster with the most compact one: u_M is the largest of the sums of squared memberships. It is
+  commonly printed as the smallest (`pcaes-min`); then every cluster that is cut to pieces raises the index, and far
+  too many prototypes win.
+- PCAES measures the distance of two clusters against the spread of all prototypes, so two clusters far apart count as
+  one if others are much farther away, and hardly finds that there is but one. `validity="own-spread"`, the default,
+  measures the squared distance of a cluster from the nearest one by the variances gamma of both along the line
+  between them, 2 (gamma_i + gamma_l), and counts from 4 on, since adjoining pieces of one even distribution have 3.
+  `validity="pcaes"` leaves that as it is.
+- A single cluster is judged by the same formula: it is the most compact one and near no other, which makes 1.
+  `fewest=2` leaves it out; if then nothing is judged better than a single cluster would be, `pcaes` chooses how to
+  cut the one cloud.
 - Prototypes that meet (fuzzy clustering of one cloud in many columns ends so) are not counted as clusters.
-- Clusters trained on the records with typicalities are kept only where they are judged no worse than those with memberships alone:
-  where one cluster has most of the records, its typicalities draw all prototypes to it (all three reference data sets).
+- Clusters trained on the records with typicalities are kept only where they are judged no worse than those with
+  memberships alone: where one cluster has most of the records, its typicalities draw all prototypes to it (all three
+  reference data sets).
 - Refining goes on while the number of clusters moves; the reading at hand does it once.
 
 O(n √n d) time for each of some 40 passes of the first level, O(n + √n d) memory.
@@ -132,7 +142,7 @@ def validity_of(points: np.ndarray, prototypes: np.ndarray, validity: str = "pca
 
 
 def _by_spread_of_all(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each cluster's squared distance from the nearest other one as PCAES measures it, and its squared memberships."""
+    """Each cluster's squared distance from the nearest one as PCAES measures it, and its squared memberships."""
     masses, _ = spreads_of(points, np.ones(len(points)), _by_column(prototypes))
     centre = sums.mean_of(points, np.arange(len(points)))
     spread = ((prototypes - centre) ** 2).sum() / len(prototypes)
@@ -140,7 +150,7 @@ def _by_spread_of_all(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.nd
 
 
 def _by_own_spread(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same, measured by the spread of the two clusters along the line between them; what touches is at no distance."""
+    """The same by the spread of the two clusters along the line between them; what touches is at no distance."""
     apart = _squared_distances_between(prototypes)
     partners, squares = apart.argmin(axis=1), apart.min(axis=1)
     lengths = np.sqrt(squares)
@@ -168,7 +178,7 @@ def learn(
     fuzzy: int = PASSES,
     possibilistic: int = PASSES,
 ) -> np.ndarray:
-    """Train prototypes: `mapped` passes with a neighbourhood that shrinks from `width`, then fuzzy, then possibilistic ones."""
+    """Train: `mapped` passes in a neighbourhood shrinking from `width`, then fuzzy, then possibilistic ones."""
     for number in range(mapped):
         prototypes = one_pass(points, weights, prototypes, NO_WIDTHS, width * (1.0 - number / mapped))
     prototypes = _until_settled(points, weights, prototypes, NO_WIDTHS, fuzzy)
@@ -237,7 +247,7 @@ def _judged_levels(
 def _refined(
     points: np.ndarray, level: tuple[np.ndarray, np.ndarray], validity: str
 ) -> tuple[dict[int, np.ndarray], dict[int, float]]:
-    """Prototypes trained on the records, in numbers around the best one until it stays, and how each number is judged."""
+    """Prototypes trained on the records, in numbers around the best until it stays, and how each is judged."""
     most = int((level[1] > 0.0).sum())
     best = max(2, min(_largest(_judged_levels(points, level, validity)), most))
     found: dict[int, np.ndarray] = {1: level[0][:1]}
@@ -262,7 +272,7 @@ def _clusters_of(points: np.ndarray, start: np.ndarray, validity: str) -> tuple[
 
 
 def _judged_if_apart(points: np.ndarray, prototypes: np.ndarray, validity: str) -> float:
-    """The validity index, but the worst where two prototypes have met: rounding alone would say which records are whose."""
+    """The validity index; the worst where two prototypes have met: rounding alone would say which records are whose."""
     if _squared_distances_between(prototypes).min() <= (10.0 * SETTLED) ** 2:
         return -np.inf
     return validity_of(points, prototypes, validity)
@@ -297,7 +307,7 @@ def _distinct_records(points: np.ndarray, wanted: int, rng: np.ndarray) -> np.nd
 
 
 def _arranged(prototypes: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """The prototypes in the order of the map: row by row along the column that varies most, within a row along the next."""
+    """The prototypes in the order of the map: row by row along the column that varies most, in a row along the next."""
     varies = np.argsort(-sums.column_moments(points)[1], kind="stable")
     down, along = varies[0], varies[min(1, len(varies) - 1)]
     across = _places_across(len(prototypes))

@@ -1,14 +1,15 @@
 """Classes of confidential values: what HM-PFSOM spreads evenly over the groups of a part.
 
-Numeric and ordered columns are scaled to 0..1 over the whole table; categories enter by indicators, such that two different ones
-are 1 apart. The classes are the clusters that PFSOM finds in these columns among the records of the part, at least two.
+Numeric and ordered columns are scaled to 0..1 over the whole table; categories enter by indicators, such that two
+different ones are 1 apart. The classes are the clusters that PFSOM finds in these columns among the records of the
+part, at least two.
 
-A single column of categories needs no clustering: its categories are the classes. Those that fewer than k records of the part have
-form one class together; if this is still smaller than k, it joins the smallest of the others.
+A single column of categories needs no clustering: its categories are the classes. Those that fewer than k records of
+the part have form one class together; if this is still smaller than k, it joins the smallest of the others.
 
-Clusters of fewer than k records are no classes, for the group rule would make one outlier's class the measure of all: a part with it
-would be a single group. They are set aside, the rest is clustered again if it makes a single class, and in the end they join the
-nearest class. The paper, whose smallest class has 37 records, says nothing of such.
+Clusters of fewer than k records are no classes, for the group rule would make one outlier's class the measure of all:
+a part with it would be a single group. They are set aside, the rest is clustered again if it makes a single class,
+and in the end they join the nearest class. The paper, whose smallest class has 37 records, says nothing of such.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Classes:
 
 
 def _frequent_categories(codes: np.ndarray, k: int) -> np.ndarray:
-    """The categories that at least k records have, by first record; the others together, or with the smallest of these."""
+    """The categories that at least k records have; the others together, or with the smallest of these."""
     sizes = np.bincount(codes)
     rare = sizes[codes] < k
     classes = codes.astype(np.int32)

@@ -1,8 +1,8 @@
 """How HM-PFSOM forms groups in a part: every group takes its share of every class of the confidential values.
 
-Source: Abidi, Ben Yahia and Perera 2020, algorithm 2 and tables 9 to 12. The algorithm as printed takes k records of every class;
-their tables have larger groups, and all but one of the 44 rows come out with the shares below (sub-Census1 with 20 of the smallest
-class: they print 82 records, it makes 80).
+Source: Abidi, Ben Yahia and Perera 2020, algorithm 2 and tables 9 to 12. The algorithm as printed takes k records of
+every class; their tables have larger groups, and all but one of the 44 rows come out with the shares below
+(sub-Census1 with 20 of the smallest class: they print 82 records, it makes 80).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class GroupPlan:
 
 
 def plan_groups(class_sizes: Sequence[int], per_class: int) -> GroupPlan:
-    """Groups with `per_class` records of the smallest class, and of each other class as many times that as it is larger.
+    """Groups with `per_class` records of the smallest class, and so many times that of the others as they are larger.
 
     >>> plan_groups([145, 164, 73], 5)
     GroupPlan(groups=14, takes=(5, 10, 5))
@@ -56,8 +56,8 @@ def diverse_groups(
 
     1. Without `per_class`, the smallest that gives groups of k records; with one, the larger of the two.
     2. If the smallest class has fewer records than that, the whole part is one group.
-    3. So many groups as the plan says: around the record farthest from the centre of the part among those left, the nearest
-       ones of each class, as many as the plan says. The centre stays.
+    3. As many groups as the plan says: around the record farthest from the centre of the part among those left, the
+       nearest ones of each class. The centre stays.
     4. Each record left over joins the group with the nearest centroid.
 
     >>> points = np.array([[0.0], [1.0], [2.0], [9.0], [8.0], [7.0]])

@@ -2,17 +2,24 @@
 
 Source: Abidi, Ben Yahia and Perera 2020 (Journal of Ambient Intelligence and Humanized Computing 11), algorithm 2.
 
-1. PFSOM splits the records into parts by their quasi-identifiers; a part of fewer than k records joins the nearest one.
+1. PFSOM splits the records into parts by their quasi-identifiers; a part of fewer than k records joins the nearest
+   one.
 2. PFSOM splits each part into classes by the confidential columns (see `classes.py`).
-3. Each part is grouped by itself, so that every group has its share of every class (see `group_rule.py`): of the smallest class
-   `per_class` records, of each other class as many times that as it is larger. Leftovers join the nearest group.
+3. Each part is grouped by itself, so that every group has its share of every class (see `group_rule.py`): of the
+   smallest class `per_class` records, of each other class as many times that as it is larger. Leftovers join the
+   nearest group.
 
-Every group has at least k records: `per_class` is by default the smallest number that makes it so, and raised to that where a smaller
-one is given. A part whose smallest class has fewer than `per_class` records is one group.
+Every group has at least k records: `per_class` is by default the smallest number that makes it so, and raised to that
+where a smaller one is given. A part whose smallest class has fewer than `per_class` records is one group.
 
-Ties go to the lower record number. Distances are Euclidean on the points as given (the paper prints sums of signed differences,
-which cannot be meant; it works on min-max scaled data). The paper lets the user choose how many records of each class a group has
-and calls that number k; here k is what it is everywhere, the least size of a group, and the other number follows from it.
+Groups have the classes in the proportions of the part, so a class much smaller than the others makes all groups
+large: with classes of 1,000 and 10 records, every group has at least 101, whatever k is. That is the paper's rule
+(its table 12 has such parts).
+
+Ties go to the lower record number. Distances are Euclidean on the points as given (the paper prints sums of signed
+differences, which cannot be meant; it works on min-max scaled data). The paper lets the user choose how many records
+of each class a group has and calls that number k; here k is what it is everywhere, the least size of a group, and the
+other number follows from it.
 """
 
 from __future__ import annotations

@@ -2,11 +2,13 @@
 
 Source: Abidi, Ben Yahia and Perera 2020 (Journal of Ambient Intelligence and Humanized Computing 11), algorithm 1.
 
-1. Split the records into parts: `split="pfsom"` into the clusters that PFSOM finds, `split="blocks"` into compact blocks of at most
-   `largest` records. A part of fewer than k records joins the part with the nearest centroid, the smallest first.
+1. Split the records into parts: `split="pfsom"` into the clusters that PFSOM finds, `split="blocks"` into compact
+   blocks of at most `largest` records. A part of fewer than k records joins the part with the nearest centroid, the
+   smallest first.
 2. The method `inside`, with its own defaults, groups each part; all groups together are the result.
 
-Ties go to the lower record number. The paper leaves both steps open; blocks are not from it.
+Ties go to the lower record number. The paper leaves both steps open; blocks are not from it. A search inside cannot
+be stopped with something to keep: stopping it cancels the run.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import cast
 import numpy as np
 
 from microagg.confidential import Attribute
-from microagg.errors import InputError
+from microagg.errors import Cancelled, InputError
 from microagg.kernels import sums
 from microagg.methods.hybrid.hm_pfsom import VALIDITY
 from microagg.methods.hybrid.parts import SPLITS, records_by_part, split_into_parts
@@ -49,7 +51,7 @@ def hybrid(
     for records in records_by_part(parts):
         watch.stage(0.3 + 0.7 * done / n, 0.3 + 0.7 * (done + len(records)) / n)
         result = method.run(_part_of(problem, records), rng=rng, progress=watch.tell, **method.checked({}))
-        groups = result.labels if isinstance(result, Found) else result
+        groups = _labels_of(result)
         labels[records] = groups + formed
         formed += int(groups.max()) + 1
         done += len(records)
@@ -65,6 +67,15 @@ def _usable(name: str, problem: Problem) -> Method:
     if method.needs_confidential and not problem.confidential:
         raise InputError(f"method {name} needs confidential columns; name them with confidential.")
     return method
+
+
+def _labels_of(result: np.ndarray | Found) -> np.ndarray:
+    """The labels of a part. A search that was stopped within it could not be repeated, so there is nothing to keep."""
+    if not isinstance(result, Found):
+        return result
+    if result.stopped is not None:
+        raise Cancelled(f"the search within a part was stopped ({result.stopped}); nothing was kept.")
+    return result.labels
 
 
 def _part_of(problem: Problem, records: np.ndarray) -> Problem:

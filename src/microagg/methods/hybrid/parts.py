@@ -24,7 +24,7 @@ def split_into_parts(
     largest: int = 1000,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """The part of each record, every part of at least k records: clusters of PFSOM, or blocks of at most `largest` records.
+    """The part of each record, each of at least k records: clusters of PFSOM, or blocks of at most `largest` records.
 
     >>> from microagg.kernels import random
     >>> points = np.array([[0.0], [0.1], [0.2], [7.0], [7.1], [7.2], [99.0]])
