@@ -356,7 +356,9 @@ def demo(
 def reproduce(
     data: Annotated[Path | None, typer.Option(help="The folder of the reference data.")] = None,
     method: Annotated[list[str] | None, typer.Option(help="Only these methods.")] = None,
-    page: Annotated[Path | None, typer.Option(help="Write everything to this page, with proven bounds.")] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Write everything to this page, with proven bounds.")
+    ] = None,
     bound_seconds: Annotated[float, typer.Option(min=0.0, help="For each proven bound on the page.")] = 30.0,
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:

@@ -17,6 +17,7 @@ from microagg.studies.reproduce import (
     Published,
     count_verdicts,
     published_figures,
+    published_groups,
     reproduce,
     reproducible_now,
     verdict,
@@ -84,6 +85,18 @@ def test_every_published_row_is_shipped() -> None:
     figures = published_figures()
     assert len(figures) == 420
     assert not any(figure.source[:3].isdigit() for figure in figures)
+
+
+def test_the_groups_of_abidi_ben_yahia_and_perera() -> None:
+    cells = list(reproduce(published_groups()))
+    assert len(cells) == 2 * 44
+    other = [cell for cell in cells if cell.verdict != "match"]
+    assert [(c.published.dataset, c.published.k, c.published.measure) for c in other] == [
+        ("sub-Census1", 20, "smallest group")
+    ]
+    assert (other[0].published.value, other[0].obtained, other[0].verdict) == (82.0, 80.0, "differs")
+    assert other[0].published.note
+    assert set(published_groups()) <= set(reproducible_now())
 
 
 def figure(value: float, measure: str = "IL", decimals: int = 4) -> Published:

@@ -114,7 +114,34 @@ class Effort:
             ) from None
 
 
-Parameter = Choice | Number | Effort
+@dataclass(frozen=True)
+class MethodName:
+    """A parameter that takes the name of another method, one that gives k-anonymous groups of records."""
+
+    name: str
+    default: str
+    owner: str
+    """The method that has this parameter: not itself to be chosen."""
+    help: str
+
+    @property
+    def describes(self) -> str:
+        """What may be given, in words."""
+        return "a method that guarantees k"
+
+    def parse(self, value: Any) -> str:
+        """The name, if the registry has such a method."""
+        from microagg.methods.registry import (
+            method_named,
+        )  # which lists what is declared with the names of this module
+
+        chosen = method_named(str(value))
+        if chosen.name == self.owner or chosen.scope != "record" or not chosen.guarantees_k:
+            raise InputError(f"{self.name} must be {self.describes}, other than {self.owner} itself.")
+        return chosen.name
+
+
+Parameter = Choice | Number | Effort | MethodName
 
 
 def below_two_k(k: int, n: int) -> int:

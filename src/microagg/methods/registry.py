@@ -46,6 +46,8 @@ ENTRIES = (
     "microagg.methods.imhm.imhm:IMHM",
     "microagg.methods.imhm.imhm:RIMHM",
     "microagg.methods.clustering.kc:KC",
+    "microagg.methods.hybrid.hybrid:HYBRID",
+    "microagg.methods.hybrid.hm_pfsom:HM_PFSOM",
 )
 
 

@@ -55,7 +55,8 @@ def bounds_for(
             points = Space.fit(values, SCALES[figure.scaling]).points(values)
             bounds.append(lower_bound(points, figure.k, time_limit=seconds / len(sets)))
         found[problem] = Least(
-            float(np.mean([b.certified_il for b in bounds])), float(np.mean([b.certified_sse for b in bounds]))
+            float(np.mean([b.certified_il for b in bounds])),
+            float(np.mean([b.certified_sse for b in bounds])),
         )
         if progress is not None:
             progress(done + 1, len(problems))
@@ -126,7 +127,10 @@ def _digits(value: float, decimals: int) -> str:
 
 def _verdict(cell: Cell, bound: float | None) -> str:
     words = [WORDS[cell.verdict]]
-    if bound is not None and cell.published.value < bound * (1.0 - 1e-9) - 0.6 * 10.0**-cell.published.decimals:
+    if (
+        bound is not None
+        and cell.published.value < bound * (1.0 - 1e-9) - 0.6 * 10.0**-cell.published.decimals
+    ):
         words.append("printed below the proven bound")
     if cell.verdict != "match" and cell.published.note:
         words.append(cell.published.note)

@@ -1,1 +1,1 @@
-"""Methods built on clusterings of the records."""
+"""Clusterings of the records: methods built on them, and PFSOM, which splits records for methods that work part by part."""

@@ -1,0 +1,220 @@
+"""hybrid and hm-pfsom: parts that are large enough, and within each what was promised."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import microagg as ma
+import mixtures
+import plain
+from microagg.confidential import Attribute
+from microagg.kernels import random
+from microagg.methods.hybrid.classes import Classes
+from microagg.methods.hybrid.group_rule import diverse_groups
+from microagg.methods.hybrid.parts import join_small_parts, records_by_part, split_into_parts
+from microagg.methods.method import MethodName
+from microagg.methods.registry import method_named, methods
+from microagg.schema import Kind
+from microagg.watch import Enough
+
+
+def slow_joining(points, labels, k):
+    """The smallest part below k joins the part with the nearest centroid, again and again."""
+    parts = [np.flatnonzero(labels == g).tolist() for g in np.unique(labels)]
+    parts.sort(key=min)
+    while len(parts) > 1 and min(map(len, parts)) < k:
+        small = parts.pop([len(part) for part in parts].index(min(map(len, parts))))
+        plain.join_as_block(points, parts, small)
+        parts = sorted((sorted(part) for part in parts), key=min)
+    return plain.labels_from_groups(len(points), parts)
+
+
+@pytest.mark.parametrize("seed", range(56))
+def test_small_parts_join_the_nearest(seed):
+    points, k = plain.hard_problem(seed)
+    labels = np.random.default_rng(seed).integers(0, 9, len(points)).astype(np.int32)
+    assert join_small_parts(points, labels, k).tolist() == slow_joining(points, labels, k).tolist()
+
+
+@pytest.mark.parametrize("split", ["pfsom", "blocks"])
+def test_groups_are_those_of_the_method_in_each_part(split):
+    points, centres = mixtures.mixture(1)
+    parts = split_into_parts(points, 5, rng=random.seeded(7, "hybrid"), split=split, largest=100)
+    assert parts.max() + 1 == (len(centres) if split == "pfsom" else 2 ** np.ceil(np.log2(len(points) / 100)))
+    labels = ma.partition(points, 5, "hybrid", seed=7, split=split, largest=100)
+    for records in records_by_part(parts):
+        alone = ma.partition(points[records], 5, "mdav")
+        within = np.unique(labels[records], return_inverse=True)[1]
+        assert np.array_equal(within, alone)
+        assert set(labels[records]).isdisjoint(np.delete(labels, records))
+
+
+INSIDE = [m for m in methods() if m.scope == "record" and m.guarantees_k and m.name != "hybrid"]
+
+
+@pytest.mark.parametrize("method", INSIDE, ids=lambda method: method.name)
+def test_any_method_works_inside(method):
+    rng = np.random.default_rng(0)
+    places = np.array([[0.0, 0.0], [40.0, 0.0], [0.0, 40.0]])
+    points = (places[rng.integers(0, 3, 90)] + rng.normal(size=(90, 2)))[:, : method.columns or 2]
+    labels = ma.partition(points, 3, "hybrid", inside=method.name, confidential=rng.normal(size=90))
+    assert np.bincount(labels).min() >= 3
+    parts = split_into_parts(np.ascontiguousarray(points), 3, rng=random.seeded(0, "hybrid"))
+    assert parts.max() >= 1
+    assert all(len(set(parts[labels == group])) == 1 for group in range(labels.max() + 1))
+
+
+@pytest.mark.parametrize("name", ["hybrid", "individual-ranking", "magic"])
+def test_what_cannot_be_inside_is_refused(name):
+    with pytest.raises(ma.InputError, match=r"inside must be|no method"):
+        ma.partition(np.zeros((9, 1)), 2, "hybrid", inside=name)
+
+
+def test_what_the_method_inside_needs_is_asked_for():
+    with pytest.raises(ma.InputError, match="needs confidential"):
+        ma.partition(np.zeros((9, 1)), 2, "hybrid", inside="hm-pfsom")
+    with pytest.raises(ma.InputError, match="1 column only"):
+        ma.partition(np.zeros((9, 2)), 2, "hybrid", inside="hm")
+    assert isinstance(method_named("hybrid").parameters[1], MethodName)
+
+
+def test_a_search_inside_is_not_kept_half_done():
+    points = np.random.default_rng(0).normal(size=(300, 2))
+    told = []
+
+    def enough(done, total):
+        told.append(done)
+        if done > 0.5 * total:
+            raise Enough("stopped")
+
+    with pytest.raises(ma.Cancelled):
+        ma.partition(points, 3, "hybrid", inside="lns", progress=enough)
+    assert told
+
+
+def attribute(values, kind=Kind.NUMERIC):
+    return Attribute("x", kind, np.asarray(values))
+
+
+def confidential_kinds(rng, n):
+    return {
+        "numeric": rng.normal(size=n),
+        "heavy tails": rng.lognormal(0.0, 3.0, n),
+        "three columns": rng.normal(size=(n, 3)),
+        "one value": np.full(n, 3.0),
+        "categories": rng.choice(["a", "b", "c"], n, p=[0.7, 0.25, 0.05]),
+        "all different": np.array([f"v{i}" for i in range(n)]),
+        "two columns of categories": rng.choice(["a", "b"], (n, 2)),
+    }
+
+
+@pytest.mark.parametrize("seed", range(28))
+def test_every_group_has_k_whatever_is_confidential(seed):
+    points, k = plain.hard_problem(seed)
+    rng = np.random.default_rng(seed)
+    for confidential in confidential_kinds(rng, len(points)).values():
+        for per_class in (None, 1, 4):
+            labels = ma.partition(points, k, "hm-pfsom", confidential=confidential, per_class=per_class)
+            assert np.bincount(labels).min() >= k
+
+
+def test_groups_have_their_share_of_every_class():
+    points, _ = mixtures.mixture(1)
+    rng = np.random.default_rng(0)
+    wage = np.where(rng.random(len(points)) < 0.3, 10.0, 50.0) + rng.normal(size=len(points))
+    labels = ma.partition(points, 5, "hm-pfsom", confidential=wage, seed=3)
+    parts = split_into_parts(points, 5, rng=random.seeded(3, "hm-pfsom"))
+    assert parts.max() >= 1
+    for records in records_by_part(parts):
+        classes = (wage[records] > 30.0).astype(np.int64)
+        alone = diverse_groups(np.ascontiguousarray(points[records]), classes, 5)
+        assert np.array_equal(np.unique(labels[records], return_inverse=True)[1], alone)
+    poor = np.bincount(labels, wage < 30.0)
+    assert (poor > 0).all()
+    assert (poor < np.bincount(labels)).all(), "no group tells whether somebody is poor"
+    mdav = ma.partition(points, 5, "mdav")
+    assert np.bincount(mdav, wage < 30.0).min() == 0, "which mdav does not give"
+
+
+def test_per_class_makes_larger_groups():
+    points = np.random.default_rng(0).normal(size=(300, 2))
+    ill = np.repeat(["yes", "no"], [100, 200])
+    sizes = [
+        np.bincount(ma.partition(points, 3, "hm-pfsom", confidential=ill, per_class=number)).min()
+        for number in (1, 4, 20)
+    ]
+    assert sizes[0] >= 3
+    assert sizes[0] < sizes[1] < sizes[2]
+    whole = ma.partition(points, 3, "hm-pfsom", confidential=ill, per_class=1000)
+    assert len(set(whole)) == split_into_parts(points, 3, rng=random.seeded(0, "hm-pfsom")).max() + 1
+
+
+def test_confidential_columns_are_asked_for():
+    with pytest.raises(ma.InputError, match="hm-pfsom needs confidential"):
+        ma.partition(np.zeros((9, 1)), 2, "hm-pfsom")
+
+
+def classes(attributes, k=3, records=None):
+    n = len(attributes[0].values)
+    return Classes(attributes).of(np.arange(n) if records is None else records, k, random.seeded(0))
+
+
+def test_categories_are_classes_and_rare_ones_go_together():
+    codes = np.repeat([0, 1, 2, 3, 4], [6, 5, 2, 2, 1])
+    assert classes((attribute(codes, Kind.NOMINAL),)).tolist() == [0] * 6 + [1] * 5 + [2] * 5
+    assert classes((attribute(codes[:13], Kind.NOMINAL),)).tolist() == [0] * 6 + [1] * 7, (
+        "too few for a class"
+    )
+    assert not classes((attribute(np.arange(9), Kind.NOMINAL),), k=10).any()
+    assert not classes((attribute(np.arange(9), Kind.NOMINAL),)).any()
+
+
+def test_only_the_records_of_the_part_count():
+    codes = np.repeat([0, 1], [6, 6])
+    assert not classes((attribute(codes, Kind.NOMINAL),), records=np.arange(8)).any()
+
+
+def test_outliers_make_no_class():
+    wage = np.concatenate([np.linspace(1.0, 2.0, 50), np.linspace(8.0, 9.0, 50), [1000.0, -2000.0]])
+    found = classes((attribute(wage),))
+    assert found[:50].max() == found[:50].min() != found[50:100].min() == found[50:100].max()
+    assert found[100] == found[50]
+    assert found[101] == found[0]
+
+
+def test_numbers_and_categories_together():
+    rng = np.random.default_rng(0)
+    wage = np.repeat([1.0, 1.0, 9.0, 9.0], 25) + 0.1 * rng.random(100)
+    ill = np.tile(np.repeat([0, 1], 25), 2)
+    found = classes((attribute(wage), attribute(ill, Kind.NOMINAL)))
+    assert found.tolist() == np.repeat([0, 1, 2, 3], 25).tolist()
+
+
+def test_ordered_categories_and_wide_numbers_are_numbers():
+    assert classes((attribute(np.repeat([0, 1, 8, 9], 5), Kind.ORDINAL),)).tolist() == [0] * 10 + [1] * 10
+    wide = np.concatenate([np.linspace(-1.7e308, -1.6e308, 9), np.linspace(1.6e308, 1.7e308, 9)])
+    assert classes((attribute(wide),)).tolist() == [0] * 9 + [1] * 9
+
+
+def test_many_categories_beside_a_number_take_little_room():
+    rng = np.random.default_rng(0)
+    found = classes((attribute(rng.normal(size=5000)), attribute(np.arange(5000), Kind.NOMINAL)))
+    assert np.bincount(found).min() >= 3
+
+
+def test_from_a_table():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, 200),
+            "rent": rng.normal(800, 90, 200),
+            "ill": rng.choice(["no", "yes"], 200),
+        }
+    )
+    release = ma.anonymize(
+        table, k=4, quasi=["age", "rent"], confidential=["ill"], method="hm-pfsom", scale="minmax"
+    )
+    assert release.table.groupby(["age", "rent"])["ill"].nunique().min() == 2
+    assert ma.check(release.table, ["age", "rent"], k=4).holds
