@@ -364,13 +364,21 @@ def reproduce(
 ) -> None:
     """Set published figures against our own, cell by cell."""
     from microagg import show
+    from microagg.io.writing import refuse_unwritable
     from microagg.methods.registry import method_named
     from microagg.studies import reproduce as study
+    from microagg.studies.reproduce_page import bounds_for, write_page
 
+    if page is not None:
+        refuse_unwritable(page)
     chosen = [method_named(name).name for name in _names(method)]
     figures = [figure for figure in study.reproducible_now() if not chosen or figure.name in chosen]
     with show.progress("reproducing") as progress:
         cells = list(study.reproduce(figures, data, progress))
+    if page is not None:
+        with show.progress("proving bounds") as progress:
+            bounds = bounds_for(figures, bound_seconds, data, progress)
+        write_page(page, cells, bounds, bound_seconds)
     if as_json:
         print(json.dumps(study.as_json(cells), indent=2, ensure_ascii=False))
     else:

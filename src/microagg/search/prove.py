@@ -28,12 +28,14 @@ Search = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 
 LISTED = 100_000  # how many groups one integer program takes
 WORK = 1_000_000_000  # how far to look for them
-# groups for each record in the programs that look for a better partition
-LADDER = (1.5, 2.0, 2.5, 3.0, 4.0, 5.5)
-NODES, FEW_NODES = 2000, 100
+# Groups for each record in the programs that look for a better partition. Programs over few groups are solved at once, and
+# those over a few more take for ever and find nothing: the best partitions come from the last that is easy.
+LADDER = tuple(1.5 + 0.125 * rung for rung in range(13))
+PATIENCE = 2  # programs in a row that find nothing better, after one that did
+NODES, FEW_NODES = 2000, 20
 SEARCHES = 3
-# what a search without a proof as its end makes of all this: how far pricing may look, how many programs it tries
-SHORT_WORK, RUNGS = 500_000_000, 4
+# how far pricing may look where no proof is wanted in the end
+SHORT_WORK = 500_000_000
 
 
 def prove(
@@ -81,7 +83,7 @@ def put_together(problem: Problem, labels: np.ndarray, watch: Watch) -> np.ndarr
     """
     labels = sums.number_by_first_record(np.ascontiguousarray(labels, np.int32))
     duel = Duel(problem, labels, Listener(watch), most_work=SHORT_WORK)
-    while not duel.over and duel.programs < RUNGS:
+    while not duel.over and not duel.at_the_top:
         duel.round()
         duel.checkpoint()
     return duel.labels
@@ -99,6 +101,7 @@ class Duel:
         self.stuck = False
         self._loss = loss_of_partition(problem.points, labels)
         self._rung = 0
+        self._in_vain: int | None = None  # programs without success since the last one that had some
         self._rounds = 0
         if self.proof.climb is not None:
             self._tell_groups(self.proof.climb)
@@ -108,9 +111,9 @@ class Duel:
         return self.optimal or self.stuck or self.listener.watch.stopped is not None
 
     @property
-    def programs(self) -> int:
-        """How many integer programs have looked for a better partition."""
-        return self._rung
+    def at_the_top(self) -> bool:
+        """Whether all programs that look for a better partition have been tried, as far as they are easy."""
+        return self._rung == len(LADDER)
 
     @property
     def gap(self) -> float:
@@ -144,13 +147,23 @@ class Duel:
             return
         if not self.proof.finished:
             self.proof.step()
-        elif self._rung < len(LADDER):
-            self._improve(self.proof.climb, *self._known(self.proof.climb, LADDER[self._rung]))
-            self._rung += 1
+        elif not self.at_the_top:
+            self._climb_ladder(self.proof.climb)
         else:
             before = self.gap
             self._close(self.proof.climb)
             self.stuck = self.gap >= before and not self.optimal
+
+    def _climb_ladder(self, climb: Climb) -> None:
+        """One more program; none after one that is not easy any more, or when better partitions seem to have run out."""
+        before = self._loss["SSE"]
+        ended = self._improve(climb, *self._known(climb, LADDER[self._rung]))
+        if self._loss["SSE"] < before:
+            self._in_vain = 0
+        elif self._in_vain is not None:
+            self._in_vain += 1
+        patient = self._in_vain is None or self._in_vain < PATIENCE
+        self._rung = self._rung + 1 if ended and patient else len(LADDER)
 
     def _meets(self) -> bool:
         """Whether nothing is left between partition and proof but rounding."""
@@ -184,7 +197,7 @@ class Duel:
         members, offsets = self._distinct(np.concatenate([own, members]), offsets, len(start))
         chosen, _, ended = best_cover(
             len(self.labels), members, offsets, group_costs(climb.points, members, offsets),
-            start=start, node_limit=FEW_NODES if self._rung < len(LADDER) else NODES,
+            start=start, node_limit=NODES if self.at_the_top else FEW_NODES,
             stop=self.listener, seconds=self.listener.seconds_left(),
         )  # fmt: skip
         if self.listener():

@@ -46,7 +46,7 @@ def bounds_for(
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[Problem, Least]:
     """A proven lower bound for each problem, in so many seconds each; over several data sets, the mean of their bounds."""
-    problems = {problem_of(figure): figure for figure in figures}
+    problems = {problem_of(figure): figure for figure in figures if figure.measure in ("IL", "SSE")}
     found = {}
     for done, (problem, figure) in enumerate(problems.items()):
         sets = list(data_sets(figure, folder))
@@ -72,7 +72,11 @@ def write_page(path: Path, cells: Sequence[Cell], bounds: Mapping[Problem, Least
         for dataset, of_dataset in itertools.groupby(own, lambda cell: cell.published.dataset):
             parts.append(_table(dataset, list(of_dataset), bounds))
     text = "\n".join(parts)
-    replace_whole(path, lambda part: part.write_text(text, encoding="utf-8"), inspect=lambda part: None)
+
+    def write(part: Path) -> None:
+        part.write_text(text, encoding="utf-8")
+
+    replace_whole(path, write, inspect=lambda part: None)
 
 
 def _opening(cells: Sequence[Cell], seconds: float) -> str:

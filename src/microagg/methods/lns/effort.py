@@ -12,7 +12,7 @@ MOST_FOR_EACH = 600
 SHARED = 3_000_000
 LEAST_FOR_EACH = 12
 THOROUGH = 10  # times as much as balanced
-BESIDE_PROGRAMS = 4  # times as much as balanced, where integer programs do the rest
+BESIDE_PROGRAMS = 3  # times as much as balanced, where integer programs do the rest
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,74 @@
+"""The page of all published figures."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from microagg.studies.reproduce import Cell, published_figures, published_groups, reproduce
+from microagg.studies.reproduce_page import Least, bounds_for, problem_of, write_page
+
+
+def some(name: str, **fields: object) -> list:
+    return [
+        figure
+        for figure in published_figures()
+        if figure.name == name and all(getattr(figure, field) == value for field, value in fields.items())
+    ]
+
+
+def rows_of(text: str) -> list[list[str]]:
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|") and not line.startswith(("|---", "| method |"))
+    ]
+
+
+def test_every_figure_has_its_row(tmp_path: Path) -> None:
+    figures = published_figures() + published_groups()
+    cells = [Cell(figure, figure.value, "match") for figure in figures]
+    write_page(tmp_path / "page.md", cells, {}, 30.0)
+    rows = rows_of((tmp_path / "page.md").read_text("utf-8"))
+    assert len(rows) == len(figures) == 420 + 2 * 44
+    assert all(len(row) == 9 for row in rows)
+    printed = sorted(f"{figure.value:.{figure.decimals}f}" for figure in figures)
+    assert sorted(row[4] for row in rows) == printed
+
+
+def test_a_figure_below_what_is_proven_is_called_so(tmp_path: Path) -> None:
+    figure = some("mdav", dataset="Census", k=3, measure="IL")[0]
+    below, above = replace(figure, value=1.0), replace(figure, value=9.0, note="not explained")
+    cells = [Cell(below, 5.69, "differs"), Cell(above, 5.69, "better")]
+    write_page(tmp_path / "page.md", cells, {problem_of(figure): Least(4.6, 600.0)}, 30.0)
+    first, second = rows_of((tmp_path / "page.md").read_text("utf-8"))
+    assert first[8] == "not reproduced; printed below the proven bound"
+    assert second[8] == "ours is lower; not explained"
+    assert float(first[7]) == pytest.approx(4.6)
+
+
+def test_bounds_of_several_data_sets_lie_below_the_losses(tmp_path: Path) -> None:
+    figures = some("mdav", dataset="Sim-1", k=3)
+    assert figures
+    bounds = bounds_for(figures, seconds=1.0)
+    for cell in reproduce(figures):
+        least = bounds[problem_of(cell.published)]
+        assert cell.obtained is not None
+        assert 0.0 < getattr(least, cell.published.measure) < cell.obtained
+
+
+@pytest.mark.reference
+def test_bounds_of_reference_data(reference_data: Path) -> None:
+    figures = some("mdav", dataset="Tarragona", k=5)
+    least = bounds_for(figures, seconds=0.0, folder=reference_data)[problem_of(figures[0])]
+    assert 10.0 < least.IL < 20.16
+
+
+def test_the_page_in_docs_has_all_figures_as_printed() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "reproduced.md").read_text("utf-8")
+    figures = published_figures() + published_groups()
+    assert re.findall(r"(\d+) figures", text)[0] == str(len(figures))
+    assert sorted(row[4] for row in rows_of(text)) == sorted(f"{f.value:.{f.decimals}f}" for f in figures)
