@@ -37,6 +37,9 @@ ENTRIES = (
     "microagg.methods.ordered.ps:PS_MEANSORT",
     "microagg.methods.imhm.imhm:IMHM",
     "microagg.methods.imhm.imhm:RIMHM",
+    "microagg.methods.trees.mst:MST",
+    "microagg.methods.trees.k_ward:K_WARD",
+    "microagg.methods.trees.mu_approx:MU_APPROX",
 )
 
 
