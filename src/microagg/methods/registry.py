@@ -40,6 +40,7 @@ ENTRIES = (
     "microagg.methods.trees.mst:MST",
     "microagg.methods.trees.k_ward:K_WARD",
     "microagg.methods.trees.mu_approx:MU_APPROX",
+    "microagg.methods.clustering.pcl:PCL",
 )
 
 

@@ -80,7 +80,7 @@ def decompose(root: int, ways: Ways, k: int, n: int) -> list[list[int]]:
         return decompose(child, ways, k, n)
     if f >= k and s - f >= k:
         return decompose(root, part_of(ways, everything - largest), k, n) + decompose(
-            child, part_of(ways, largest), k, n, new
+            child, part_of(ways, largest), k, n
         )
     if s - f == k - 1:
         shared, group = child, everything - largest | {child}

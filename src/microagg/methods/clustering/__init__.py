@@ -1,0 +1,1 @@
+"""Methods that come from clustering: centres and what belongs to them."""
