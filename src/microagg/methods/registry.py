@@ -41,6 +41,8 @@ ENTRIES = (
     "microagg.methods.trees.k_ward:K_WARD",
     "microagg.methods.trees.mu_approx:MU_APPROX",
     "microagg.methods.clustering.pcl:PCL",
+    "microagg.methods.clustering.fcm:FCM",
+    "microagg.methods.genetic.genetic:GENETIC",
 )
 
 
