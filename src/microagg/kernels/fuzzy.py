@@ -47,15 +47,6 @@ def fuzzy_clusters(points, centres, sharpness, rounds):
     return labels
 
 
-@kernel
-def memberships(points, centres, sharpness):
-    """(n, c): how much each record belongs to each centre; every row adds up to one."""
-    shares = np.empty((points.shape[0], centres.shape[0]))
-    for i in range(points.shape[0]):
-        _share_out(points[i], centres, sharpness, shares[i])
-    return shares
-
-
 @part
 def _share_out(x, centres, sharpness, shares):
     """Fill in the memberships of one record and return its nearest centre."""

@@ -11,7 +11,7 @@ Mustafa and Wang; fuzzy c-means by Bezdek 1981.
 The papers' digest names neither values nor steps. Here c starts at ⌊n / k⌋, at most `clusters`, and becomes the number of clusters
 that had k records (less than before, at least 2); m is 1.125, 1.25, 1.5 and 2, in this order. Records belong most to the nearest
 centre; of equally near centres the first counts. Departures: if clusters are still short of k with m = 2, each of them in turn
-takes the records that belong to it most (of equal ones the lowest), from clusters that have more than k, until it has k. So
+takes the records nearest to its centre (of equal ones the lowest), from clusters that have more than k, until it has k. So
 outliers, for which no c and m will do, cost no more than that, every application splits what it is given, and k holds.
 """
 
@@ -21,7 +21,8 @@ from typing import cast
 
 import numpy as np
 
-from microagg.kernels.fuzzy import fuzzy_clusters, memberships
+from microagg.kernels.distances import squared_distances
+from microagg.kernels.fuzzy import fuzzy_clusters
 from microagg.kernels.random import permutation
 from microagg.kernels.sums import number_by_first_record
 from microagg.methods.method import Method, Number, Partition, below_two_k
@@ -33,7 +34,7 @@ SHARPEST = 3  # m = 1 + 1 / 2^3; 0 is m = 2
 
 
 def fcm(
-    problem: Problem, *, rng: np.ndarray, progress: Progress | None = None, clusters: int = 16
+    problem: Problem, *, rng: np.ndarray, progress: Progress | None = None, clusters: int = 8
 ) -> np.ndarray:
     """Fuzzy c-means with fewer and fuzzier clusters until all have k records, applied again to clusters of 2k or more."""
     points, k, n = problem.points, problem.k, len(problem.points)
@@ -55,29 +56,35 @@ def fcm(
 def _split(points: np.ndarray, k: int, clusters: int, rng: np.ndarray) -> np.ndarray:
     """Steps 1 and 2: at least two clusters, all of k records or more."""
     c = max(2, min(clusters, len(points) // k))
-    for sharpness in range(SHARPEST, -1, -1):
-        centres = points[permutation(rng, len(points))[:c]]
-        labels = fuzzy_clusters(points, centres, sharpness, ROUNDS)
-        sizes = np.bincount(labels, minlength=c)
+    for sharpness in range(SHARPEST, 0, -1):
+        labels, sizes, _ = _run(points, c, sharpness, rng)
         if sizes.min() >= k:
-            break
-        if sharpness == 0:
-            labels = _filled_up(labels, sizes, memberships(points, centres, sharpness), k)
+            return labels
         c = max(2, min(c - 1, int((sizes >= k).sum())))
+    labels, sizes, centres = _run(points, c, 0, rng)
+    _fill_up(points, centres, labels, sizes, k)
     return labels
 
 
-def _filled_up(labels: np.ndarray, sizes: np.ndarray, shares: np.ndarray, k: int) -> np.ndarray:
-    """Clusters of fewer than k records take those that belong to them most from clusters that can spare them."""
+def _run(
+    points: np.ndarray, c: int, sharpness: int, rng: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Fuzzy c-means from c random records: (the cluster of each record, their sizes, the centres)."""
+    centres = points[permutation(rng, len(points))[:c]]
+    labels = fuzzy_clusters(points, centres, sharpness, ROUNDS)
+    return labels, np.bincount(labels, minlength=c), centres
+
+
+def _fill_up(points: np.ndarray, centres: np.ndarray, labels: np.ndarray, sizes: np.ndarray, k: int) -> None:
+    """Clusters of fewer than k records take those nearest to their centres from clusters that can spare them."""
     for short in np.flatnonzero(sizes < k):
-        for record in np.argsort(-shares[:, short], kind="stable"):
+        for record in np.argsort(squared_distances(points, centres[short]), kind="stable"):
             if sizes[short] == k:
                 break
             if labels[record] != short and sizes[labels[record]] > k:
                 sizes[labels[record]] -= 1
                 sizes[short] += 1
                 labels[record] = short
-    return labels
 
 
 FCM = Method(
@@ -87,7 +94,7 @@ FCM = Method(
     summary="fuzzy c-means with fewer and fuzzier clusters until all have k records, again within large ones",
     run=cast(Partition, fcm),
     complexity="O(n c d) a round, at most 30 rounds for each of 4 exponents, again for every level of clusters",
-    parameters=(Number("clusters", 2, 1000, 16, "how many clusters are tried at once, at most", whole=True),),
+    parameters=(Number("clusters", 2, 1000, 8, "how many clusters are tried at once, at most", whole=True),),
     largest_group=below_two_k,
     seeded=True,
 )

@@ -30,6 +30,7 @@ from typing import cast
 
 import numpy as np
 
+from microagg.kernels.distances import squared_distances
 from microagg.kernels.sums import mean_of
 from microagg.methods.mdav.single_group import mdav_single_group
 from microagg.methods.method import Choice, Method, Partition, below_two_k
@@ -60,15 +61,7 @@ def _in_order(points: np.ndarray, order: str) -> Iterable[int]:
     if order == "record":
         return range(len(points))
     centre = mean_of(points, np.arange(len(points)))
-    return [int(i) for i in np.argsort(-_squared_distances(points, centre), kind="stable")]
-
-
-def _squared_distances(points: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Column by column, so that equal distances are equal numbers."""
-    total = np.zeros(len(points))
-    for j in range(points.shape[1]):
-        total += (points[:, j] - q[j]) ** 2
-    return total
+    return [int(i) for i in np.argsort(-squared_distances(points, centre), kind="stable")]
 
 
 def _by_shortest(forest: _Forest) -> Iterator[int]:
