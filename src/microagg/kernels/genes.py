@@ -1,7 +1,7 @@
 """A genetic algorithm for small partitions: one gene a record, its value the number of the record's group.
 
-Groups are numbered by their first records, so that equal numbers mean something in two chromosomes; every chromosome has
-groups of k to 2k - 1 records at all times, for which crossover and mutation are followed by a repair.
+Groups are numbered by their first records, so that equal numbers mean something in two chromosomes; every chromosome
+has groups of k to 2k - 1 records at all times, for which crossover and mutation are followed by a repair.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """The minimum spanning tree of points, by the rounds of Boruvka on the kd-tree.
 
-Edges are ordered by (squared length, lower record, higher record). No two are equal in that order, so there is one minimum
-spanning tree, whichever way it is found. In each round every component finds its least edge to another one; these edges
-join the components, which are at most half as many afterwards. What a record has learned is kept: as components only grow,
-its nearest record outside of its own stays the nearest for as long as it is outside, and is no nearer later on. So most
-records need no question in most rounds. A box whose records all belong to the component of the one that asks is left out.
+Edges are ordered by (squared length, lower record, higher record). No two are equal in that order, so there is one
+minimum spanning tree, whichever way it is found. In each round every component finds its least edge to another one;
+these edges join the components, which are at most half as many afterwards. What a record has learned is kept: as
+components only grow, its nearest record outside of its own stays the nearest for as long as it is outside, and is no
+nearer later on. So most records need no question in most rounds. A box whose records all belong to the component of the
+one that asks is left out.
 
-Equal points are one point to the tree: the first of them stands for all, and the others hang on it. That is what the order of
-edges makes of them, and it spares the questions that every one of many equal points would have to ask of all the others.
+Equal points are one point to the tree: the first of them stands for all, and the others hang on it. That is what the
+order of edges makes of them, and it spares the questions that every one of many equal points would have to ask of all
+the others.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ def _first_of_equals(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @kernel
 def _round(components, partners, least, edges, squares, found, handle):
-    """One round: the least edge out of each component is added, and components are numbered anew; returns the edge count.
+    """One round: the least edge out of each component is added, components are numbered anew; returns the edge count.
 
     `partners` holds for each record the nearest one outside of its component, where known, and `least` what the squared
     distance to any record outside is at least.
@@ -132,7 +134,7 @@ def _together(a, b):
 def _nearest_outside(i, best, ends, components, held, tree, walk):
     """(record, squared distance): the least edge from record i to another component that comes before the edge given.
 
-    Where there is none, the record is -1 and the squared distance is that of the edge given: no record outside is nearer.
+    Where there is none, the record is -1 and the squared distance that of the edge given: no record outside is nearer.
     """
     q, own, d = tree.points[i], components[i], tree.points.shape[1]
     low, high, nearest = ends[0], ends[1], -1
@@ -196,10 +198,10 @@ def _root(parents, c):
 
 @kernel
 def cut_longest(edges, n, k):
-    """The component of each of n records after cutting the edges of a spanning tree, the last ones first, where it may be.
+    """The component of each of n records after cutting edges of a spanning tree, the last ones first, where it may be.
 
-    An edge may be cut if k records are on both sides of it. As sides only shrink, one look at each edge is enough; a look
-    walks no farther than k records to each side.
+    An edge may be cut if k records are on both sides of it. As sides only shrink, one look at each edge is enough; a
+    look walks no farther than k records to each side.
     """
     starts, others, numbers = _ways(edges, n)
     cut = np.zeros(edges.shape[0], np.bool_)

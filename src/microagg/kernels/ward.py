@@ -1,15 +1,15 @@
 """Ward's agglomeration under a size rule: groups are joined until all have k records, never two that both have them.
 
 Joining two groups of a and b records raises the sum of squares by a b / (a + b) times the squared distance of their
-centroids. In every step the pair that raises it least is joined; of equal pairs the one with fewer records, then the one
-whose lower first record is lowest, then the other one's. One of a pair has fewer than k records, and only such groups keep
-a best partner. When two are joined, the new group is offered to all others at once; whoever has lost a partner seeks another
-only when its turn comes, since what is kept for it is never more than the truth. So each step takes one or a few looks at all
-groups: O(n² d) time in practice for n groups, O(n d) memory.
+centroids. In every step the pair that raises it least is joined; of equal pairs the one with fewer records, then the
+one whose lower first record is lowest, then the other one's. One of a pair has fewer than k records, and only such
+groups keep a best partner. When two are joined, the new group is offered to all others at once; whoever has lost a
+partner seeks another only when its turn comes, since what is kept for it is never more than the truth. So each step
+takes one or a few looks at all groups: O(n² d) time in practice for n groups, O(n d) memory.
 
-Of equally good partners that are below k themselves, a group keeps one with a higher first record: a pair with a lower one
-comes first in line by way of that other group. Were it not so, all of many equal records would wait for the same partner,
-lose it together and seek together.
+Of equally good partners that are below k themselves, a group keeps one with a higher first record: a pair with a lower
+one comes first in line by way of that other group. Were it not so, all of many equal records would wait for the same
+partner, lose it together and seek together.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STEPS = 500  # joins between two reports
 
 
 class Agglomeration(NamedTuple):
-    """The groups that are left, in the first `counts[0]` places of all arrays; `counts[1]` is the next free identity."""
+    """The groups left, in the first `counts[0]` places of all arrays; `counts[1]` is the next free identity."""
 
     counts: Any  # (2,)
     sums: Any  # (m, 3, d): of their records, exactly

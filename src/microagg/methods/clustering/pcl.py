@@ -4,16 +4,17 @@ Source: Rebollo-Monedero, Forné and Soriano 2011 (Data and Knowledge Engineerin
 retold by Mortazavi, Jalili and Gohargazi 2013.
 
 1. Start from the centroids of ⌊n / k⌋ cells, those of MDAV.
-2. Every record goes to the cell for which its squared distance from the centroid plus the cost of the cell is least. Raising
-   the cost of a cell lowers the number of its records; the costs are adjusted until every cell has k to 2k - 1 records.
+2. Every record goes to the cell for which its squared distance from the centroid plus the cost of the cell is least.
+   Raising the cost of a cell lowers the number of its records; the costs are adjusted until every cell has k to 2k - 1
+   records.
 3. Compute the centroids. Repeat from 2 until no record moves, at most 100 times.
 
 The costs of step 2 are found as the prices of a transportation problem (`kernels/assignment.py`), whose solution is the
-assignment that the costs bring about: of all assignments with these sizes it has the least sum of squares, and no record gains
-by another cell at these prices. So no turn raises the loss, and it ends no worse than MDAV. Departures: the paper adjusts the
-costs by numerical optimisation until the shares of the cells are nearly equal and asks for exactly k / n; for a finite number
-of records the prices are exact, and the n - k ⌊n / k⌋ records that are too many go where they cost least. Where a record is
-as well off in two cells it stays where it is. The paper also starts from random centroids; the start here is fixed.
+assignment that the costs bring about: of all assignments with these sizes it has the least sum of squares, and no
+record gains by another cell at these prices. So no turn raises the loss, and it ends no worse than MDAV. Departures:
+the paper adjusts the costs by numerical optimisation towards equal shares; here, for a finite number of records, they
+are found exactly, and the n - k ⌊n / k⌋ records that are too many go where they cost least. Where a record is as well
+off in two cells it stays where it is. The start from MDAV is ours: the retelling names none.
 """
 
 from __future__ import annotations

@@ -1,17 +1,19 @@
 """k-Ward: Ward's agglomeration in which groups that have k records are never joined with each other.
 
-Source: Domingo-Ferrer and Mateo-Sanz 2002 (IEEE TKDE 14), multivariate k-Ward, as retold by Kabir, Mahmood, Mustafa and Wang.
+Source: Domingo-Ferrer and Mateo-Sanz 2002 (IEEE TKDE 14), multivariate k-Ward, as retold by Kabir, Mahmood, Mustafa and
+Wang.
 
-1. The two records farthest apart each form a group with their k - 1 nearest, the first before the second; every other record
-   is a group of its own.
-2. Join the two groups that raise the within-groups sum of squares least, never two that both have k records, until every
-   group has k.
+1. The two records farthest apart each form a group with their k - 1 nearest, the first before the second; every other
+   record is a group of its own.
+2. Join the two groups that raise the within-groups sum of squares least, never two that both have k records, until
+   every group has k.
 3. Apply all of it again to each group of 2k records or more, alone.
 
-Fewer than 2k records are one group. Of equal pairs in step 2 the one with fewer records together is joined first, then the
-one with the lower first record, then that with the other's; in step 1 ties go as in `max-distance`, lower records first. The
-paper names no tie rule; preferring small pairs keeps equal records in groups of fewer than 2k. No other departure: the two
-groups of step 1 both have k records, so they stay apart and every application splits what it is given.
+Fewer than 2k records are one group. Of equal pairs in step 2 the one with fewer records together is joined first, then
+the one with the lower first record, then that with the other's; in step 1 ties go as in `max-distance`, lower records
+first. The paper names no tie rule; preferring small pairs keeps equal records in groups of fewer than 2k. No other
+departure: the two groups of step 1 both have k records, so they stay apart and every application splits what it is
+given.
 """
 
 from __future__ import annotations

@@ -1,25 +1,27 @@
 """µ-Approx: every record goes to a neighbour until all trees have k records, then large trees are taken apart.
 
-Source: Domingo-Ferrer, Sebé and Solanas 2008 (Computers and Mathematics with Applications 55), whose forest and
-decomposition are those of Aggarwal et al. 2005 for k-anonymity.
+Source: Domingo-Ferrer, Sebé and Solanas 2008 (Computers and Mathematics with Applications 55), as retold by Kabir,
+Mahmood, Mustafa and Wang; forest and decomposition, which they only name, as Aggarwal et al. 2005 have them for
+k-anonymity.
 
-1. Forest. Every record is a tree. A tree of fewer than k records has one record without an outgoing edge; it gets an edge to
-   its nearest record in another tree, and the two trees are one. Repeat until all trees have k records.
-2. Decompose, while a tree has s > max(2k - 1, 3k - 5) records: from a candidate vertex go on to the root of its largest subtree
-   (of f records) until s - f >= k - 1. There, if f >= k and s - f >= k, cut the largest subtree off. If s - f = k - 1, these
-   records and the root of the largest subtree are a group. If f = k - 1, the largest subtree and the candidate are one. Else
-   subtrees are put together, largest first, until they have k - 1 records; these and the candidate are a group, or without the
-   candidate if they have k already. Where a vertex goes with one side, a copy of it, which counts for nothing, keeps the other
-   side together.
-3. In a tree of 2k records or more that is left, the record farthest from the centroid and its k - 1 nearest form a group, the
-   others another.
+1. Forest. Every record is a tree. A tree of fewer than k records has one record without an outgoing edge; it gets an
+   edge to its nearest record in another tree, and the two trees are one. Repeat until all trees have k records.
+2. Decompose, while a tree has s > max(2k - 1, 3k - 5) records: from a candidate vertex go on to the root of its largest
+   subtree (of f records) until s - f >= k - 1. There, if f >= k and s - f >= k, cut the largest subtree off. If s - f =
+   k - 1, these records and the root of the largest subtree are a group. If f = k - 1, the largest subtree and the
+   candidate are one. Else subtrees are put together, largest first, until they have k - 1 records; these and the
+   candidate are a group, or without the candidate if they have k already. Where a vertex goes with one side, a copy of
+   it, which counts for nothing, keeps the other side together.
+3. In a tree of 2k records or more that is left, the record farthest from the centroid and its k - 1 nearest form a
+   group, the others another.
 
-The paper leaves open which tree is next in step 1, and the loss swings with it: `order` takes records from the farthest from the
-centroid of all to the nearest (outermost), in their own order (record), or the shortest edge first (shortest), and works on the
-tree of the first record until it has k records. It also leaves open the first candidate: here the vertex without an outgoing edge,
-and after a cut the two ends of the edge. Ties go to the lower record number, of equally large subtrees to that with the lower
-root. Departures: where the candidate is a copy, one more record is needed beside it: subtrees are put together until they have k,
-and if fewer than k are then left the tree goes to step 3 as it is, which is repeated while 2k remain.
+The paper leaves open which tree is next in step 1, and the loss swings with it. `order` works on the tree of one record
+after another until it has k: from the farthest from the centroid of all to the nearest (outermost), or in their own
+order (record); or it adds the shortest of all possible edges first (shortest). Also open is the first candidate: here
+the vertex without an outgoing edge, and after a cut the two ends of the edge. Ties go to the lower record number, of
+equally large subtrees to that with the lower root. Departures: where the candidate is a copy, one more record is needed
+beside it: subtrees are put together until they have k, and if fewer than k are then left the tree goes to step 3 as it
+is, which is repeated while 2k remain.
 """
 
 from __future__ import annotations
@@ -187,7 +189,7 @@ class _Trees:
         return sorted(self._children[root], key=lambda child: (self._sizes[child], -child))
 
     def _some_subtrees(self, root: int, subtrees: list[int], k: int) -> tuple[list[int], int]:
-        """(the group, how many subtrees it takes): the last ones, and the root first if they would not have k without it."""
+        """(the group, how many subtrees it takes): the last ones, and before them the root if they are short of k."""
         count = size = 0
         while size < k - self._counts[root]:
             count += 1
