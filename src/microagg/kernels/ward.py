@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from microagg.kernels.compiling import kernel, part
-from microagg.kernels.sums import add_exactly, rounded
+from microagg.kernels.sums import add_exactly, number_by_first_record, rounded
 
 STEPS = 500  # joins between two reports
 
@@ -70,7 +70,7 @@ def joined_to_k(
             tell(m - int(state.counts[0]), m)
     for identity in range(2 * m - 1, -1, -1):
         into[identity] = identity if into[identity] < 0 else into[into[identity]]
-    return into[labels]
+    return number_by_first_record(into[labels])
 
 
 @kernel

@@ -47,7 +47,7 @@ def k_ward(problem: Problem, *, rng: np.ndarray, progress: Progress | None = Non
             formed, done = formed + 1, done + len(records)
             tell(1, 1)
         else:
-            parts = number_by_first_record(_apply(points[records], k, tell if len(records) == n else None))
+            parts = _apply(points[records], k, tell if len(records) == n else None)
             waiting.extend(records[part] for part in reversed(records_by_label(parts)))
     return number_by_first_record(labels)
 
