@@ -1,6 +1,8 @@
-"""Distances between single points."""
+"""Distances between single points, and from one to all."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from microagg.kernels.compiling import kernel
 
@@ -13,3 +15,12 @@ def squared_distance(x, q):
         difference = x[j] - q[j]
         total += difference * difference
     return total
+
+
+@kernel
+def squared_distances(points, q):
+    """|x - q|^2 of every point."""
+    distances = np.empty(points.shape[0])
+    for i in range(points.shape[0]):
+        distances[i] = squared_distance(points[i], q)
+    return distances

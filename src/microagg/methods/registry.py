@@ -48,6 +48,12 @@ ENTRIES = (
     "microagg.methods.clustering.kc:KC",
     "microagg.methods.hybrid.hybrid:HYBRID",
     "microagg.methods.hybrid.hm_pfsom:HM_PFSOM",
+    "microagg.methods.trees.mst:MST",
+    "microagg.methods.trees.k_ward:K_WARD",
+    "microagg.methods.trees.mu_approx:MU_APPROX",
+    "microagg.methods.clustering.pcl:PCL",
+    "microagg.methods.clustering.fcm:FCM",
+    "microagg.methods.genetic.genetic:GENETIC",
 )
 
 

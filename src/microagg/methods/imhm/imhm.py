@@ -28,7 +28,8 @@ import numpy as np
 from microagg.kernels import random, sums
 from microagg.kernels.assignment import assign
 from microagg.kernels.cut import optimal_cut
-from microagg.methods.imhm.path import path_through, squared_distances
+from microagg.kernels.distances import squared_distances
+from microagg.methods.imhm.path import path_through
 from microagg.methods.mdav.mdav import mdav
 from microagg.methods.method import Choice, Method, Number, Partition, below_two_k
 from microagg.methods.ordered.axis import runs_along

@@ -9,15 +9,6 @@ from microagg.kernels.distances import squared_distance
 
 
 @kernel
-def squared_distances(points, q):
-    """|x - q|^2 of every point."""
-    distances = np.empty(points.shape[0])
-    for i in range(points.shape[0]):
-        distances[i] = squared_distance(points[i], q)
-    return distances
-
-
-@kernel
 def path_through(points, centroids, labels, first):
     """All records in the order of a path that starts in cluster `first`, of two or more (Mortazavi et al. 2013, fig. 2).
 

@@ -1,0 +1,1 @@
+"""Methods that let populations of partitions evolve."""

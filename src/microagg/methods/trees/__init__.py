@@ -1,0 +1,1 @@
+"""Methods that build all groups at once, by cutting trees or by joining groups."""
