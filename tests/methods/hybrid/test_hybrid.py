@@ -13,8 +13,9 @@ from microagg.confidential import Attribute
 from microagg.kernels import random
 from microagg.methods.hybrid.classes import Classes
 from microagg.methods.hybrid.group_rule import diverse_groups
-from microagg.methods.hybrid.parts import join_small_parts, records_by_part, split_into_parts
+from microagg.methods.hybrid.parts import join_small_parts, split_into_parts
 from microagg.methods.method import MethodName
+from microagg.methods.parts import records_by_label
 from microagg.methods.registry import method_named, methods
 from microagg.schema import Kind
 from microagg.watch import Enough
@@ -44,7 +45,7 @@ def test_groups_are_those_of_the_method_in_each_part(split):
     parts = split_into_parts(points, 5, rng=random.seeded(7, "hybrid"), split=split, largest=100)
     assert parts.max() + 1 == (len(centres) if split == "pfsom" else 2 ** np.ceil(np.log2(len(points) / 100)))
     labels = ma.partition(points, 5, "hybrid", seed=7, split=split, largest=100)
-    for records in records_by_part(parts):
+    for records in records_by_label(parts):
         alone = ma.partition(points[records], 5, "mdav")
         within = np.unique(labels[records], return_inverse=True)[1]
         assert np.array_equal(within, alone)
@@ -127,7 +128,7 @@ def test_groups_have_their_share_of_every_class():
     labels = ma.partition(points, 5, "hm-pfsom", confidential=wage, seed=3)
     parts = split_into_parts(points, 5, rng=random.seeded(3, "hm-pfsom"))
     assert parts.max() >= 1
-    for records in records_by_part(parts):
+    for records in records_by_label(parts):
         classes = (wage[records] > 30.0).astype(np.int64)
         alone = diverse_groups(np.ascontiguousarray(points[records]), classes, 5)
         assert np.array_equal(np.unique(labels[records], return_inverse=True)[1], alone)

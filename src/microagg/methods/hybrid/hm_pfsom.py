@@ -32,8 +32,9 @@ from microagg.kernels import sums
 from microagg.methods.clustering.pfsom import VALIDITIES
 from microagg.methods.hybrid.classes import Classes
 from microagg.methods.hybrid.group_rule import diverse_groups
-from microagg.methods.hybrid.parts import records_by_part, split_into_parts
+from microagg.methods.hybrid.parts import split_into_parts
 from microagg.methods.method import Choice, Method, Number, Partition
+from microagg.methods.parts import records_by_label
 from microagg.problem import Problem, Progress
 from microagg.watch import Watch
 
@@ -65,7 +66,7 @@ def hm_pfsom(
         0,
         0,
     )
-    for records in records_by_part(parts):
+    for records in records_by_label(parts):
         classes = found.of(records, k, rng)
         groups = diverse_groups(np.ascontiguousarray(points[records]), classes, k, per_class)
         labels[records] = groups + formed

@@ -22,8 +22,9 @@ from microagg.confidential import Attribute
 from microagg.errors import Cancelled, InputError
 from microagg.kernels import sums
 from microagg.methods.hybrid.hm_pfsom import VALIDITY
-from microagg.methods.hybrid.parts import SPLITS, records_by_part, split_into_parts
+from microagg.methods.hybrid.parts import SPLITS, split_into_parts
 from microagg.methods.method import Choice, Found, Method, MethodName, Number, Partition
+from microagg.methods.parts import records_by_label
 from microagg.methods.registry import method_named
 from microagg.problem import Problem, Progress
 from microagg.watch import Watch
@@ -48,7 +49,7 @@ def hybrid(
         points, problem.k, rng=rng, split=split, validity=validity, largest=largest, progress=watch.tell
     )
     labels, formed, done = np.empty(n, np.int32), 0, 0
-    for records in records_by_part(parts):
+    for records in records_by_label(parts):
         watch.stage(0.3 + 0.7 * done / n, 0.3 + 0.7 * (done + len(records)) / n)
         result = method.run(_part_of(problem, records), rng=rng, progress=watch.tell, **method.checked({}))
         groups = _labels_of(result)

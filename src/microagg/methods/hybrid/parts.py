@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from microagg.kernels import sums
@@ -59,9 +57,3 @@ def join_small_parts(points: np.ndarray, labels: np.ndarray, k: int) -> np.ndarr
         others = np.flatnonzero(np.arange(parts) != smallest)
         nearest = others[sums.nearest_mean(means[others], means[smallest])]
         labels = sums.number_by_first_record(np.where(labels == smallest, nearest, labels).astype(np.int32))
-
-
-def records_by_part(labels: np.ndarray) -> Iterator[np.ndarray]:
-    """The records of each part, in ascending order."""
-    order = np.argsort(labels, kind="stable")
-    yield from np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)

@@ -23,9 +23,8 @@ from typing import Any
 import numpy as np
 
 from microagg.kernels import sums
-from microagg.kernels.distances import squared_distance
+from microagg.kernels.distances import squared_distance, squared_distances
 from microagg.kernels.neighbourhoods import spread_of
-from microagg.methods.imhm.path import squared_distances
 from microagg.methods.method import Partition
 from microagg.problem import Groups, PointSet, Problem, Progress
 
