@@ -16,6 +16,7 @@ from microagg.bounds.bound import Bound
 from microagg.guarantees.k import Anonymity
 from microagg.kernels.compiling import on_first_compile
 from microagg.manifest import manifest_paths
+from microagg.methods.families import by_family
 from microagg.methods.method import Method
 from microagg.release import Release, report_paths
 from microagg.report.terminal import size_bars
@@ -207,11 +208,20 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
 
 
 def methods(chosen: Sequence[Method]) -> None:
-    """The registry as a table."""
-    shown = Table("method", "what it does", "source", box=None, pad_edge=False)
-    for method in chosen:
-        shown.add_row(method.name, method.summary, method.source)
-    Console(highlight=False).print(shown)
+    """The registry as tables, family by family."""
+    console = Console(highlight=False, width=None if out.is_terminal else 200)
+    for title, members in by_family(chosen):
+        shown = Table(
+            "method", "year", "what it does", "good for", "complexity", "source", box=None, pad_edge=False
+        )
+        shown.columns[0].no_wrap = True
+        for method in members:
+            year = "" if method.year is None else str(method.year)
+            shown.add_row(
+                method.name, year, method.summary, method.good_for, method.complexity, method.source
+            )
+        console.print(f"\n[bold]{title}[/bold]")
+        console.print(shown)
 
 
 def method(chosen: Method) -> None:
@@ -232,6 +242,8 @@ def method_as_data(chosen: Method) -> dict[str, Any]:
         "name": chosen.name,
         "family": chosen.family,
         "source": chosen.source,
+        "year": chosen.year,
+        "good for": chosen.good_for,
         "summary": chosen.summary,
         "complexity": chosen.complexity,
         "largest_group": f"{largest} for k = 10" if largest else "no bound",

@@ -10,6 +10,7 @@ import pytest
 
 import microagg as ma
 import plain
+from microagg.methods.families import by_family
 from microagg.methods.method import Choice, Effort, Method
 from microagg.methods.registry import methods
 
@@ -169,3 +170,16 @@ def test_the_registry_describes_every_method() -> None:
         assert method.checked({}) == {p.name: p.default for p in method.parameters}
         with pytest.raises(ma.InputError, match="no parameter"):
             method.checked({"no_such_thing": 1})
+
+
+def test_every_method_says_what_it_is_good_for_and_belongs_somewhere() -> None:
+    listed = [method.name for _, members in by_family(methods()) for method in members]
+    assert sorted(listed) == sorted(method.name for method in methods())
+    for method in methods():
+        assert method.summary, method.name
+        assert method.good_for, method.name
+        assert method.source, method.name
+        assert method.complexity, method.name
+    years = {method.name: method.year for method in methods()}
+    assert years["mdav"] == 2005
+    assert years["auto"] is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -160,8 +161,13 @@ class Method:
 
     name: str
     family: str
+    """One of those that `families.py` lists."""
     source: str
+    """Who published it, by author and year."""
     summary: str
+    """What it does."""
+    good_for: str
+    """What one would choose it for."""
     run: Partition
     complexity: str
     parameters: tuple[Parameter, ...] = ()
@@ -174,6 +180,14 @@ class Method:
     needs_confidential: bool = False
     guarantees_k: bool = True
     seeded: bool = False
+
+    @property
+    def year(self) -> int | None:
+        """When it was first published, as far as the source tells; None for our own."""
+        if self.source.startswith("microagg"):
+            return None
+        years = re.findall(r"\b(?:19|20)\d\d\b", self.source)
+        return int(years[0]) if years else None
 
     def checked(self, params: dict[str, Any]) -> dict[str, Any]:
         """All parameters with their values: those given, checked, and the defaults."""

@@ -124,6 +124,7 @@ AUTO = Method(
     family="search",
     source="microagg",
     summary="the default: chooses construction, search and amount of work by itself; less loss than any published method",
+    good_for="everyday use: the least loss, at any size",
     run=cast(Partition, auto),
     complexity="quick O(n log n) in practice; balanced and thorough in proportion to their steps",
     parameters=(

@@ -111,6 +111,7 @@ KC = Method(
     family="clustering",
     source="Kabir, Mahmood and Mustafa (K-C)",
     summary="k-means for every number of clusters; the best without a cluster smaller than k",
+    good_for="data that are a few natural clusters; otherwise loses much",
     run=cast(Partition, kc),
     complexity="O(restarts (n/k)² n d), up to 5,000 records; O(restarts (n/k) n d) beyond; both times Lloyd's turns",
     parameters=(

@@ -55,6 +55,7 @@ PCL = Method(
     family="clustering",
     source="Rebollo-Monedero, Forné and Soriano 2011 (probability-constrained Lloyd)",
     summary="Lloyd's algorithm from MDAV with costs of the cells that hold their sizes",
+    good_for="large k, where groups should be cells of an even quantizer",
     run=cast(Partition, pcl),
     complexity="O(n² d / k) a turn in practice, at most 100 turns",
     parameters=(Number("turns", 0, 10_000, 100, "how often the centroids are computed at most", whole=True),),

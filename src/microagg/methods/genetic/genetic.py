@@ -81,6 +81,7 @@ GENETIC = Method(
     family="genetic",
     source="Solanas et al. 2006 (genetic algorithm)",
     summary="lets random partitions of blocks of 50 records evolve",
+    good_for="small tables; comparing with other optimisers",
     run=cast(Partition, genetic),
     complexity="O(n d) for each generation and chromosome, besides MDAV for the blocks",
     parameters=(

@@ -78,9 +78,10 @@ def hm_pfsom(
 
 HM_PFSOM = Method(
     name="hm-pfsom",
-    family="hybrid",
+    family="confidential",
     source="Abidi, Ben Yahia and Perera 2020, algorithm 2",
     summary="parts by clustering; within each, groups with their share of every class of the confidential values",
+    good_for="confidential values that must stay diverse within groups, at a price in loss",
     run=cast(Partition, hm_pfsom),
     complexity="O(n √n d) for the parts, near O(n log n) for the groups, O(n² / k) for leftovers at worst",
     parameters=(

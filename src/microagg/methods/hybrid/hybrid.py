@@ -93,9 +93,10 @@ def _part_of(problem: Problem, records: np.ndarray) -> Problem:
 
 HYBRID = Method(
     name="hybrid",
-    family="hybrid",
+    family="confidential",
     source="Abidi, Ben Yahia and Perera 2020, algorithm 1",
     summary="parts by clustering, and any method within each part",
+    good_for="large tables: any method within parts made by clustering",
     run=cast(Partition, hybrid),
     complexity="O(n √n d) for the parts, then that of the method inside",
     parameters=(

@@ -84,6 +84,7 @@ LNS = Method(
     family="search",
     source="microagg; after Shaw 1998 and Schrimpf et al. 2000",
     summary="annealing by small ruins, from groups improved by local search",
+    good_for="researchers who want the search alone, from a start of their choice",
     run=cast(Partition, lns),
     complexity="in proportion to the steps: 10 to 25 microseconds each, growing with columns and k",
     parameters=(

@@ -59,6 +59,7 @@ MDAV2K = Method(
     family="mdav",
     source="Chettri and Borah 2012, algorithm 6",
     summary="groups of k to 2k - 1 that adapt to each neighbourhood without a parameter",
+    good_for="clumps near the border of k records, at MDAV's speed",
     run=growing(mdav2k),
     complexity="O(n²) at worst, near O(n k log n) on real data",
     largest_group=below_two_k,

@@ -50,6 +50,7 @@ V_MDAV = Method(
     family="mdav",
     source="Solanas and Martínez-Ballesté 2006; Chettri and Borah 2012, algorithm 5",
     summary="groups of variable size; gamma near 0 for scattered data, near 1 for clustered",
+    good_for="data in clumps of uneven size, where fixed groups bridge gaps",
     run=growing(v_mdav),
     complexity=COMPLEXITY,
     largest_group=lambda k, n: 3 * k - 2,

@@ -52,6 +52,7 @@ INDIVIDUAL_RANKING = Method(
     family="ordered",
     source="Defays and Nanopoulos 1993; Domingo-Ferrer and Mateo-Sanz 2002",
     summary="each column on its own; NOT k-anonymous: protects single values, not their combinations",
+    good_for="the least loss, where k is wanted for single columns only: NOT for combinations",
     run=individual_ranking,
     complexity="O(d n log n)",
     parameters=(

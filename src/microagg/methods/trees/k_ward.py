@@ -67,6 +67,7 @@ K_WARD = Method(
     family="trees",
     source="Domingo-Ferrer and Mateo-Sanz 2002 (multivariate k-Ward)",
     summary="joins groups as Ward does, never two that have k records, again within large groups",
+    good_for="hierarchies of groups; groups of varying size",
     run=cast(Partition, k_ward),
     complexity="O(n² d) for each application, O(n d) memory",
     largest_group=below_two_k,

@@ -69,6 +69,7 @@ MST = Method(
     family="trees",
     source="Laszlo and Mukherjee 2005 (M-d, M-c and the partition of the tree alone)",
     summary="cuts the longest edges of the minimum spanning tree, then splits large parts",
+    good_for="chains and clumps far apart; comparing with M-d of the papers",
     run=cast(Partition, mst),
     complexity="near O(n log² n) for the tree, O(n k) for the cuts, and what the splitter takes on the largest part",
     parameters=(

@@ -223,6 +223,7 @@ MU_APPROX = Method(
     family="trees",
     source="Domingo-Ferrer, Sebé and Solanas 2008",
     summary="joins every record to a neighbour until all trees have k records, then takes large trees apart",
+    good_for="theory: its loss is within a known factor of the optimum",
     run=cast(Partition, mu_approx),
     complexity="near O(n k log n) on real data",
     parameters=(

@@ -55,6 +55,7 @@ DBA1 = Method(
     family="fine-tuned",
     source=f"{SOURCE} (DBA-1)",
     summary="groups from where the records are densest; the sparse ones are left to the end",
+    good_for="data with dense cores and few outliers",
     run=growing(dba1),
     complexity=COMPLEXITY,
     largest_group=below_two_k,
@@ -65,6 +66,7 @@ DBA2 = Method(
     family="fine-tuned",
     source=f"{SOURCE} (DBA-2)",
     summary="as dba1; then groups are taken apart where that loses less",
+    good_for="clumped data: often the lowest loss of the published heuristics",
     run=tuned(dba1, order=last_first, splitter=mdav1),
     complexity=COMPLEXITY,
     largest_group=below_two_k,
@@ -75,6 +77,7 @@ DBA2P = Method(
     family="fine-tuned",
     source=f"{SOURCE} (DBA-2P)",
     summary="as dba2, but begins with p groups where the records are sparsest",
+    good_for="comparing: dba2 where outliers are served first",
     run=tuned(dba1, order=last_first, splitter=mdav1),
     complexity=COMPLEXITY,
     parameters=(

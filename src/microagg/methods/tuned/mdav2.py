@@ -22,6 +22,7 @@ MDAV2 = Method(
     family="fine-tuned",
     source="Lin, Wen, Hsieh and Chang 2010 (MDAV-2)",
     summary="as mdav1; then groups are taken apart where that loses less",
+    good_for="comparing: what taking groups apart adds to MDAV",
     run=tuned(mdav1, order=widest_first, splitter=mdav1),
     complexity=COMPLEXITY,
     largest_group=below_two_k,
