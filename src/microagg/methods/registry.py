@@ -37,6 +37,7 @@ ENTRIES = (
     "microagg.methods.ordered.ps:PS_MEANSORT",
     "microagg.methods.imhm.imhm:IMHM",
     "microagg.methods.imhm.imhm:RIMHM",
+    "microagg.methods.confidential.t_first:T_FIRST",
 )
 
 

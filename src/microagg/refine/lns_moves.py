@@ -1,7 +1,7 @@
 """The compiled part of the annealing: trial moves on one region, millions a second.
 
 A region is a set of records in complete groups. Its points are padded to a multiple of four columns, its groups live in
-tables with room for 2k - 1 members a group, and groups that are not in use wait on a stack. A trial draws a record x and a
+tables with room for 2k - 1 members a group (more where a guarantee takes larger ones), and groups that are not in use wait on a stack. A trial draws a record x and a
 record y near it, in another group, and weighs one of
 - an exchange: x moves to y's group, another member of that group takes its place;
 - a shift: x moves to y's group, where sizes allow;
@@ -19,6 +19,7 @@ import numpy as np
 
 from microagg.kernels.compiling import kernel, part
 from microagg.kernels.random import next_integer
+from microagg.kernels.standard import shortfall
 
 FREE, TOUCHED, AT, FREE_BEFORE = range(4)  # places in `counts`
 REBUILDING = 48  # of 1024 trials, those that dissolve or found a group
@@ -291,13 +292,15 @@ def _found(
 
 @kernel
 def run_trials(
-    trials, warmest, coldest, k, reach, asking, refused, rng, waiting, picks, warmth, near, points, masses,
-    label, place, members, sizes, means, weights, free, counts, old_groups, old_sizes, old_members,
+    trials, warmest, coldest, k, reach, asking, judging, refused, rng, waiting, picks, warmth, near, points, masses,
+    label, place, members, sizes, means, weights, free, counts, old_groups, old_sizes, old_members, codes, ordered,
+    begins, cumulative, running, asked,
 ):  # fmt: skip
     """Make trials counts[AT]..trials while the temperature falls from `warmest` to `coldest`; times `warmth` at a record.
 
     If `asking`, return after each trial that was accepted, with the groups as they were before it in the old_ tables:
-    True if there was one, False at the end. The next call with `refused` takes it back.
+    True if there was one, False at the end. The next call with `refused` takes it back. If `judging`, a trial that leaves
+    a group short of the standard is taken back here.
     """
     capacity = members.shape[1]
     low = np.uint64(0xFFFF)
@@ -350,7 +353,7 @@ def run_trials(
             changed = growth <= limit
             if changed:
                 counts[FREE_BEFORE] = counts[FREE]
-                if asking:
+                if asking or judging:
                     _remember(a, members, sizes, counts, old_groups, old_sizes, old_members)
                     _remember(b, members, sizes, counts, old_groups, old_sizes, old_members)
                 if shift:
@@ -363,6 +366,14 @@ def run_trials(
                     label[x], label[other] = b, a
                 for side in range(2):
                     _renew(b if side else a, points, masses, members, sizes, means, weights)
+        if judging and changed:
+            for t in range(counts[TOUCHED]):
+                g = old_groups[t]
+                if not refused and sizes[g] > 0:
+                    lacking = shortfall(
+                        members[g], sizes[g], codes, ordered, begins, cumulative, running, asked
+                    )
+                    refused = lacking > 0.0
         if asking and changed:
             counts[AT] = trial + 1
             return True

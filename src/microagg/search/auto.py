@@ -3,6 +3,8 @@
 1. Where one column alone varies, the optimal cut of its order: no partition loses less (Hansen and Mukherjee 2003).
 2. Else groups by MDAV within compact blocks of the records, improved by local search (`quick`), then by annealing
    (`balanced`; `thorough` in several runs and with integer programs over the groups met, where that pays).
+   Where l or t is asked for, the groups are made to keep it first, in two ways of which the better is kept (`enforce.py`);
+   no search after that breaks it.
 3. `prove` works from both sides: search, and a lower bound that no partition can go below, until they meet or no time is left.
 
 How much each word means depends on the numbers of records and columns and on k, and is stated in what `auto` chose; a number
@@ -22,9 +24,10 @@ from microagg.kernels import sums
 from microagg.kernels.cut import optimal_cut
 from microagg.methods.lns.effort import WORDS as SEARCHES
 from microagg.methods.lns.effort import Work, searching_while_proving, work_of
-from microagg.methods.lns.lns import STOPPING, improved_start, settings_of, through_ruins
+from microagg.methods.lns.lns import STOPPING, settings_of, through_ruins
 from microagg.methods.method import Effort, Found, Method, Partition, below_two_k
 from microagg.problem import Problem, Progress
+from microagg.search.enforce import start_with_promise, work_with_promise
 from microagg.search.prove import prove
 from microagg.watch import Watch
 
@@ -74,7 +77,7 @@ def auto(
     """Choose construction, refinement and amount of work from the numbers of records and columns and k."""
     chosen = plan(problem, effort)
     watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
-    bound = None
+    bound, why = None, chosen.why
     if chosen.way == "one group":
         labels = np.zeros(len(problem.points), np.int32)
     elif chosen.way == "one column":
@@ -82,14 +85,16 @@ def auto(
         order = np.argsort(problem.points[:, column], kind="stable")
         labels = sums.number_by_first_record(optimal_cut(problem.points, order, problem.k)[0])
     else:
-        labels = improved_start(problem, watch)
+        labels, kept = start_with_promise(problem, rng, watch)
+        work = work_with_promise(problem, labels, chosen.work)
+        why = (*why[:1], *kept, work.why, *why[2:])
         with watch.searching():
             if chosen.way == "search":
                 watch.stage(0.1, 1.0)
-                labels = through_ruins(problem, labels, chosen.work, rng, watch)
+                labels = through_ruins(problem, labels, work, rng, watch)
             else:
-                labels, bound = _proven(problem, labels, chosen.work, rng, watch)
-    return Found(labels, chosen.why, settings_of(watch), watch.stopped, bound)
+                labels, bound = _proven(problem, labels, work, rng, watch)
+    return Found(labels, why, settings_of(watch), watch.stopped, bound)
 
 
 def _proven(
