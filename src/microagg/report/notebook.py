@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.report.wording import counted, number, printable
+from microagg.report.wording import counted, number, printable, promised
 
 # colours come from the notebook, so that a dark one stays readable
 _BOX = "font-family:system-ui,sans-serif;line-height:1.5;border-left:4px solid #16557f;padding:.3em 0 .3em .9em;max-width:52em"
@@ -32,6 +32,7 @@ def summary_html(*, manifest: Mapping[str, Any], class_sizes: np.ndarray, notes:
     headline = f"{counted(int(manifest['records']), 'record')} in {counted(len(sizes), 'class', 'classes')} of {span}"
     rows = [
         ("guarantee", _guarantee(manifest, low)),
+        *(("", told) for told in promised(manifest)),
         ("loss", _loss(manifest)),
         ("method", _method(manifest)),
     ]

@@ -86,7 +86,7 @@ def auto(
         labels = sums.number_by_first_record(optimal_cut(problem.points, order, problem.k)[0])
     else:
         labels, kept = start_with_promise(problem, rng, watch)
-        work = work_with_promise(problem, labels, chosen.work)
+        work = work_with_promise(problem, labels, chosen.work, effort)
         why = (*why[:1], *kept, work.why, *why[2:])
         with watch.searching():
             if chosen.way == "search":

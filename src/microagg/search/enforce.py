@@ -15,12 +15,14 @@ import numpy as np
 from microagg.guarantees.promise import Acceptance
 from microagg.kernels import sums
 from microagg.methods.confidential.t_first import t_first
-from microagg.methods.lns.effort import Work
+from microagg.methods.lns.effort import WORDS, Work
 from microagg.methods.lns.lns import ROUNDS, improved_start
 from microagg.problem import Problem
 from microagg.refine.local import improve
 from microagg.refine.merging import repair
 from microagg.watch import Watch
+
+SHARE = 1 / 6  # of the usual annealing, where every trial is judged
 
 
 def start_with_promise(problem: Problem, rng: np.ndarray, watch: Watch) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -41,13 +43,17 @@ def start_with_promise(problem: Problem, rng: np.ndarray, watch: Watch) -> tuple
     return strata, (f"{told}; merging the groups that missed it lost more",)
 
 
-def work_with_promise(problem: Problem, labels: np.ndarray, work: Work) -> Work:
-    """Less annealing where groups are large, for each trial then looks at more records."""
-    usual, mean = 2.0 * problem.k, len(labels) / (int(labels.max()) + 1)
-    if problem.accept is None or work.steps == 0 or mean <= usual:
+def work_with_promise(problem: Problem, labels: np.ndarray, work: Work, effort: str | float) -> Work:
+    """The work that an effort means with a promise: a word means less of it, for each trial costs several times as much.
+
+    The larger the groups, the more so. A number of steps is what was asked for and stays.
+    """
+    n, groups = len(labels), int(labels.max()) + 1
+    if problem.accept is None or work.steps == 0 or effort not in WORDS:
         return work
-    steps = max(1, round(work.steps * usual / mean))
-    told = f"then annealing, {steps / len(labels):.3g} steps for each record, fewer as groups have {mean:.3g} records"
+    share = SHARE * min(1.0, 2.0 * problem.k * groups / n)
+    steps = max(1, round(work.steps * share))
+    told = f"effort {effort}: then annealing, {steps / n:.3g} steps for each record, fewer than usual as each is dearer"
     return replace(work, steps=steps, why=told)
 
 
