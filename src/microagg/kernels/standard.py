@@ -57,22 +57,38 @@ def no_standard() -> Standard:
 @kernel
 def shortfall(records, count, codes, ordered, begins, cumulative, running, asked):
     """How far the first `count` records are from what is asked of a group, over all columns; 0 if they may be one."""
-    values = np.empty(count, np.int32)
-    total = 0.0
+    values, total = np.empty(count, np.int32), 0.0
     for j in range(codes.shape[1]):
-        for t in range(count):
-            values[t] = codes[records[t], j]
-        _sort(values, count)
-        begin, end = begins[j], begins[j + 1]
-        if asked[DISTINCT] > 0.0 or asked[ENTROPY] >= 0.0 or asked[RECURSIVE] > 0.0:
-            total += _lacking_diversity(values, count, asked)
-        if asked[T] < 1.0:
-            if ordered[j]:
-                apart = _ordered_distance(values, count, cumulative, running, begin, end, begin + j)
-            else:
-                apart = _nominal_distance(values, count, cumulative, begin, end)
-            if apart > asked[T] + CLOSE:
-                total += apart - asked[T]
+        total += _lacking(records, count, j, values, codes, ordered, begins, cumulative, running, asked)
+    return total
+
+
+@part
+def falls_short(records, count, codes, ordered, begins, cumulative, running, asked):
+    """Whether the first `count` records may not be a group: whether their shortfall is above 0."""
+    values = np.empty(count, np.int32)
+    for j in range(codes.shape[1]):
+        if _lacking(records, count, j, values, codes, ordered, begins, cumulative, running, asked) > 0.0:
+            return True
+    return False
+
+
+@part
+def _lacking(records, count, j, values, codes, ordered, begins, cumulative, running, asked):
+    """The shortfall in one column; `values` is room to work in."""
+    for t in range(count):
+        values[t] = codes[records[t], j]
+    _sort(values, count)
+    begin, end, total = begins[j], begins[j + 1], 0.0
+    if asked[DISTINCT] > 0.0 or asked[ENTROPY] >= 0.0 or asked[RECURSIVE] > 0.0:
+        total += _lacking_diversity(values, count, asked)
+    if asked[T] < 1.0:
+        if ordered[j]:
+            apart = _ordered_distance(values, count, cumulative, running, begin, end, begin + j)
+        else:
+            apart = _nominal_distance(values, count, cumulative, begin, end)
+        if apart > asked[T] + CLOSE:
+            total += apart - asked[T]
     return total
 
 
@@ -147,17 +163,37 @@ def _ordered_distance(values, count, cumulative, running, begin, end, offset):
         if t < count and values[t] == values[t - 1]:
             continue
         here, until = np.int64(values[t - 1]), np.int64(values[t]) if t < count else m
-        low, high = here, until
-        while low < high:
-            middle = (low + high) // 2
-            if cumulative[begin + middle] * count < t * n:
-                low = middle + 1
-            else:
-                high = middle
+        low = _overtaking(cumulative, begin, here, until, t * n / count, t * m // count)
         level = t / count
         total += level * (low - here) - (running[offset + low] - running[offset + here]) / n
         total += (running[offset + until] - running[offset + low]) / n - level * (until - low)
     return total / (m - 1)
+
+
+@part
+def _overtaking(cumulative, begin, low, high, target, guess):
+    """The first value from `low` on, before `high`, that the table's count reaches the target with; `high` if none does.
+
+    It looks around the guess first, in growing steps: the place is exact where all values are equally frequent.
+    """
+    guess, step = min(max(guess, low), high), 1
+    while guess < high and cumulative[begin + guess] < target:
+        low = guess + 1
+        guess += step
+        step *= 2
+    high = min(high, guess)
+    step = 1
+    while high - step >= low and cumulative[begin + high - step] >= target:
+        high -= step
+        step *= 2
+    low = max(low, high - step + 1) if high - step >= low else low
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[begin + middle] < target:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @kernel

@@ -19,7 +19,7 @@ import numpy as np
 
 from microagg.kernels.compiling import kernel, part
 from microagg.kernels.random import next_integer
-from microagg.kernels.standard import shortfall
+from microagg.kernels.standard import falls_short
 
 FREE, TOUCHED, AT, FREE_BEFORE = range(4)  # places in `counts`
 REBUILDING = 48  # of 1024 trials, those that dissolve or found a group
@@ -290,6 +290,26 @@ def _found(
     return growth <= limit
 
 
+@part
+def _would_fall_short(
+    x, other, shift, a, b, members, sizes, listed, codes, ordered, begins, cumulative, running, asked
+):
+    """Whether an exchange or a shift would leave one of its groups short of the standard."""
+    for side in range(2):
+        g, going, coming = (b, other, x) if side else (a, x, other)
+        count = 0
+        for t in range(sizes[g]):
+            if members[g, t] != going or (shift and side):
+                listed[count] = members[g, t]
+                count += 1
+        if side or not shift:
+            listed[count] = coming
+            count += 1
+        if falls_short(listed, count, codes, ordered, begins, cumulative, running, asked):
+            return True
+    return False
+
+
 @kernel
 def run_trials(
     trials, warmest, coldest, k, reach, asking, judging, refused, rng, waiting, picks, warmth, near, points, masses,
@@ -303,6 +323,7 @@ def run_trials(
     a group short of the standard is taken back here.
     """
     capacity = members.shape[1]
+    listed = np.empty(capacity + 1, np.int32)
     low = np.uint64(0xFFFF)
     for trial in range(counts[AT], trials + 1):
         if refused:
@@ -351,9 +372,13 @@ def run_trials(
                     other = members[b, sizes[b] - 1]
                 growth = _cost_of_exchange(x, a, other, b, points, masses, means, weights)
             changed = growth <= limit
+            if changed and judging:
+                changed = not _would_fall_short(
+                    x, other, shift, a, b, members, sizes, listed, codes, ordered, begins, cumulative, running, asked
+                )
             if changed:
                 counts[FREE_BEFORE] = counts[FREE]
-                if asking or judging:
+                if asking:
                     _remember(a, members, sizes, counts, old_groups, old_sizes, old_members)
                     _remember(b, members, sizes, counts, old_groups, old_sizes, old_members)
                 if shift:
@@ -370,10 +395,9 @@ def run_trials(
             for t in range(counts[TOUCHED]):
                 g = old_groups[t]
                 if not refused and sizes[g] > 0:
-                    lacking = shortfall(
+                    refused = falls_short(
                         members[g], sizes[g], codes, ordered, begins, cumulative, running, asked
                     )
-                    refused = lacking > 0.0
         if asking and changed:
             counts[AT] = trial + 1
             return True

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from microagg.kernels.compiling import kernel, part
-from microagg.kernels.standard import shortfall
+from microagg.kernels.standard import falls_short
 from microagg.refine.local_groups import Arena, distance, refresh
 
 DONE, PAUSED, OFFERING = 0, 1, 2  # why `descend` returned: nothing left, enough steps, a move to be judged
@@ -183,7 +183,7 @@ def _would_hold(
                 if plan[t] == other:
                     changed[count] = slots[group, t]
                     count += 1
-            if shortfall(changed, count, codes, ordered, begins, cumulative, running, asked) > 0.0:
+            if falls_short(changed, count, codes, ordered, begins, cumulative, running, asked):
                 return False
         return True
     other, a, b = np.int64(candidates[group, state[PLACE]]), state[OFFER_A], state[OFFER_B]
@@ -193,7 +193,7 @@ def _would_hold(
         if coming >= 0:
             changed[count] = slots[taker, coming]
             count += 1
-        if shortfall(changed, count, codes, ordered, begins, cumulative, running, asked) > 0.0:
+        if falls_short(changed, count, codes, ordered, begins, cumulative, running, asked):
             return False
     return True
 

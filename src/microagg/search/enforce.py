@@ -15,14 +15,17 @@ import numpy as np
 from microagg.guarantees.promise import Acceptance
 from microagg.kernels import sums
 from microagg.methods.confidential.t_first import t_first
-from microagg.methods.lns.effort import WORDS, Work
+from microagg.methods.lns.effort import THOROUGH, WORDS, Work
 from microagg.methods.lns.lns import ROUNDS, improved_start
 from microagg.problem import Problem
 from microagg.refine.local import improve
 from microagg.refine.merging import repair
 from microagg.watch import Watch
 
-SHARE = 1 / 6  # of the usual annealing, where every trial is judged
+# What balanced means where every trial is judged: the work grows with the number of records up to a thousand; beyond, each
+# further one gets a step.
+MOST_FOR_EACH = 150
+SHARED = 150_000
 
 
 def start_with_promise(problem: Problem, rng: np.ndarray, watch: Watch) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -51,8 +54,8 @@ def work_with_promise(problem: Problem, labels: np.ndarray, work: Work, effort: 
     n, groups = len(labels), int(labels.max()) + 1
     if problem.accept is None or work.steps == 0 or effort not in WORDS:
         return work
-    share = SHARE * min(1.0, 2.0 * problem.k * groups / n)
-    steps = max(1, round(work.steps * share))
+    most = min(MOST_FOR_EACH * n, SHARED + n) * (THOROUGH if effort == "thorough" else 1)
+    steps = max(1, round(min(work.steps, most) * min(1.0, 2.0 * problem.k * groups / n)))
     told = f"effort {effort}: then annealing, {steps / n:.3g} steps for each record, fewer than usual as each is dearer"
     return replace(work, steps=steps, why=told)
 
