@@ -66,7 +66,9 @@ def test_a_file_that_misses_it_is_never_written(
 
 def test_groups_that_miss_it_never_become_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("microagg.engine.local.repair", lambda problem, labels: labels)
-    with pytest.raises(ma.GuaranteeError, match="misses its guarantee: .* do not keep 0.05-closeness in column"):
+    with pytest.raises(
+        ma.GuaranteeError, match=r"misses its guarantee: .* do not keep 0.05-closeness in column"
+    ):
         ma.anonymize(TABLE, k=4, t=0.05, method="mdav", seed=1, **ROLES)
 
 
@@ -75,7 +77,9 @@ def test_the_same_from_every_library() -> None:
     roles: dict[str, Any] = {"quasi": ["age", "income"], "confidential": ["wage"]}
     expected = ma.anonymize(table, k=4, l=3, t=0.2, method="t-first", seed=1, **roles).labels
     for given in (table.to_pandas(), pl.from_arrow(table)):
-        assert np.array_equal(ma.anonymize(given, k=4, l=3, t=0.2, method="t-first", seed=1, **roles).labels, expected)
+        assert np.array_equal(
+            ma.anonymize(given, k=4, l=3, t=0.2, method="t-first", seed=1, **roles).labels, expected
+        )
 
 
 def test_one_value_is_an_error_for_l_and_a_warning_for_k() -> None:

@@ -20,10 +20,10 @@ import scipy.spatial
 
 import data
 import microagg as ma
+from microagg.confidential import Attribute
 from microagg.engine.local import problem_with, run_method
 from microagg.guarantees.promise import Promise
 from microagg.methods.registry import method_named
-from microagg.confidential import Attribute
 from microagg.schema import Kind
 
 spatial: Any = scipy.spatial  # its types leave out cKDTree
@@ -56,7 +56,9 @@ def measure(points: np.ndarray, attributes: tuple[Attribute, ...], effort: str) 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the records")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
     options = parser.parse_args()
@@ -64,8 +66,12 @@ def main() -> None:
     points = data.lognormal(n)
     small = points[:1000]
     for attributes in confidential(small).values():  # compiles
-        measure(small, attributes, "quick"), measure(small[:600], tuple(
-            Attribute(a.name, a.kind, a.values[:600]) for a in attributes), "balanced")
+        (
+            measure(small, attributes, "quick"),
+            measure(
+                small[:600], tuple(Attribute(a.name, a.kind, a.values[:600]) for a in attributes), "balanced"
+            ),
+        )
     start = time.perf_counter()
     spatial.cKDTree(points).query(points, NEIGHBOURS, workers=1)
     theirs = time.perf_counter() - start

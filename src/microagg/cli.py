@@ -36,7 +36,8 @@ _saved: list[Path] = []  # what a command has written by the time it stops
 Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")]
 KOption = Annotated[str, typer.Option("--k", help="The least number of records that must look alike.")]
 LOption = Annotated[
-    str | None, typer.Option("--l", help="The least number of confidential values among records that look alike.")
+    str | None,
+    typer.Option("--l", help="The least number of confidential values among records that look alike."),
 ]
 TOption = Annotated[
     str | None, typer.Option("--t", help="How far, 0 to 1, these may be from those of the whole table.")
@@ -201,9 +202,8 @@ def check(
     from microagg.guarantees.check import check as check_table
     from microagg.io.reading import read_table
 
-    found = check_table(
-        read_table(source), _names(quasi), _whole(k, "k"), _names(confidential), l=l, t=t, diversity=diversity, c=c,
-    )  # fmt: skip
+    asked: dict[str, Any] = {"l": l, "t": t, "diversity": diversity, "c": c}
+    found = check_table(read_table(source), _names(quasi), _whole(k, "k"), _names(confidential), **asked)
     show.anonymity(found, _names(quasi))
     raise typer.Exit(0 if found.holds else 3)
 

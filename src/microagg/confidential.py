@@ -70,7 +70,9 @@ def typed_like(written: pa.Table, table: pa.Table) -> pa.Table:
         if _is_ordered(table.column(name)):
             values = table.column(name).unify_dictionaries().chunk(0).dictionary
             places = pc.index_in(pc.cast(column, values.type), value_set=values)
-            column = pa.chunked_array([pa.DictionaryArray.from_arrays(places.combine_chunks(), values, ordered=True)])
+            column = pa.chunked_array(
+                [pa.DictionaryArray.from_arrays(places.combine_chunks(), values, ordered=True)]
+            )
         elif pa.types.is_string(column.type) and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             column = pc.cast(column, pa.float64())
         written = written.set_column(position, name, column)

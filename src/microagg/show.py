@@ -102,7 +102,9 @@ def release(done: Release, target: Path) -> None:
     out.print(f"guarantee   verified on the written file: {manifest['k']} or more records share {what}")
     out.print(f"            {', '.join(quasi)}")
     for finding in classes.findings:
-        out.print(f"            every class {finding.words} of {finding.column} (the worst: {number(finding.worst)})")
+        out.print(
+            f"            every class {finding.words} of {finding.column} (the worst: {number(finding.worst)})"
+        )
     dropped = done.schema.names(Role.IDENTIFIER)
     if dropped:
         out.print(f"dropped     {', '.join(dropped)}")

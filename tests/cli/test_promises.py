@@ -18,7 +18,9 @@ Microagg = Callable[..., Outcome]
 
 @pytest.fixture(scope="module", autouse=True)
 def _compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
-    ma.partition(np.random.default_rng(0).normal(size=(60, 2)), 3, confidential=np.arange(60.0), l=2, t=0.2, effort=1)
+    ma.partition(
+        np.random.default_rng(0).normal(size=(60, 2)), 3, confidential=np.arange(60.0), l=2, t=0.2, effort=1
+    )
 
 
 @pytest.fixture
@@ -62,14 +64,20 @@ def test_check_says_where_it_is_missed(microagg: Microagg, source: Path) -> None
     assert done.code == 3
     lines = done.out.splitlines()
     assert lines[0].startswith("no: 60 of 60 classes")
-    assert lines[1] == "no: 60 of 60 classes miss that every class has 2 or more different values of disease (the worst: 1)."
+    assert (
+        lines[1]
+        == "no: 60 of 60 classes miss that every class has 2 or more different values of disease (the worst: 1)."
+    )
     assert lines[2].startswith("no: 60 of 60 classes miss that every class has its values spread")
     assert "k, l of disease, t of disease" in done.out
     done.silent_about({"secret-", "canary"})
 
 
 def test_other_readings_of_diversity(microagg: Microagg, source: Path) -> None:
-    for asked in (["--l", "2.5", "--diversity", "entropy"], ["--l", "2", "--diversity", "recursive", "--c", "1.5"]):
+    for asked in (
+        ["--l", "2.5", "--diversity", "entropy"],
+        ["--l", "2", "--diversity", "recursive", "--c", "1.5"],
+    ):
         done = microagg("anonymize", source, "out.csv", "--k", "3", *tables.ROLES, "--method", "mdav", *asked)
         assert done.code == 0, done
         told = ("--quasi", "income,debt", "--confidential", "disease", "--k", "3")
@@ -79,7 +87,10 @@ def test_other_readings_of_diversity(microagg: Microagg, source: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        (["--l", "4"], "distinct 4-diversity cannot be reached: in the whole table, column 'disease' has only 3"),
+        (
+            ["--l", "4"],
+            "distinct 4-diversity cannot be reached: in the whole table, column 'disease' has only 3",
+        ),
         (["--l", "1"], "at least 2"),
         (["--l", "x"], "whole number"),
         (["--t", "2"], "from 0 to 1"),
@@ -97,5 +108,9 @@ def test_refused_in_one_sentence(microagg: Microagg, source: Path, asked: list[s
 
 def test_without_confidential_columns(microagg: Microagg, source: Path) -> None:
     roles = ("--quasi", "income,debt", "--rest", "drop", "--k", "3")
-    microagg("anonymize", source, "out.csv", *roles, "--t", "0.2").refused("name at least one with confidential")
-    microagg("check", source, "--quasi", "income", "--k", "2", "--l", "2").refused("name at least one with confidential")
+    microagg("anonymize", source, "out.csv", *roles, "--t", "0.2").refused(
+        "name at least one with confidential"
+    )
+    microagg("check", source, "--quasi", "income", "--k", "2", "--l", "2").refused(
+        "name at least one with confidential"
+    )

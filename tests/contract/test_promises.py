@@ -32,7 +32,9 @@ def random_table(rng: np.random.Generator, quasi: int) -> tuple[pa.Table, dict[s
     columns: dict[str, Any] = {f"q{j}": points[:, j] for j in range(quasi)}
     confidential: dict[str, tuple[list[Any], bool]] = {}
     for j in range(int(rng.integers(1, 4))):
-        follows = np.argsort(np.argsort(points[:, 0] + rng.normal(0.0, float(rng.choice([1.0, 20.0, 500.0])), n)))
+        follows = np.argsort(
+            np.argsort(points[:, 0] + rng.normal(0.0, float(rng.choice([1.0, 20.0, 500.0])), n))
+        )
         kind, name = int(rng.integers(4)), f"c{j}"
         if kind == 0:
             values = (follows + 0.5).tolist()
@@ -76,7 +78,9 @@ def random_asked(rng: np.random.Generator, confidential: dict[str, tuple[list[An
     return asked | {"l": 2, "diversity": kind, "c": c}
 
 
-def anonymized(method: Method, seed: int) -> tuple[Any, dict[str, Any], dict[str, tuple[list[Any], bool]], int]:
+def anonymized(
+    method: Method, seed: int
+) -> tuple[Any, dict[str, Any], dict[str, tuple[list[Any], bool]], int]:
     rng = np.random.default_rng([11, seed])
     table, confidential = random_table(rng, method.columns or int(rng.integers(1, 4)))
     asked = random_asked(rng, confidential)
@@ -106,7 +110,11 @@ def test_random_tables_keep_what_was_asked_for(seed: int) -> None:
 
 
 def test_every_method_has_its_share_of_the_tables() -> None:
-    used = [METHODS[(s + turn * (s // len(METHODS) + 5)) % len(METHODS)].name for s in range(TABLES) for turn in (0, 1)]
+    used = [
+        METHODS[(s + turn * (s // len(METHODS) + 5)) % len(METHODS)].name
+        for s in range(TABLES)
+        for turn in (0, 1)
+    ]
     assert min(used.count(method.name) for method in METHODS) >= 5
 
 
@@ -114,7 +122,9 @@ def test_every_method_has_its_share_of_the_tables() -> None:
 def test_pycanon_agrees(tmp_path: Path) -> None:
     interpreter = os.environ.get("MICROAGG_PYCANON")
     if not interpreter:
-        pytest.skip("needs pycanon: set MICROAGG_PYCANON to a python that has it, in an environment of its own")
+        pytest.skip(
+            "needs pycanon: set MICROAGG_PYCANON to a python that has it, in an environment of its own"
+        )
     for seed in range(20):
         rng = np.random.default_rng([13, seed])
         _, released, sensitive = compare_with_pycanon._random_release(rng, 5 * seed)

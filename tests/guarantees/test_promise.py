@@ -44,7 +44,9 @@ def test_groups_and_classes_are_judged_as_with_fractions(asked):
             attribute = Attribute("x", kind, column)
             promise = Promise.of(**asked)
             members = rng.permutation(n)[: int(rng.integers(1, n + 1))]
-            expected = promised.is_kept(values.tolist(), members.tolist(), nominal=kind is Kind.NOMINAL, **asked)
+            expected = promised.is_kept(
+                values.tolist(), members.tolist(), nominal=kind is Kind.NOMINAL, **asked
+            )
             accept = promise.accept((attribute,))
             assert accept is not None
             assert accept(members) == accept(np.sort(members)) == expected
@@ -131,7 +133,9 @@ def test_check_tells_of_l_and_t():
     assert found.failing.tolist() == [1]
     assert ma.check(TABLE, ["age"], 3, ["ill", "wage"], l=2).holds
     close = ma.check(TABLE, ["age"], 3, "wage", t=0.2)
-    assert close.findings[0].worst == pytest.approx(float(promised.distance([1, 2, 3, 4, 5, 6], [0, 1, 2], nominal=False)))
+    assert close.findings[0].worst == pytest.approx(
+        float(promised.distance([1, 2, 3, 4, 5, 6], [0, 1, 2], nominal=False))
+    )
     assert not close.holds
 
 

@@ -36,7 +36,9 @@ def test_groups_are_merged_until_all_are_accepted(seed):
     after = repair(problem, before)
     groups = [np.flatnonzero(after == g) for g in range(after.max() + 1)]
     assert all(problem.accept(members) for members in groups)
-    assert all(len(set(after[before == g].tolist())) == 1 for g in range(before.max() + 1)), "a group was torn apart"
+    assert all(len(set(after[before == g].tolist())) == 1 for g in range(before.max() + 1)), (
+        "a group was torn apart"
+    )
     assert [int(members[0]) for members in groups] == sorted(int(members[0]) for members in groups)
     assert np.array_equal(repair(problem, before), after)
     untouched = [members for members in groups if len(set(before[members].tolist())) == 1]
@@ -78,5 +80,7 @@ def test_the_kernel_and_a_callback_judge_alike():
         accept = problem.accept
         assert accept is not None
         start = repair(problem, ma.partition(problem.points, problem.k, "mdav"))
-        asking = Problem(problem.points, problem.k, confidential=problem.confidential, accept=lambda r, a=accept: a(r))
+        asking = Problem(
+            problem.points, problem.k, confidential=problem.confidential, accept=lambda r, a=accept: a(r)
+        )
         assert np.array_equal(improve(problem, start), improve(asking, start))

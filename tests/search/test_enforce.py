@@ -8,8 +8,8 @@ import pytest
 import microagg as ma
 import plain
 import promised
-from microagg.engine.local import problem_with, run_method
 from microagg.confidential import as_attributes
+from microagg.engine.local import problem_with, run_method
 from microagg.guarantees.promise import Promise
 from microagg.methods.registry import method_named
 
@@ -94,4 +94,6 @@ def test_what_cannot_be_kept_is_refused_before_any_work(method, confidential, as
         raise AssertionError("work has begun")
 
     with pytest.raises(ma.InputError, match=says):
-        ma.partition(np.arange(40.0).reshape(20, 2), 3, method, confidential=confidential, progress=never, **asked)
+        ma.partition(
+            np.arange(40.0).reshape(20, 2), 3, method, confidential=confidential, progress=never, **asked
+        )

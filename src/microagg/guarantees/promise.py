@@ -13,7 +13,7 @@ from microagg.errors import GuaranteeError, InputError
 from microagg.guarantees.l import Diversity
 from microagg.guarantees.t import Closeness
 from microagg.guarantees.tally import tally
-from microagg.kernels.standard import NOTHING_ASKED, Standard, shortfall, shortfalls
+from microagg.kernels.standard import NOTHING_ASKED, Standard, no_standard, shortfall, shortfalls
 from microagg.schema import Kind
 
 
@@ -180,3 +180,8 @@ class Acceptance:
         order = np.argsort(labels, kind="stable").astype(np.int32)
         starts = np.append(0, np.cumsum(np.bincount(labels)))
         return shortfalls(order, starts, *self.standard)
+
+
+def standard_for(accept: object, rows: np.ndarray) -> Standard:
+    """What a kernel measures groups of some records against: that of a promise, or one that asks for nothing."""
+    return accept.standard.of_rows(rows) if isinstance(accept, Acceptance) else no_standard()

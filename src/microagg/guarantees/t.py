@@ -40,7 +40,9 @@ class Closeness:
         except (TypeError, ValueError):
             largest = math.nan
         if not 0.0 <= largest <= 1.0:
-            raise InputError("t must be a number from 0 to 1: the largest distance between a class and the table.")
+            raise InputError(
+                "t must be a number from 0 to 1: the largest distance between a class and the table."
+            )
         return Closeness(largest)
 
     @property

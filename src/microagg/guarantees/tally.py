@@ -37,9 +37,7 @@ class Tally(NamedTuple):
         return self.amounts / self.sizes[self.classes]
 
 
-def tally(
-    column: np.ndarray, labels: np.ndarray, classes: int, weights: np.ndarray | None = None
-) -> Tally:
+def tally(column: np.ndarray, labels: np.ndarray, classes: int, weights: np.ndarray | None = None) -> Tally:
     """Count the values of a column by class, 0 to classes - 1. O(n log n) time, O(n) memory.
 
     >>> tally(np.array([7.0, 9.0, 9.0]), np.array([1, 0, 0]), 2).amounts.tolist()

@@ -108,29 +108,39 @@ def _sort(values, count):
 @part
 def _lacking_diversity(values, count, asked):
     """How far sorted values are from being diverse enough, between 0 and 1 for each condition."""
-    often = np.empty(count, np.int32)  # of each distinct value
-    distinct, entropy, first = 0, 0.0, 0
+    distinct, entropy, first, lacking = 0, 0.0, 0, 0.0
     for t in range(1, count + 1):
         if t == count or values[t] != values[first]:
-            share = (t - first) / count
-            entropy -= share * np.log(share)
-            often[distinct] = t - first
+            if asked[ENTROPY] >= 0.0:
+                share = (t - first) / count
+                entropy -= share * np.log(share)
             distinct += 1
             first = t
-    lacking = 0.0
     if distinct < asked[DISTINCT]:
         lacking += (asked[DISTINCT] - distinct) / asked[DISTINCT]
     if entropy < asked[ENTROPY] - CLOSE:
         lacking += (asked[ENTROPY] - entropy) / asked[ENTROPY]
     if asked[RECURSIVE] > 0.0:
-        _sort(often, distinct)
-        most, rest = often[distinct - 1], 0
-        for t in range(distinct - np.int64(asked[RECURSIVE]) + 1):
-            rest += often[t]
-        reached = asked[C] * rest
-        if not reached - most > STRICTLY * most:
-            lacking += max((most - reached) / most, 1e-6)
+        lacking += _lacking_recursively(values, count, distinct, asked)
     return lacking
+
+
+@part
+def _lacking_recursively(values, count, distinct, asked):
+    """How far the most frequent value is from being rare enough."""
+    often = np.empty(distinct, np.int32)
+    at, first = 0, 0
+    for t in range(1, count + 1):
+        if t == count or values[t] != values[first]:
+            often[at] = t - first
+            at += 1
+            first = t
+    _sort(often, distinct)
+    most, rest = often[distinct - 1], 0
+    for t in range(distinct - np.int64(asked[RECURSIVE]) + 1):
+        rest += often[t]
+    reached = asked[C] * rest
+    return 0.0 if reached - most > STRICTLY * most else max((most - reached) / most, 1e-6)
 
 
 @part
@@ -202,5 +212,7 @@ def shortfalls(order, starts, codes, ordered, begins, cumulative, running, asked
     found = np.empty(starts.shape[0] - 1)
     for g in range(found.shape[0]):
         first, end = starts[g], starts[g + 1]
-        found[g] = shortfall(order[first:end], end - first, codes, ordered, begins, cumulative, running, asked)
+        found[g] = shortfall(
+            order[first:end], end - first, codes, ordered, begins, cumulative, running, asked
+        )
     return found

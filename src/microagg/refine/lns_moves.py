@@ -20,6 +20,7 @@ import numpy as np
 from microagg.kernels.compiling import kernel, part
 from microagg.kernels.random import next_integer
 from microagg.kernels.standard import falls_short
+from microagg.refine.judging import exchange_falls_short
 
 FREE, TOUCHED, AT, FREE_BEFORE = range(4)  # places in `counts`
 REBUILDING = 48  # of 1024 trials, those that dissolve or found a group
@@ -290,26 +291,6 @@ def _found(
     return growth <= limit
 
 
-@part
-def _would_fall_short(
-    x, other, shift, a, b, members, sizes, listed, codes, ordered, begins, cumulative, running, asked
-):
-    """Whether an exchange or a shift would leave one of its groups short of the standard."""
-    for side in range(2):
-        g, going, coming = (b, other, x) if side else (a, x, other)
-        count = 0
-        for t in range(sizes[g]):
-            if members[g, t] != going or (shift and side):
-                listed[count] = members[g, t]
-                count += 1
-        if side or not shift:
-            listed[count] = coming
-            count += 1
-        if falls_short(listed, count, codes, ordered, begins, cumulative, running, asked):
-            return True
-    return False
-
-
 @kernel
 def run_trials(
     trials, warmest, coldest, k, reach, asking, judging, refused, rng, waiting, picks, warmth, near, points, masses,
@@ -373,9 +354,10 @@ def run_trials(
                 growth = _cost_of_exchange(x, a, other, b, points, masses, means, weights)
             changed = growth <= limit
             if changed and judging:
-                changed = not _would_fall_short(
-                    x, other, shift, a, b, members, sizes, listed, codes, ordered, begins, cumulative, running, asked
-                )
+                changed = not exchange_falls_short(
+                    a, place[x], b, -1 if shift else place[other], members, sizes, listed, codes, ordered, begins,
+                    cumulative, running, asked,
+                )  # fmt: skip
             if changed:
                 counts[FREE_BEFORE] = counts[FREE]
                 if asking:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.guarantees.promise import Acceptance
+from microagg.guarantees.promise import Acceptance, standard_for
 from microagg.kernels import sums
-from microagg.kernels.standard import no_standard
 from microagg.problem import Problem
 from microagg.refine.lns_moves import WAITING, fill_tables, near_lists, run_trials
 
@@ -43,7 +42,7 @@ class Region:
         if problem.accept is not None:
             capacity = max(capacity, int(np.bincount(labels).max()))
         self._judging = isinstance(problem.accept, Acceptance)
-        self._standard = problem.accept.standard.of_rows(records) if self._judging else no_standard()
+        self._standard = standard_for(problem.accept, records)
         self._label, self._place = labels.astype(np.int32), np.zeros(n, np.int32)
         self._members = np.zeros((groups, capacity), np.int32)
         self._sizes, self._means, self._weights = (

@@ -20,10 +20,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from microagg.guarantees.promise import Acceptance
+from microagg.guarantees.promise import Acceptance, standard_for
 from microagg.kernels import sums
 from microagg.kernels.blocks import kd_order
-from microagg.kernels.standard import no_standard
 from microagg.problem import Problem, Progress
 from microagg.refine import local_moves as moves
 from microagg.refine.construct import block_groups, in_order
@@ -132,8 +131,7 @@ class _Search:
         self._labels, self._first_label = labels.copy(), len(means)
         room = _room(problem, labels)
         self._records, sizes, self._jobs = _tree_order(labels, means, room)
-        judged = isinstance(problem.accept, Acceptance)
-        self._standard = problem.accept.standard.of_rows(self._records) if judged else no_standard()
+        self._standard = standard_for(problem.accept, self._records)
         points = _measured_anew(problem.points, self._records)
         self._uniform = problem.weights is None
         weights = np.ones(len(points)) if problem.weights is None else problem.weights[self._records]
@@ -279,7 +277,9 @@ def _measured_anew(points: np.ndarray, records: np.ndarray) -> np.ndarray:
     return measured
 
 
-def _tree_order(labels: np.ndarray, means: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _tree_order(
+    labels: np.ndarray, means: np.ndarray, room: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(records group by group along a kd-tree of the means, sizes of the groups, where the jobs start).
 
     Groups of more records than there is room for are left out.

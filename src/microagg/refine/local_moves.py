@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from microagg.kernels.compiling import kernel, part
-from microagg.kernels.standard import falls_short
+from microagg.refine.judging import dissolving_falls_short, exchange_falls_short
 from microagg.refine.local_groups import Arena, distance, refresh
 
 DONE, PAUSED, OFFERING = 0, 1, 2  # why `descend` returned: nothing left, enough steps, a move to be judged
@@ -159,54 +159,38 @@ def descend(
             if judge == BY_ASKING:
                 return OFFERING
             state[ANSWER] = TAKEN
-            if judge == BY_STANDARD and not _would_hold(
-                slots, sizes, candidates, state, plan, changed, codes, ordered, begins, cumulative, running, asked
+            if judge == BY_STANDARD and _falls_short(
+                slots,
+                sizes,
+                candidates,
+                state,
+                plan,
+                changed,
+                codes,
+                ordered,
+                begins,
+                cumulative,
+                running,
+                asked,
             ):
                 state[ANSWER] = REFUSED
 
 
 @part
-def _would_hold(
+def _falls_short(
     slots, sizes, candidates, state, plan, changed, codes, ordered, begins, cumulative, running, asked
 ):
-    """Whether all groups that the offered move would change reach the standard; `changed` is room to work in."""
+    """Whether the offered move would leave a group short of the standard."""
     group = state[GROUP]
     if state[OFFER] == DISSOLVE:
-        for s in range(sizes[group]):
-            other, seen = plan[s], False
-            for t in range(s):
-                seen |= plan[t] == other
-            if seen:
-                continue
-            count = _list_without(slots, sizes, np.int64(other), -1, changed)
-            for t in range(s, sizes[group]):
-                if plan[t] == other:
-                    changed[count] = slots[group, t]
-                    count += 1
-            if falls_short(changed, count, codes, ordered, begins, cumulative, running, asked):
-                return False
-        return True
-    other, a, b = np.int64(candidates[group, state[PLACE]]), state[OFFER_A], state[OFFER_B]
-    for side in range(2):
-        giver, going, taker, coming = (other, b, group, a) if side else (group, a, other, b)
-        count = _list_without(slots, sizes, giver, going, changed)
-        if coming >= 0:
-            changed[count] = slots[taker, coming]
-            count += 1
-        if falls_short(changed, count, codes, ordered, begins, cumulative, running, asked):
-            return False
-    return True
-
-
-@part
-def _list_without(slots, sizes, group, going, changed):
-    """Copy the members of a group but the one that goes; returns their number."""
-    count = 0
-    for s in range(sizes[group]):
-        if s != going:
-            changed[count] = slots[group, s]
-            count += 1
-    return count
+        return dissolving_falls_short(
+            group, plan, slots, sizes, changed, codes, ordered, begins, cumulative, running, asked
+        )
+    other = np.int64(candidates[group, state[PLACE]])
+    return exchange_falls_short(
+        group, state[OFFER_A], other, state[OFFER_B], slots, sizes, changed, codes, ordered, begins, cumulative,
+        running, asked,
+    )  # fmt: skip
 
 
 @part

@@ -48,10 +48,22 @@ def repair(problem: Problem, labels: np.ndarray) -> np.ndarray:
     means = sums.group_means(problem.points, labels, groups)
     near = nearest_centroids(means, min(groups - 1, max(FEWEST, LISTED // groups)), problem.threads)
     failing = np.flatnonzero(lacking).astype(np.int32)
-    heap = (np.empty(len(failing) + 1), np.empty(len(failing) + 1, np.int32), np.empty(len(failing) + 1, np.int64))
+    heap = (
+        np.empty(len(failing) + 1),
+        np.empty(len(failing) + 1, np.int32),
+        np.empty(len(failing) + 1, np.int64),
+    )
     parent = np.arange(groups, dtype=np.int32)
     _merge_failing(
-        labels, means, sums.group_sizes(labels, groups), near, lacking, failing, parent, *heap, *accept.standard
+        labels,
+        means,
+        sums.group_sizes(labels, groups),
+        near,
+        lacking,
+        failing,
+        parent,
+        *heap,
+        *accept.standard,
     )
     return sums.number_by_first_record(parent[labels])
 
@@ -76,7 +88,11 @@ def _merge_failing(
             following[tails[g]] = i
         tails[g] = i
     members = np.empty(labels.shape[0], np.int32)
-    versions, wishes, wished = np.zeros(groups, np.int64), np.empty(groups, np.int32), np.zeros(groups, np.int64)
+    versions, wishes, wished = (
+        np.zeros(groups, np.int64),
+        np.empty(groups, np.int32),
+        np.zeros(groups, np.int64),
+    )
     found, costs = np.empty(2 * width, np.int32), np.empty(2 * width)
     seen = np.zeros(groups + 1, np.int64)  # the last look that met a group; behind them the number of looks
     left, waits = groups, 0

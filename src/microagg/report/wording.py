@@ -91,7 +91,9 @@ def promised(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
     for name in ("l", "t"):
         told = manifest["guarantee"].get(name)
         if told:
-            worst = listed([f"{column} (the worst comes to {number(x, digits)})" for column, x in told["worst"].items()])
+            worst = listed(
+                [f"{column} (the worst comes to {number(x, digits)})" for column, x in told["worst"].items()]
+            )
             sentences.append(f"Every class {told['every_class']} of {worst}.")
     return sentences
 

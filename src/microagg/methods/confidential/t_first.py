@@ -22,12 +22,13 @@ whatever misses the guarantee is merged afterwards, as with any method.
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy as np
 
 from microagg.confidential import Attribute
 from microagg.guarantees.promise import Acceptance
-from microagg.methods.method import Method
+from microagg.methods.method import Method, Partition
 from microagg.problem import Groups, PointSet, Problem, Progress
 from microagg.schema import Kind
 
@@ -113,7 +114,7 @@ T_FIRST = Method(
     family="confidential",
     source="Soria-Comas, Domingo-Ferrer, Sánchez and Martínez 2015, algorithm 3",
     summary="one record from each stratum of a confidential column in every group: t-closeness by construction",
-    run=t_first,
+    run=cast(Partition, t_first),
     complexity="O(n² / k) at worst; nearer to O(n log n) in few columns",
     needs_confidential=True,
 )
