@@ -13,7 +13,7 @@ from microagg.errors import GuaranteeError, InputError
 from microagg.guarantees.l import Diversity
 from microagg.guarantees.t import Closeness
 from microagg.guarantees.tally import tally
-from microagg.kernels.standard import NOTHING_ASKED, Standard, no_standard, shortfall, shortfalls
+from microagg.kernels.standard import NO_STANDARD, NOTHING_ASKED, Standard, shortfall, shortfalls
 from microagg.schema import Kind
 
 
@@ -182,6 +182,6 @@ class Acceptance:
         return shortfalls(order, starts, *self.standard)
 
 
-def standard_for(accept: object, rows: np.ndarray) -> Standard:
-    """What a kernel measures groups of some records against: that of a promise, or one that asks for nothing."""
-    return accept.standard.of_rows(rows) if isinstance(accept, Acceptance) else no_standard()
+def standard_for(accept: object, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    """What a kernel measures groups of some records against; nothing where there is no promise."""
+    return accept.standard.of_rows(rows) if isinstance(accept, Acceptance) else NO_STANDARD

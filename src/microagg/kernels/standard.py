@@ -45,13 +45,8 @@ class Standard(NamedTuple):
         return self._replace(codes=np.ascontiguousarray(self.codes[rows]))
 
 
-def no_standard() -> Standard:
-    """One that asks for nothing: for kernels that take a standard where there is none."""
-    nothing = np.empty(0)
-    return Standard(
-        np.empty((0, 0), np.int32), np.empty(0, np.uint8), np.zeros(1, np.int64), nothing, nothing.copy(),
-        np.array(NOTHING_ASKED),
-    )  # fmt: skip
+# For kernels that take a standard where there is none: numba then leaves out what judges, which halves the time to compile.
+NO_STANDARD: tuple[None, ...] = (None,) * len(Standard._fields)
 
 
 @kernel

@@ -293,15 +293,15 @@ def _found(
 
 @kernel
 def run_trials(
-    trials, warmest, coldest, k, reach, asking, judging, refused, rng, waiting, picks, warmth, near, points, masses,
+    trials, warmest, coldest, k, reach, asking, refused, rng, waiting, picks, warmth, near, points, masses,
     label, place, members, sizes, means, weights, free, counts, old_groups, old_sizes, old_members, codes, ordered,
     begins, cumulative, running, asked,
 ):  # fmt: skip
     """Make trials counts[AT]..trials while the temperature falls from `warmest` to `coldest`; times `warmth` at a record.
 
     If `asking`, return after each trial that was accepted, with the groups as they were before it in the old_ tables:
-    True if there was one, False at the end. The next call with `refused` takes it back. If `judging`, a trial that leaves
-    a group short of the standard is taken back here.
+    True if there was one, False at the end. The next call with `refused` takes it back. A trial that leaves a
+    group short of the standard, where there is one, is none.
     """
     capacity = members.shape[1]
     listed = np.empty(capacity + 1, np.int32)
@@ -353,11 +353,12 @@ def run_trials(
                     other = members[b, sizes[b] - 1]
                 growth = _cost_of_exchange(x, a, other, b, points, masses, means, weights)
             changed = growth <= limit
-            if changed and judging:
-                changed = not exchange_falls_short(
-                    a, place[x], b, -1 if shift else place[other], members, sizes, listed, codes, ordered, begins,
-                    cumulative, running, asked,
-                )  # fmt: skip
+            if codes is not None:
+                if changed:
+                    changed = not exchange_falls_short(
+                        a, place[x], b, -1 if shift else place[other], members, sizes, listed, codes, ordered,
+                        begins, cumulative, running, asked,
+                    )  # fmt: skip
             if changed:
                 counts[FREE_BEFORE] = counts[FREE]
                 if asking:
@@ -373,8 +374,8 @@ def run_trials(
                     label[x], label[other] = b, a
                 for side in range(2):
                     _renew(b if side else a, points, masses, members, sizes, means, weights)
-        if judging and changed:
-            for t in range(counts[TOUCHED]):
+        if codes is not None:
+            for t in range(counts[TOUCHED] if changed else 0):
                 g = old_groups[t]
                 if not refused and sizes[g] > 0:
                     refused = falls_short(

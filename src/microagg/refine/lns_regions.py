@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.guarantees.promise import Acceptance, standard_for
+from microagg.guarantees.promise import standard_for
 from microagg.kernels import sums
 from microagg.problem import Problem
 from microagg.refine.lns_moves import WAITING, fill_tables, near_lists, run_trials
@@ -41,7 +41,6 @@ class Region:
         groups, capacity = n // self._k, 2 * self._k - 1
         if problem.accept is not None:
             capacity = max(capacity, int(np.bincount(labels).max()))
-        self._judging = isinstance(problem.accept, Acceptance)
         self._standard = standard_for(problem.accept, records)
         self._label, self._place = labels.astype(np.int32), np.zeros(n, np.int32)
         self._members = np.zeros((groups, capacity), np.int32)
@@ -72,9 +71,9 @@ class Region:
 
     def run(self, trials: int, warmest: float, coldest: float, rng: np.ndarray) -> None:
         """Make so many trials while the temperature falls; a partition that is not accepted is never entered."""
-        refused, asking = False, self._accept is not None and not self._judging
+        refused, asking = False, self._accept is not None and self._standard[0] is None
         while run_trials(
-            trials, warmest, coldest, self._k, self._reach, asking, self._judging, refused, rng, WAITING,
+            trials, warmest, coldest, self._k, self._reach, asking, refused, rng, WAITING,
             self._picks, self._warmth, self._near, self._points, self._masses, self._label, self._place,
             self._members, self._sizes, self._means, self._weights, self._free, self._counts, *self._old,
             *self._standard,

@@ -159,21 +159,12 @@ def descend(
             if judge == BY_ASKING:
                 return OFFERING
             state[ANSWER] = TAKEN
-            if judge == BY_STANDARD and _falls_short(
-                slots,
-                sizes,
-                candidates,
-                state,
-                plan,
-                changed,
-                codes,
-                ordered,
-                begins,
-                cumulative,
-                running,
-                asked,
-            ):
-                state[ANSWER] = REFUSED
+            if codes is not None:
+                if _falls_short(
+                    slots, sizes, candidates, state, plan, changed, codes, ordered, begins, cumulative, running,
+                    asked,
+                ):  # fmt: skip
+                    state[ANSWER] = REFUSED
 
 
 @part
