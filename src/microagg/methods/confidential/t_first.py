@@ -70,7 +70,7 @@ def size_for(n: int, k: int, t: float | None) -> int:
     """The number of strata: how many records a group must have for t, and so that few are left over.
 
     >>> size_for(1080, 5, 0.1), size_for(1080, 5, 0.01), size_for(11, 4, None)
-    (5, 48, 5)
+    (5, 49, 5)
     """
     size = k if t is None else max(k, math.ceil(n / (2.0 * (n - 1) * t + 1.0)))
     return size + (n % size) // (n // size)
