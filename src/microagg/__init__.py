@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from microagg.bounds.lower import lower_bound
     from microagg.engine.local import partition
     from microagg.errors import Cancelled, GuaranteeError, InputError, MicroaggError
-    from microagg.guarantees.k import check
+    from microagg.guarantees.check import check
     from microagg.measures.loss.sse import information_loss
     from microagg.methods.registry import methods
     from microagg.release import Release, anonymize
@@ -29,7 +29,7 @@ _HOMES = {
     "partition": "microagg.engine.local",
     "information_loss": "microagg.measures.loss.sse",
     "lower_bound": "microagg.bounds.lower",
-    "check": "microagg.guarantees.k",
+    "check": "microagg.guarantees.check",
     "methods": "microagg.methods",  # the package itself can be called
     "MicroaggError": "microagg.errors",
     "InputError": "microagg.errors",

@@ -35,6 +35,15 @@ _saved: list[Path] = []  # what a command has written by the time it stops
 
 Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")]
 KOption = Annotated[str, typer.Option("--k", help="The least number of records that must look alike.")]
+LOption = Annotated[
+    str | None,
+    typer.Option("--l", help="The least number of confidential values among records that look alike."),
+]
+TOption = Annotated[
+    str | None, typer.Option("--t", help="How far, 0 to 1, these may be from those of the whole table.")
+]
+DiversityOption = Annotated[str, typer.Option(help="How --l counts: distinct, entropy or recursive.")]
+COption = Annotated[str | None, typer.Option("--c", help="The factor of --diversity recursive.")]
 
 
 def main() -> None:
@@ -111,6 +120,10 @@ def anonymize(
     confidential: Columns = None,
     keep: Columns = None,
     rest: Annotated[str, typer.Option(help="Columns without a role: error, drop or keep.")] = "error",
+    l: LOption = None,
+    t: TOption = None,
+    diversity: DiversityOption = "distinct",
+    c: COption = None,
     method: Annotated[str, typer.Option(help="See `microagg methods`.")] = "auto",
     effort: Annotated[
         str | None,
@@ -152,7 +165,7 @@ def anonymize(
         release = anonymize_file(
             source, target, least, keep_order=keep_order, report=report,
             quasi=_names(quasi), identifier=_names(identifier), confidential=_names(confidential), keep=_names(keep),
-            rest=rest, method=method, refine=refine, scale=scale, precision=precision, seed=seed, threads=threads,
+            rest=rest, l=l, t=t, diversity=diversity, c=c, method=method, refine=refine, scale=scale, precision=precision, seed=seed, threads=threads,
             progress=progress, **params,
         )  # fmt: skip
     _end_with(release, target, lambda: show.reports(report))
@@ -178,13 +191,19 @@ def check(
     source: Annotated[Path, typer.Argument(help="Any table: .csv or .parquet.")],
     k: KOption,
     quasi: Columns = None,
+    confidential: Columns = None,
+    l: LOption = None,
+    t: TOption = None,
+    diversity: DiversityOption = "distinct",
+    c: COption = None,
 ) -> None:
-    """Tell whether a table is k-anonymous, and which classes are too small. Exit code 3 if it is not."""
+    """Tell whether a table is k-anonymous, l-diverse and t-close, and which classes are not. Exit code 3 if it is not."""
     from microagg import show
-    from microagg.guarantees.k import check as check_table
+    from microagg.guarantees.check import check as check_table
     from microagg.io.reading import read_table
 
-    found = check_table(read_table(source), _names(quasi), _whole(k, "k"))
+    asked: dict[str, Any] = {"l": l, "t": t, "diversity": diversity, "c": c}
+    found = check_table(read_table(source), _names(quasi), _whole(k, "k"), _names(confidential), **asked)
     show.anonymity(found, _names(quasi))
     raise typer.Exit(0 if found.holds else 3)
 

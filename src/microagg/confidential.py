@@ -59,6 +59,26 @@ def attributes_of(table: pa.Table, names: Sequence[str]) -> tuple[Attribute, ...
     return tuple(found)
 
 
+def typed_like(written: pa.Table, table: pa.Table) -> pa.Table:
+    """Columns of a file that may hold everything as text, with the types that those of this table have.
+
+    >>> typed_like(pa.table({"wage": ["1.5", None]}), pa.table({"wage": [1.5, None]})).column("wage").to_pylist()
+    [1.5, None]
+    """
+    for position, name in enumerate(written.column_names):
+        column, kind = written.column(name), table.schema.field(name).type
+        if _is_ordered(table.column(name)):
+            values = table.column(name).unify_dictionaries().chunk(0).dictionary
+            places = pc.index_in(pc.cast(column, values.type), value_set=values)
+            column = pa.chunked_array(
+                [pa.DictionaryArray.from_arrays(places.combine_chunks(), values, ordered=True)]
+            )
+        elif pa.types.is_string(column.type) and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            column = pc.cast(column, pa.float64())
+        written = written.set_column(position, name, column)
+    return written
+
+
 def as_attributes(confidential: Any, records: int) -> tuple[Attribute, ...]:
     """Confidential columns from a matrix or a column of anything: floats are numbers, all else is categories.
 

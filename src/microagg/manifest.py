@@ -14,6 +14,7 @@ import pyarrow as pa
 
 import microagg
 from microagg.guarantees.k import Anonymity
+from microagg.guarantees.promise import Promise
 from microagg.io.arrow import compute as pc
 from microagg.io.writing import replace_whole
 from microagg.methods.method import Found
@@ -25,6 +26,10 @@ PUBLIC = (
     "format",
     "microagg",
     "k",
+    "l",
+    "t",
+    "diversity",
+    "c",
     "method",
     "params",
     "refine",
@@ -44,6 +49,7 @@ PUBLIC = (
 def internal_manifest(
     *,
     k: int,
+    promise: Promise,
     schema: Schema,
     method: str,
     params: dict[str, Any],
@@ -64,6 +70,7 @@ def internal_manifest(
         "format": 1,
         "microagg": microagg.__version__,
         "k": k,
+        **promise.as_data(),
         "method": method,
         "params": {**params, **found.params},
         "refine": refine,
@@ -81,6 +88,7 @@ def internal_manifest(
             "k_anonymous": anonymity.holds,
             "classes": len(anonymity.sizes),
             "smallest_class": int(anonymity.sizes.min()),
+            **_found(anonymity),
         },
         "loss": loss,
         "seed": seed,
@@ -96,6 +104,15 @@ def internal_manifest(
             **{name: importlib.metadata.version(name) for name in LIBRARIES},
         },
     }
+
+
+def _found(anonymity: Anonymity) -> dict[str, Any]:
+    """What l and t come to in the worst class, for each confidential column: anybody can count it on the released table."""
+    told: dict[str, dict[str, Any]] = {}
+    for finding in anonymity.findings:
+        told.setdefault(finding.guarantee, {"every_class": finding.words, "worst": {}})
+        told[finding.guarantee]["worst"][finding.column] = finding.worst
+    return told
 
 
 def public_manifest(internal: dict[str, Any]) -> dict[str, Any]:

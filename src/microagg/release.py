@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from microagg.aggregate import decimals_of, group_means_for_records, round_to
 from microagg.bounds.bound import Bound
-from microagg.confidential import attributes_of
-from microagg.engine.local import run_method
+from microagg.confidential import Attribute, attributes_of, typed_like
+from microagg.engine.local import problem_with, run_method
 from microagg.errors import GuaranteeError, InputError
-from microagg.guarantees.k import Anonymity, verify
+from microagg.guarantees.k import Anonymity, class_labels, verify
+from microagg.guarantees.promise import Promise
 from microagg.io.frames import column_facts, column_like, open_frame, same_type, to_arrow, values_of
 from microagg.io.reading import delimiter_of, format_of, read_table, read_text
 from microagg.io.writing import refuse_unwritable, replace_whole, write_table
@@ -29,7 +30,7 @@ from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.methods.registry import DEFAULT, method_named
-from microagg.problem import Problem, Progress, checked_k
+from microagg.problem import Progress, checked_k
 from microagg.report.building import build_document
 from microagg.report.document import Document
 from microagg.report.html import to_html
@@ -144,6 +145,7 @@ class Release:
                 raise GuaranteeError("the file does not have the columns it should; nothing was written.")
             quasi, k = self.schema.names(Role.QUASI), int(self.manifest["k"])
             verify(written, quasi, k, table.num_rows, self.anonymity.scope)
+            self._promise.verify(*class_labels(written, quasi), self._attributes(written))
 
         def describe() -> None:
             rows = "kept" if keep_order else "shuffled"
@@ -155,6 +157,15 @@ class Release:
 
         replace_whole(path, lambda part: write_table(table, part, delimiter), inspect, before=describe)
         return [path, *manifest_paths(path)]
+
+    @property
+    def _promise(self) -> Promise:
+        return Promise.of(**{name: self.manifest[name] for name in ("l", "t", "diversity", "c")})
+
+    def _attributes(self, written: pa.Table) -> tuple[Attribute, ...]:
+        """The confidential columns of a file, in which everything may be text, as what they are in the table."""
+        names = self.schema.names(Role.CONFIDENTIAL)
+        return attributes_of(typed_like(written.select(names), self._arrow), names)
 
     def _shuffled_rows(self) -> np.ndarray:
         # the digest takes part, so that nobody without the original table can undo the shuffle by guessing a seed
@@ -171,6 +182,10 @@ def anonymize(
     keep: Names = (),
     *,
     rest: str = "error",
+    l: float | None = None,
+    t: float | None = None,
+    diversity: str = "distinct",
+    c: float | None = None,
     method: str = DEFAULT,
     refine: bool = False,
     scale: str = "zscore",
@@ -180,11 +195,13 @@ def anonymize(
     progress: Progress | None = None,
     **params: Any,
 ) -> Release:
-    """Make a table k-anonymous in its quasi-identifying columns.
+    """Make a table k-anonymous in its quasi-identifying columns, and l-diverse and t-close in its confidential ones if asked.
 
     `table` is a pandas, polars or Arrow table, or a NumPy matrix (columns are then numbered from 0); the release's
     table has the same type, rows and index in the order given. Every column needs a role; `rest` says what happens to
-    the others ("error", "drop", "keep"). With precision="column" a group's value is rounded to the decimals of its
+    the others ("error", "drop", "keep"). `l`: records that share their quasi-identifying values have at least l well-spread
+    values in each confidential column (`diversity`: "distinct", "entropy" or "recursive", the last with `c`); `t`: these are
+    spread as in the whole table, up to this earth mover's distance. With precision="column" a group's value is rounded to the decimals of its
     column, so whole numbers stay whole; with "full" it is the exact mean. `refine` improves the groups of any method by
     local search. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
     or a number of steps for each record) and `time_limit` in seconds.
@@ -206,6 +223,7 @@ def anonymize(
     settings = chosen.checked(params)
     if precision not in PRECISIONS:
         raise InputError(f"precision must be one of {', '.join(PRECISIONS)}.")
+    promise = Promise.of(l, t, diversity, c)
     k = checked_k(k, len(frame))
     seed = secrets.randbits(63) if seed is None else _as_seed(seed)
 
@@ -214,7 +232,7 @@ def anonymize(
     space = Space.fit(values, scale)
     points = space.points(values)
     attributes = attributes_of(to_arrow(frame), schema.names(Role.CONFIDENTIAL))
-    problem = Problem.of(points, k, confidential=attributes, threads=threads)
+    problem = problem_with(promise, chosen, points, k, attributes, threads)
     found = run_method(chosen, problem, settings, seed=seed, refine=refine, progress=progress)
     labels = found.labels
 
@@ -222,6 +240,10 @@ def anonymize(
     released, decimals = _aggregated(frame, schema, values, labels, precision)
     arrow = to_arrow(released)
     anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame), chosen.scope)
+    findings = promise.verify(
+        *class_labels(arrow, schema.names(Role.QUASI)), attributes_of(arrow, schema.names(Role.CONFIDENTIAL))
+    )
+    anonymity = replace(anonymity, findings=findings)
 
     # measure and release
     standard = space if scale == "zscore" else Space.fit(values, "zscore")
@@ -229,10 +251,10 @@ def anonymize(
         standard.points(values), standard.points(values_of(released, schema.names(Role.QUASI)))
     )
     manifest = internal_manifest(
-        k=k, schema=schema, method=chosen.name, params=settings, refine=refine, found=found, seed=seed, space=space,
+        k=k, promise=promise, schema=schema, method=chosen.name, params=settings, refine=refine, found=found, seed=seed, space=space,
         precision=precision, decimals=decimals, rest=rest, source=to_arrow(frame), loss=loss, anonymity=anonymity,
     )  # fmt: skip
-    notes = _notes(schema, space, loss, standard, values, labels)
+    notes = _notes(schema, space, loss, standard, values, labels) + _notes_on(attributes)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
@@ -282,6 +304,16 @@ def _notes(
     if kept:
         notes.append(f"kept as they are, and able to single people out: {', '.join(map(repr, kept))}")
     return tuple(notes)
+
+
+def _notes_on(attributes: Sequence[Attribute]) -> tuple[str, ...]:
+    """Confidential columns that no grouping can protect."""
+    shared = [repr(attribute.name) for attribute in attributes if attribute.distinct == 1]
+    if not shared:
+        return ()
+    return (
+        f"one value only in the whole table, so that everybody in a class shares it and nothing hides it: {', '.join(shared)}",
+    )
 
 
 def _warning_of_single_columns(found: Anonymity) -> str:

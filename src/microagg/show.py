@@ -20,7 +20,7 @@ from microagg.methods.families import by_family
 from microagg.methods.method import Method
 from microagg.release import Release, report_paths
 from microagg.report.terminal import size_bars
-from microagg.report.wording import with_unit
+from microagg.report.wording import number, with_unit
 from microagg.schema import Role
 from microagg.studies.assess import Assessment
 from microagg.studies.bounding import Bounded
@@ -104,6 +104,10 @@ def release(done: Release, target: Path) -> None:
     what = "each combination of" if classes.scope == "record" else "each value of every single column among"
     out.print(f"guarantee   verified on the written file: {manifest['k']} or more records share {what}")
     out.print(f"            {', '.join(quasi)}")
+    for finding in classes.findings:
+        out.print(
+            f"            every class {finding.words} of {finding.column} (the worst: {number(finding.worst)})"
+        )
     dropped = done.schema.names(Role.IDENTIFIER)
     if dropped:
         out.print(f"dropped     {', '.join(dropped)}")
@@ -187,21 +191,40 @@ def comparison(done: Comparison, plot: Path | None) -> None:
 
 
 def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
-    """Whether a table is k-anonymous, and where it is not."""
+    """Whether a table is k-anonymous, l-diverse and t-close, and where it is not."""
     names = ", ".join(quasi)
-    if found.holds:
+    classes = f"{len(found.sizes):,} classes"
+    if not found.too_small.any():
         out.print(f"yes: {found.k} or more records share each combination of {names}.")
-        out.print(f"{len(found.sizes):,} classes; the smallest has {found.sizes.min():,} records.")
-        return
+        if len(found.sizes):
+            out.print(f"{classes}; the smallest has {found.sizes.min():,} records.")
+    else:
+        records = int(found.sizes[found.too_small].sum())
+        out.print(
+            f"no: {int(found.too_small.sum()):,} of {classes} in {names} have fewer than {found.k} records "
+            f"({records:,} records are concerned).",
+        )
+    for finding in found.findings:
+        about = f"{finding.words} of {finding.column} (the worst: {number(finding.worst)})"
+        if finding.holds:
+            out.print(f"yes: every class {about}.")
+        else:
+            out.print(f"no: {int(finding.failing.sum()):,} of {classes} miss that every class {about}.")
+    if not found.holds:
+        _failing_classes(found, rows)
+
+
+def _failing_classes(found: Anonymity, rows: int) -> None:
+    """Where to look: sizes and row numbers, never values."""
     failing = found.failing
-    records = int(found.sizes[failing].sum())
-    out.print(
-        f"no: {len(failing):,} of {len(found.sizes):,} classes in {names} have fewer than {found.k} records "
-        f"({records:,} records are concerned).",
-    )
-    shown = Table("class size", "one of its rows", box=None)
+    shown = Table("class size", "one of its rows", *(["misses"] if found.findings else []), box=None)
     for position in failing[:rows]:
-        shown.add_row(str(found.sizes[position]), str(found.first_rows[position]))
+        cells = [str(found.sizes[position]), str(found.first_rows[position])]
+        if found.findings:
+            misses = ["k"] if found.too_small[position] else []
+            misses += [f"{f.guarantee} of {f.column}" for f in found.findings if f.failing[position]]
+            cells.append(", ".join(misses))
+        shown.add_row(*cells)
     out.print(shown)
     if len(failing) > rows:
         out.print(f"... and {len(failing) - rows:,} more.")

@@ -76,7 +76,7 @@ def test_the_public_manifest_says_what_may_be_said(microagg: Microagg, tmp_path:
     microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, "--seed", "918273645")
     internal, public = manifests(tmp_path)
     assert set(public) == {
-        "format", "microagg", "k", "method", "params", "refine", "chosen", "stopped_early", "bound", "scale", "precision",
+        "format", "microagg", "k", "l", "t", "diversity", "c", "method", "params", "refine", "chosen", "stopped_early", "bound", "scale", "precision",
         "records", "roles", "guarantee", "loss", "rows",
     }  # fmt: skip
     assert public["roles"] == {"income": "quasi", "debt": "quasi", "disease": "confidential", "code": "keep"}

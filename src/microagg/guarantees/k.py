@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import GuaranteeError, InputError
+from microagg.errors import GuaranteeError
 from microagg.io.arrow import compute as pc
-from microagg.io.frames import open_frame, to_arrow
+
+if TYPE_CHECKING:
+    from microagg.guarantees.promise import Finding
 
 
 @dataclass(frozen=True)
@@ -25,17 +27,30 @@ class Anonymity:
     """A row number (from 1) of each class: a way to find it without telling its values."""
     scope: str = "record"
     """record: k was promised for the combinations; column: for the values of each column alone."""
+    findings: tuple[Finding, ...] = ()
+    """What l and t come to, column by column, where they were asked for."""
 
     @property
     def holds(self) -> bool:
-        """Whether every class has at least k records."""
-        return len(self.sizes) == 0 or int(self.sizes.min()) >= self.k
+        """Whether every class has at least k records, and keeps l and t where they were asked for."""
+        return not self._misses().any()
 
     @property
     def failing(self) -> np.ndarray:
-        """The positions of the classes with fewer than k records, smallest class first."""
+        """The positions of the classes that miss something, smallest class first."""
         order = np.lexsort((self.first_rows, self.sizes))
-        return order[self.sizes[order] < self.k]
+        return order[self._misses()[order]]
+
+    @property
+    def too_small(self) -> np.ndarray:
+        """(classes,): whether a class has fewer than k records."""
+        return self.sizes < self.k
+
+    def _misses(self) -> np.ndarray:
+        misses = self.too_small
+        for finding in self.findings:
+            misses = misses | finding.failing
+        return misses
 
 
 def anonymity(table: pa.Table, quasi: Sequence[str], k: int) -> Anonymity:
@@ -45,12 +60,29 @@ def anonymity(table: pa.Table, quasi: Sequence[str], k: int) -> Anonymity:
     >>> anonymity(table, ["age"], 2).holds
     False
     """
-    # the table's own names may be any, even that of the row number
-    keys = [str(j) for j in range(len(quasi))]
-    chosen = pa.table([_comparable(table.column(name)) for name in quasi], names=keys)
-    chosen = chosen.append_column("row", pa.array(np.arange(1, table.num_rows + 1)))
-    grouped = chosen.group_by(keys, use_threads=False).aggregate([("row", "count"), ("row", "min")])
-    return Anonymity(k, grouped.column("row_count").to_numpy(), grouped.column("row_min").to_numpy())
+    labels, classes = class_labels(table, quasi)
+    first_rows = np.zeros(classes, np.int64)
+    first_rows[labels[::-1]] = np.arange(len(labels), 0, -1)
+    return Anonymity(k, np.bincount(labels, minlength=classes), first_rows)
+
+
+def class_labels(table: pa.Table, quasi: Sequence[str]) -> tuple[np.ndarray, int]:
+    """The class of each record, numbered in the order of their first records, and the number of classes.
+
+    >>> class_labels(pa.table({"age": [40, 30, 40], "sex": [1, 1, 1]}), ["age", "sex"])[0].tolist()
+    [0, 1, 0]
+    """
+    labels, classes = np.zeros(table.num_rows, np.int64), min(table.num_rows, 1)
+    for name in quasi:
+        codes, values = _encoded(_comparable(table.column(name)))
+        labels, classes = _encoded(pa.chunked_array([pa.array(labels * max(values, 1) + codes)]))
+    return labels, classes
+
+
+def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, int]:
+    """Values by the order in which they first appear, and how many there are; what is missing is alike."""
+    encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
+    return np.asarray(encoded.indices).astype(np.int64), len(encoded.dictionary)
 
 
 def verify(table: pa.Table, quasi: Sequence[str], k: int, records: int, scope: str = "record") -> Anonymity:
@@ -71,28 +103,6 @@ def verify(table: pa.Table, quasi: Sequence[str], k: int, records: int, scope: s
                 "small; nothing was written."
             )
     return replace(anonymity(table, quasi, k), scope=scope)
-
-
-def check(table: Any, quasi: Sequence[str] | str, k: int) -> Anonymity:
-    """Is any table k-anonymous, and if not, where? Takes pandas, polars, Arrow, NumPy. Missing values are alike.
-
-    >>> check(pa.table({"age": [30, 30, 40, 40]}), ["age"], k=2).holds
-    True
-    """
-    frame = open_frame(table)
-    names = list(dict.fromkeys([quasi] if isinstance(quasi, str) else quasi))
-    for name in names:
-        if name not in frame.columns:
-            raise InputError(
-                f"there is no column {name!r}; the table has {', '.join(map(repr, frame.columns))}."
-            )
-    if not names:
-        raise InputError("name at least one quasi-identifying column.")
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
-        raise InputError("k must be a whole number, at least 2.")
-    if k < 2:
-        raise InputError(f"k is {k}, but a group protects nobody unless k is at least 2.")
-    return anonymity(to_arrow(frame.select(*names)), names, int(k))
 
 
 def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -11,6 +11,7 @@ FAMILIES = {
     "mdav": "groups around far records, one after the other",
     "fine-tuned": "heuristics with a second stage that takes groups apart again",
     "ordered": "an order of the records, cut into groups",
+    "pairwise-systematic": "sorted once, then a group from either end in turns",
     "imhm": "iterative optimisation: assignments and cuts in turns",
     "trees": "trees and joining of groups",
     "clustering": "clusterings that are made to hold k",

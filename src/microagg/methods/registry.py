@@ -54,6 +54,7 @@ ENTRIES = (
     "microagg.methods.clustering.pcl:PCL",
     "microagg.methods.clustering.fcm:FCM",
     "microagg.methods.genetic.genetic:GENETIC",
+    "microagg.methods.confidential.t_first:T_FIRST",
 )
 
 

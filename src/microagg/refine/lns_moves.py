@@ -1,7 +1,7 @@
 """The compiled part of the annealing: trial moves on one region, millions a second.
 
 A region is a set of records in complete groups. Its points are padded to a multiple of four columns, its groups live in
-tables with room for 2k - 1 members a group, and groups that are not in use wait on a stack. A trial draws a record x and a
+tables with room for 2k - 1 members a group (more where a guarantee takes larger ones), and groups that are not in use wait on a stack. A trial draws a record x and a
 record y near it, in another group, and weighs one of
 - an exchange: x moves to y's group, another member of that group takes its place;
 - a shift: x moves to y's group, where sizes allow;
@@ -19,6 +19,8 @@ import numpy as np
 
 from microagg.kernels.compiling import kernel, part
 from microagg.kernels.random import next_integer
+from microagg.kernels.standard import falls_short
+from microagg.refine.judging import exchange_falls_short
 
 FREE, TOUCHED, AT, FREE_BEFORE = range(4)  # places in `counts`
 REBUILDING = 48  # of 1024 trials, those that dissolve or found a group
@@ -292,14 +294,17 @@ def _found(
 @kernel
 def run_trials(
     trials, warmest, coldest, k, reach, asking, refused, rng, waiting, picks, warmth, near, points, masses,
-    label, place, members, sizes, means, weights, free, counts, old_groups, old_sizes, old_members,
+    label, place, members, sizes, means, weights, free, counts, old_groups, old_sizes, old_members, codes, ordered,
+    begins, cumulative, running, asked,
 ):  # fmt: skip
     """Make trials counts[AT]..trials while the temperature falls from `warmest` to `coldest`; times `warmth` at a record.
 
     If `asking`, return after each trial that was accepted, with the groups as they were before it in the old_ tables:
-    True if there was one, False at the end. The next call with `refused` takes it back.
+    True if there was one, False at the end. The next call with `refused` takes it back. A trial that leaves a
+    group short of the standard, where there is one, is none.
     """
     capacity = members.shape[1]
+    listed = np.empty(capacity + 1, np.int32)
     low = np.uint64(0xFFFF)
     for trial in range(counts[AT], trials + 1):
         if refused:
@@ -348,6 +353,12 @@ def run_trials(
                     other = members[b, sizes[b] - 1]
                 growth = _cost_of_exchange(x, a, other, b, points, masses, means, weights)
             changed = growth <= limit
+            if codes is not None:
+                if changed:
+                    changed = not exchange_falls_short(
+                        a, place[x], b, -1 if shift else place[other], members, sizes, listed, codes, ordered,
+                        begins, cumulative, running, asked,
+                    )  # fmt: skip
             if changed:
                 counts[FREE_BEFORE] = counts[FREE]
                 if asking:
@@ -363,6 +374,13 @@ def run_trials(
                     label[x], label[other] = b, a
                 for side in range(2):
                     _renew(b if side else a, points, masses, members, sizes, means, weights)
+        if codes is not None:
+            for t in range(counts[TOUCHED] if changed else 0):
+                g = old_groups[t]
+                if not refused and sizes[g] > 0:
+                    refused = falls_short(
+                        members[g], sizes[g], codes, ordered, begins, cumulative, running, asked
+                    )
         if asking and changed:
             counts[AT] = trial + 1
             return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from microagg.guarantees.promise import standard_for
 from microagg.kernels import sums
 from microagg.problem import Problem
 from microagg.refine.lns_moves import WAITING, fill_tables, near_lists, run_trials
@@ -38,6 +39,9 @@ class Region:
         self._reach = min(REACH, length)
         self._warmth, self._picks = _warmth_and_picks(spread * self._masses)
         groups, capacity = n // self._k, 2 * self._k - 1
+        if problem.accept is not None:
+            capacity = max(capacity, int(np.bincount(labels).max()))
+        self._standard = standard_for(problem.accept, records)
         self._label, self._place = labels.astype(np.int32), np.zeros(n, np.int32)
         self._members = np.zeros((groups, capacity), np.int32)
         self._sizes, self._means, self._weights = (
@@ -46,7 +50,7 @@ class Region:
             np.zeros(groups),
         )
         self._free, self._counts = np.zeros(groups, np.int64), np.zeros(4, np.int64)
-        rows = capacity + 2
+        rows = min(capacity, groups) + 2
         self._old = (np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros((rows, capacity), np.int32))
         self._write()
 
@@ -67,11 +71,12 @@ class Region:
 
     def run(self, trials: int, warmest: float, coldest: float, rng: np.ndarray) -> None:
         """Make so many trials while the temperature falls; a partition that is not accepted is never entered."""
-        refused = False
+        refused, asking = False, self._accept is not None and self._standard[0] is None
         while run_trials(
-            trials, warmest, coldest, self._k, self._reach, self._accept is not None, refused, rng, WAITING,
+            trials, warmest, coldest, self._k, self._reach, asking, refused, rng, WAITING,
             self._picks, self._warmth, self._near, self._points, self._masses, self._label, self._place,
             self._members, self._sizes, self._means, self._weights, self._free, self._counts, *self._old,
+            *self._standard,
         ):  # fmt: skip
             refused = not self._is_accepted()
 

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from microagg.guarantees.promise import Acceptance, standard_for
 from microagg.kernels import sums
 from microagg.kernels.blocks import kd_order
 from microagg.problem import Problem, Progress
@@ -37,6 +38,7 @@ JOB = 1 << 16  # records of a job at most
 MOST_ROUNDS = 50
 EXPECTED_ROUNDS = 8  # what a progress bar assumes where no number was given
 MOST_STEPS = 100  # moves and visits of a round, for each record
+ROOMY = 4  # times the mean size: the largest group that is searched, where groups may not be split
 WORK = 50_000_000  # steps between two checkpoints, some tenth of a second
 
 
@@ -51,7 +53,7 @@ def improve(
     """A partition with a squared error no higher than the given one's, by local search from there.
 
     `labels` may be any valid partition; what comes back are groups of k to 2k - 1 records, numbered by their first record
-    (a group that `problem.accept` does not let be split stays as it is). `rounds`: how often the candidates are renewed, by
+    (larger ones where `problem.accept` does not let them be split; very large ones stay as they are). `rounds`: how often the candidates are renewed, by
     default until no group improves. Stopped by `watch`, it returns what it has.
 
     >>> improve(Problem.of([[0.0], [5.0], [0.1], [5.1]], k=2), np.array([0, 0, 1, 1])).tolist()
@@ -124,13 +126,16 @@ class _Search:
 
     def __init__(self, problem: Problem, labels: np.ndarray, means: np.ndarray) -> None:
         self._k, self._accept = problem.k, problem.accept
-        self._threads = problem.threads if problem.accept is None else 1
+        self._judge = _judge_of(problem)
+        self._threads = 1 if self._judge == moves.BY_ASKING else problem.threads
         self._labels, self._first_label = labels.copy(), len(means)
-        self._records, sizes, self._jobs = _tree_order(labels, means, self._k)
+        room = _room(problem, labels)
+        self._records, sizes, self._jobs = _tree_order(labels, means, room)
+        self._standard = standard_for(problem.accept, self._records)
         points = _measured_anew(problem.points, self._records)
         self._uniform = problem.weights is None
         weights = np.ones(len(points)) if problem.weights is None else problem.weights[self._records]
-        self._arena = Arena.of(points, weights, sizes, self._k)
+        self._arena = Arena.of(points, weights, sizes, room)
         self._candidates = np.empty((len(sizes), CANDIDATES), np.int32)
         self._queued = np.zeros(len(sizes), np.uint8)
         self._clock = np.zeros((len(sizes), 2), np.int64)
@@ -209,8 +214,9 @@ class _Search:
         agenda = Agenda.of(candidates, clock, live.astype(np.int32), queued, arena)
         made, status = 0, moves.PAUSED
         while status != moves.DONE and made < MOST_STEPS * self._k * len(live):
-            asking = self._accept is not None
-            status = moves.descend(*arena, *agenda, self._k, self._uniform, asking, self._steps)
+            status = moves.descend(
+                *arena, *agenda, *self._standard, self._k, self._uniform, self._judge, self._steps
+            )
             if status == moves.OFFERING:
                 agenda.state[moves.ANSWER] = moves.TAKEN if self._is_accepted(agenda) else moves.REFUSED
                 continue
@@ -247,6 +253,21 @@ class _Search:
         return int(end - first)
 
 
+def _judge_of(problem: Problem) -> int:
+    """Who judges a move."""
+    if problem.accept is None:
+        return moves.FREELY
+    return moves.BY_STANDARD if isinstance(problem.accept, Acceptance) else moves.BY_ASKING
+
+
+def _room(problem: Problem, labels: np.ndarray) -> int:
+    """The size of the largest group that is searched: 2k - 1, and more where what is asked for takes larger groups."""
+    if problem.accept is None:
+        return 2 * problem.k - 1
+    sizes = np.bincount(labels)
+    return max(2 * problem.k - 1, min(int(sizes.max()), ROOMY * -(-len(labels) // len(sizes))))
+
+
 def _measured_anew(points: np.ndarray, records: np.ndarray) -> np.ndarray:
     """Some records, measured from one of them in units near their extent: no cancellation and no overflow."""
     measured = points[records]
@@ -256,13 +277,15 @@ def _measured_anew(points: np.ndarray, records: np.ndarray) -> np.ndarray:
     return measured
 
 
-def _tree_order(labels: np.ndarray, means: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _tree_order(
+    labels: np.ndarray, means: np.ndarray, room: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(records group by group along a kd-tree of the means, sizes of the groups, where the jobs start).
 
-    Groups of 2k records and more are left out.
+    Groups of more records than there is room for are left out.
     """
     sizes = np.bincount(labels, minlength=len(means))
-    chosen = np.flatnonzero(sizes < 2 * k)
+    chosen = np.flatnonzero(sizes <= room)
     order, leaves = kd_order(means[chosen], LEAF)
     chosen = chosen[order]
     by_group = np.argsort(labels, kind="stable")

@@ -18,15 +18,15 @@ class Arena(NamedTuple):
 
     points: np.ndarray
     weights: np.ndarray
-    slots: np.ndarray  # (groups, 2k - 1): the members; those beyond the size mean nothing
+    slots: np.ndarray  # (groups, room): the members; those beyond the size mean nothing
     sizes: np.ndarray
     centres: np.ndarray  # (groups, d + 3): mean, weight, squared error, largest distance of a member
     own: np.ndarray  # squared distance of each member from the mean
 
     @staticmethod
-    def of(points: np.ndarray, weights: np.ndarray, sizes: np.ndarray, k: int) -> Arena:
+    def of(points: np.ndarray, weights: np.ndarray, sizes: np.ndarray, room: int) -> Arena:
         """An arena of groups of these sizes, whose members are the rows of the points one after another."""
-        groups, room = len(sizes), 2 * k - 1
+        groups = len(sizes)
         firsts = np.cumsum(sizes) - sizes
         slots = (firsts[:, None] + np.arange(room)).astype(np.int32)
         centres, own = np.empty((groups, points.shape[1] + 3)), np.empty((groups, room))

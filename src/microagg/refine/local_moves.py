@@ -21,11 +21,14 @@ from typing import NamedTuple
 import numpy as np
 
 from microagg.kernels.compiling import kernel, part
+from microagg.refine.judging import dissolving_falls_short, exchange_falls_short
 from microagg.refine.local_groups import Arena, distance, refresh
 
 DONE, PAUSED, OFFERING = 0, 1, 2  # why `descend` returned: nothing left, enough steps, a move to be judged
 SHIFT_OR_SWAP, DISSOLVE = 1, 2  # what it offers
 TAKEN, REFUSED = 1, 2  # the answer to an offer
+FREELY, BY_STANDARD, BY_ASKING = 0, 1, 2  # who judges a move: nobody, the standard here, or whoever called
+PATIENCE = 8  # refused moves after which a judged pair of groups is left alone
 
 # Where `descend` keeps its place between calls.
 HEAD, WAITING, TIME, GROUP, PLACE, CLEAN, OFFER, OFFER_A, OFFER_B, ANSWER, BANS, MOVES = range(12)
@@ -44,9 +47,10 @@ class Agenda(NamedTuple):
     state: np.ndarray
     banned: np.ndarray  # moves between the present pair of groups that have been refused
     plan: np.ndarray  # where the members of a group to be dissolved would go
-    to_a: np.ndarray  # room to work in, as are the next two
+    to_a: np.ndarray  # room to work in, as are the next three
     to_b: np.ndarray
     reach: np.ndarray
+    changed: np.ndarray
 
     @staticmethod
     def of(
@@ -58,9 +62,8 @@ class Agenda(NamedTuple):
         state[GROUP], state[WAITING] = -1, len(queue)
         banned, plan = np.zeros((room + 1, room + 1), np.uint8), np.zeros(room, np.int32)
         reach = np.empty((candidates.shape[1], arena.centres.shape[1]))
-        return Agenda(
-            candidates, clock, queue, queued, state, banned, plan, np.empty(room), np.empty(room), reach
-        )
+        to_a, to_b, changed = np.empty(room), np.empty(room), np.empty(2 * room, np.int32)
+        return Agenda(candidates, clock, queue, queued, state, banned, plan, to_a, to_b, reach, changed)
 
 
 @kernel
@@ -81,14 +84,22 @@ def descend(
     to_a,
     to_b,
     reach,
+    changed,
+    codes,
+    ordered,
+    begins,
+    cumulative,
+    running,
+    asked,
     k,
     uniform,
-    asking,
+    judge,
     steps,
 ):
     """Make improving moves until none is known or so many moves and visits have been made; tells why it returned.
 
-    With `asking` every move is offered before it is made: it returns, and the next call finds the answer in the state.
+    A move is judged before it is made: by the standard, which no group may fall short of, or BY_ASKING: then it returns
+    with an offer, and the next call finds the answer in the state.
     """
     while True:
         if state[ANSWER] != 0:
@@ -130,12 +141,13 @@ def descend(
             banned,
             k,
             uniform,
+            judge != FREELY,
             to_a,
             to_b,
         ):
             offer = SHIFT_OR_SWAP
         elif state[BANS] == 0 and _plan_to_dissolve(
-            points, weights, slots, sizes, centres, own, candidates, group, k, reach, plan
+            points, weights, slots, sizes, centres, own, candidates, group, reach, plan
         ):
             offer = DISSOLVE
         if offer == 0:
@@ -144,9 +156,32 @@ def descend(
             state[GROUP] = -1
         else:
             state[OFFER] = offer
-            if asking:
+            if judge == BY_ASKING:
                 return OFFERING
             state[ANSWER] = TAKEN
+            if codes is not None:
+                if _falls_short(
+                    slots, sizes, candidates, state, plan, changed, codes, ordered, begins, cumulative, running,
+                    asked,
+                ):  # fmt: skip
+                    state[ANSWER] = REFUSED
+
+
+@part
+def _falls_short(
+    slots, sizes, candidates, state, plan, changed, codes, ordered, begins, cumulative, running, asked
+):
+    """Whether the offered move would leave a group short of the standard."""
+    group = state[GROUP]
+    if state[OFFER] == DISSOLVE:
+        return dissolving_falls_short(
+            group, plan, slots, sizes, changed, codes, ordered, begins, cumulative, running, asked
+        )
+    other = np.int64(candidates[group, state[PLACE]])
+    return exchange_falls_short(
+        group, state[OFFER_A], other, state[OFFER_B], slots, sizes, changed, codes, ordered, begins, cumulative,
+        running, asked,
+    )  # fmt: skip
 
 
 @part
@@ -193,7 +228,21 @@ def _worth_trying(clock, candidates, group, other):
 
 @part
 def _find_move(
-    points, weights, slots, sizes, centres, own, candidates, clock, state, banned, k, uniform, to_a, to_b
+    points,
+    weights,
+    slots,
+    sizes,
+    centres,
+    own,
+    candidates,
+    clock,
+    state,
+    banned,
+    k,
+    uniform,
+    judged,
+    to_a,
+    to_b,
 ):
     """Go on along the candidates of the group being visited up to the best move with one of them that has any.
 
@@ -202,11 +251,12 @@ def _find_move(
     """
     group = state[GROUP]
     A = np.uintp(group)
-    d, width, room = points.shape[1], candidates.shape[1], 2 * k - 1
+    d, width, room = points.shape[1], candidates.shape[1], slots.shape[1]
     chosen_a, chosen_b = -1, -1
     while state[CLEAN] < width and chosen_a < 0 and chosen_b < 0:
         candidate = np.int64(candidates[A, state[PLACE]])
-        if candidate >= 0 and sizes[candidate] > 0 and _worth_trying(clock, candidates, group, candidate):
+        open_to_it = candidate >= 0 and sizes[candidate] > 0 and not (judged and state[BANS] >= PATIENCE)
+        if open_to_it and _worth_trying(clock, candidates, group, candidate):
             B = np.uintp(candidate)
             size_a, size_b = sizes[A], sizes[B]
             W_a, W_b, radius_b = centres[A, d], centres[B, d], centres[B, d + 2]
@@ -342,7 +392,7 @@ def _hand_over(slots, sizes, giver, s, taker):
 
 
 @part
-def _plan_to_dissolve(points, weights, slots, sizes, centres, own, candidates, group, k, reach, plan):
+def _plan_to_dissolve(points, weights, slots, sizes, centres, own, candidates, group, reach, plan):
     """Find a better place for every member; True, and the places in the plan, if that lowers the error.
 
     A row of `reach` is for a candidate: its mean with the members it would get, its weight, its size, and how far off it
@@ -365,7 +415,7 @@ def _plan_to_dissolve(points, weights, slots, sizes, centres, own, candidates, g
         least, chosen = left, -1
         for t in range(candidates.shape[1]):
             W, size, off = reach[t, d], reach[t, d + 1], reach[t, d + 2]
-            if W == 0.0 or size >= 2 * k - 1:
+            if W == 0.0 or size >= slots.shape[1]:
                 continue
             share = w * W / (W + w)
             if off > inside and share * (off - inside) * (off - inside) >= least:

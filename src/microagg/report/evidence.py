@@ -14,7 +14,7 @@ from microagg.report.bins import Bins, bins_of
 from microagg.report.document import Block, Facts, Grid, Listing, Paragraph, Picture, Section, Warn
 from microagg.report.pictures import can_draw, draw_class_sizes, draw_correlations, draw_distribution
 from microagg.report.subject import Subject, correlations, lost_of_columns
-from microagg.report.wording import counted, listed, number, short_unit
+from microagg.report.wording import counted, listed, number, promised, short_unit
 
 DISTRIBUTIONS = 12  # pictures of columns; more are not looked at
 HEATED = 12  # columns of a heat map
@@ -52,6 +52,7 @@ def guarantee(subject: Subject) -> Section:
             "0 records: k-anonymous" if subject.k_anonymous else "not k-anonymous in the combinations",
         ),
     ]
+    rows += [(name, f"{name[0]} = {asked}", told) for name, asked, told in _of_confidential_values(subject)]
     blocks: list[Block] = [
         Paragraph(
             "A class is the set of records that share all values in the quasi-identifying columns. The figures were "
@@ -63,6 +64,16 @@ def guarantee(subject: Subject) -> Section:
     if not can_draw():
         blocks.append(Paragraph(WITHOUT_PICTURES))
     return Section("The guarantee", tuple(blocks))
+
+
+def _of_confidential_values(subject: Subject) -> Iterator[tuple[str, str, str]]:
+    """l-diversity and t-closeness where they were promised: name, what was asked for, what every class keeps."""
+    asked = [name for name in ("l", "t") if subject.manifest["guarantee"].get(name)]
+    for name, told in zip(asked, promised(subject.manifest, subject.digits), strict=True):
+        title = f"l-diversity ({subject.manifest['diversity']})" if name == "l" else "t-closeness"
+        c = subject.manifest.get("c")
+        extra = f", c = {number(float(c))}" if name == "l" and c is not None else ""
+        yield title, f"{number(float(subject.manifest[name]))}{extra}", told
 
 
 def _promised(promise: str) -> str:

@@ -8,7 +8,7 @@ from microagg.errors import InputError
 from microagg.methods.registry import method_named
 from microagg.report.document import Block, Facts, Grid, Paragraph, Section, Signature, Warn
 from microagg.report.subject import Subject
-from microagg.report.wording import counted, listed, number
+from microagg.report.wording import counted, listed, number, promised
 from microagg.schema import Role
 
 WHAT_HAPPENED = {
@@ -27,6 +27,8 @@ def opening(subject: Subject) -> Section:
     safe = subject.k_anonymous
     blocks: list[Block] = [Paragraph(_what_was_done(subject))]
     blocks.append(Paragraph(_why_it_is_safe(subject)) if safe else Warn(_what_is_not_safe(subject)))
+    if protected := promised(subject.manifest, subject.digits):
+        blocks.append(Paragraph(_why_values_are_safe(subject, protected)))
     blocks.append(Paragraph(_what_it_cost(subject)))
     blocks.append(Paragraph(_what_stays(subject)))
     blocks.append(Facts(tuple(_headlines(subject))))
@@ -56,6 +58,18 @@ def _why_it_is_safe(subject: Subject) -> str:
         f"equally well, and picks the right one with a chance of at most 1 in {k} ({number(100 / k, 3)} %). This was not "
         f"assumed: it was counted on the finished table, which has {counted(len(subject.class_sizes), 'such class', 'such classes')}; "
         f"the smallest has {counted(smallest, 'record')}."
+    )
+
+
+def _why_values_are_safe(subject: Subject, protected: list[str]) -> str:
+    meaning = {
+        "l": "so whoever knows the class of a person does not know the person's value (l-diversity)",
+        "t": "so it tells hardly more of the person than the whole table does (t-closeness)",
+    }
+    told = [meaning[name] for name in ("l", "t") if subject.manifest["guarantee"].get(name)]
+    return (
+        f"Nor do records of a class, those that share these values, give confidential values away. {' '.join(protected)} "
+        f"That is, they differ: {'; '.join(told)}. This, too, was counted on the finished table."
     )
 
 
@@ -165,12 +179,7 @@ def _not_covered(subject: Subject) -> Iterator[tuple[str, str, str]]:
         "Go through the roles with somebody who knows what is known outside.",
     )
     if confidential:
-        yield (
-            "the same confidential value in a whole class (homogeneity)",
-            "If all records of a class agree in a confidential value, whoever knows that a person belongs to the class "
-            "knows the value, without finding the record.",
-            "The figures on diversity (l) and closeness (t) among the risks; a larger k.",
-        )
+        yield from _homogeneity(subject)
         yield (
             f"confidential values that are known elsewhere: {listed(confidential)}",
             "They are released as they were. A rare or exact value may be recognised by itself.",
@@ -213,6 +222,24 @@ def _not_covered(subject: Subject) -> Iterator[tuple[str, str, str]]:
         "k-anonymity is a property of a table. Whether data count as anonymous depends on who gets them and what else "
         "they have.",
         "The judgement of whoever signs.",
+    )
+
+
+def _homogeneity(subject: Subject) -> Iterator[tuple[str, str, str]]:
+    if promised(subject.manifest):
+        yield (
+            "what a class tells all the same of confidential values",
+            "Values of a class differ as was promised, each column by itself. They can still be similar in meaning, some "
+            "likelier than others, or tell more where two columns are looked at together.",
+            "The figures on diversity (l) and closeness (t) among the risks; a larger l, a smaller t.",
+        )
+        return
+    yield (
+        "the same confidential value in a whole class (homogeneity)",
+        "If all records of a class agree in a confidential value, whoever knows that a person belongs to the class "
+        "knows the value, without finding the record.",
+        "A promise on confidential values: l (l-diversity) or t (t-closeness), which were not asked for here; see the "
+        "figures on both among the risks.",
     )
 
 

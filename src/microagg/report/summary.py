@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.report.wording import counted, number
+from microagg.report.wording import counted, number, promised
 
 
 def headline_of(manifest: Mapping[str, Any], class_sizes: np.ndarray) -> str:
@@ -25,7 +25,11 @@ def summary_of(
     manifest: Mapping[str, Any], class_sizes: np.ndarray, notes: Sequence[str] = ()
 ) -> list[tuple[str, str]]:
     """What matters of a release: (name, sentence) for each line."""
-    rows = [("guarantee", _guarantee(manifest, int(class_sizes.min()))), ("loss", _loss(manifest))]
+    rows = [
+        ("guarantee", _guarantee(manifest, int(class_sizes.min()))),
+        *(("", told) for told in promised(manifest)),
+        ("loss", _loss(manifest)),
+    ]
     if manifest.get("bound"):
         rows.append(("bound", _bound(manifest["bound"])))
     return [*rows, ("method", _method(manifest)), *(("note", note) for note in notes)]

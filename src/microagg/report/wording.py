@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -78,6 +79,23 @@ def counted(count: int, one: str, many: str = "") -> str:
     ('1 class', '1,200 records')
     """
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def promised(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
+    """What was promised of confidential values besides k, and what the worst class of each column comes to.
+
+    >>> promised({"guarantee": {"l": {"every_class": "has 3 or more different values", "worst": {"ill": 4.0}}}})
+    ['Every class has 3 or more different values of ill (the worst comes to 4).']
+    """
+    sentences = []
+    for name in ("l", "t"):
+        told = manifest["guarantee"].get(name)
+        if told:
+            worst = listed(
+                [f"{column} (the worst comes to {number(x, digits)})" for column, x in told["worst"].items()]
+            )
+            sentences.append(f"Every class {told['every_class']} of {worst}.")
+    return sentences
 
 
 def printable(text: str) -> str:

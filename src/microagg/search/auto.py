@@ -4,6 +4,8 @@
 2. Else groups by MDAV within compact blocks of the records, improved by local search (`quick`), then by annealing
    (`balanced`); `thorough` anneals longer, or, for up to 2,500 records and k up to 5, goes on with integer programs over the
    groups that good partitions can have.
+   Where l or t is asked for, the groups are made to keep it first, in two ways of which the better is kept (`enforce.py`);
+   no search after that breaks it, and there are no integer programs.
 3. `prove` works from both sides: search, and a lower bound that no partition can go below, until they meet or no time is left.
 
 How much each word means depends on the numbers of records and columns and on k, and is stated in what `auto` chose; a number
@@ -23,9 +25,10 @@ from microagg.kernels import sums
 from microagg.kernels.cut import optimal_cut
 from microagg.methods.lns.effort import WORDS as SEARCHES
 from microagg.methods.lns.effort import Work, beside_programs, searching_while_proving, work_of
-from microagg.methods.lns.lns import STOPPING, improved_start, settings_of, through_ruins
+from microagg.methods.lns.lns import STOPPING, settings_of, through_ruins
 from microagg.methods.method import Effort, Found, Method, Partition, below_two_k
 from microagg.problem import Problem, Progress
+from microagg.search.enforce import start_with_promise, work_with_promise
 from microagg.search.prove import prove, put_together
 from microagg.watch import Watch
 
@@ -62,8 +65,8 @@ def plan(problem: Problem, effort: str | float) -> Plan:
     why = (start, work.why)
     if effort == "prove":
         return Plan("prove", work, (*why, "a proven lower bound from the other side"))
-    small = n <= MOST_FOR_PROGRAMS and k <= LARGEST_K_FOR_PROGRAMS and problem.weights is None
-    if effort == "thorough" and small:
+    free = problem.weights is None and problem.accept is None
+    if effort == "thorough" and free and n <= MOST_FOR_PROGRAMS and k <= LARGEST_K_FOR_PROGRAMS:
         work = beside_programs(n)
         programs = "then integer programs over the groups that good partitions can have"
         return Plan("search and programs", work, (start, work.why, programs))
@@ -82,7 +85,7 @@ def auto(
     """Choose construction, refinement and amount of work from the numbers of records and columns and k."""
     chosen = plan(problem, effort)
     watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
-    bound = None
+    bound, why = None, chosen.why
     if chosen.way == "one group":
         labels = np.zeros(len(problem.points), np.int32)
     elif chosen.way == "one column":
@@ -90,18 +93,20 @@ def auto(
         order = np.argsort(problem.points[:, column], kind="stable")
         labels = sums.number_by_first_record(optimal_cut(problem.points, order, problem.k)[0])
     else:
-        labels = improved_start(problem, watch)
+        labels, kept = start_with_promise(problem, rng, watch)
+        work = work_with_promise(problem, labels, chosen.work, effort)
+        why = (*why[:1], *kept, work.why, *why[2:])
         with watch.searching():
             if chosen.way == "prove":
-                labels, bound = _proven(problem, labels, chosen.work, rng, watch)
+                labels, bound = _proven(problem, labels, work, rng, watch)
             else:
                 programs = chosen.way == "search and programs"
                 watch.stage(0.1, 0.4 if programs else 1.0)
-                labels = through_ruins(problem, labels, chosen.work, rng, watch)
+                labels = through_ruins(problem, labels, work, rng, watch)
                 watch.stage(0.4, 1.0)
                 if programs and watch.stopped is None:
                     labels = put_together(problem, labels, watch)
-    return Found(labels, chosen.why, settings_of(watch), watch.stopped, bound)
+    return Found(labels, why, settings_of(watch), watch.stopped, bound)
 
 
 def _proven(

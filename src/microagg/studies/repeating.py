@@ -42,6 +42,7 @@ def repeat_file(
         raise InputError("this is not the table that the release was made from: its digest differs.")
     release = anonymize_file(
         source, target, then["k"], keep_order=then.get("rows") == "kept",
+        **{name: then[name] for name in ("l", "t", "diversity", "c") if name in then},
         quasi=quasi, identifier=_named(then, Role.IDENTIFIER), confidential=_named(then, Role.CONFIDENTIAL),
         keep=_named(then, Role.KEEP), rest=then["rest"], method=then["method"], refine=then["refine"],
         scale=then["scale"], precision=then["precision"], seed=then["seed"], progress=progress, **then["params"],

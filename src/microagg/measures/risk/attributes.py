@@ -5,53 +5,12 @@ Each confidential column is taken by itself, and the most telling class of the m
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from microagg.errors import InputError
+from microagg.guarantees.tally import Tally, entropies, nominal_distances, ordered_distances, tally
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.risk.classes import Classes, released_classes
-
-
-class Tally(NamedTuple):
-    """How often the values of a confidential column occur: in each class that has them, and in the whole table.
-
-    Entries are sorted by class, then by value. With weights, occurrences are sums of weights.
-    """
-
-    classes: np.ndarray
-    """(entries,): the class"""
-    values: np.ndarray
-    """(entries,): the number of the value, in ascending order of the values"""
-    amounts: np.ndarray
-    """(entries,): how often it occurs there"""
-    starts: np.ndarray
-    """(classes,): the first entry of each class"""
-    sizes: np.ndarray
-    """(classes,): all occurrences in a class"""
-    overall: np.ndarray
-    """(values,): the occurrences of each value in the table"""
-
-
-def tally(column: np.ndarray, classes: Classes, weights: np.ndarray | None = None) -> Tally:
-    """Count the values of a column by class. O(n log n) time, O(n) memory.
-
-    >>> from microagg.measures.risk.classes import classes_of
-    >>> tally(np.array([7.0, 9.0, 9.0]), classes_of([np.array([1, 0, 0])])).amounts.tolist()
-    [2.0, 1.0]
-    """
-    values, codes = np.unique(column, return_inverse=True)
-    pairs, which = np.unique(classes.labels * len(values) + codes, return_inverse=True)
-    holders = pairs // len(values)
-    return Tally(
-        holders,
-        pairs % len(values),
-        np.bincount(which, weights, len(pairs)).astype(np.float64),
-        np.searchsorted(holders, np.arange(len(classes))),
-        np.bincount(classes.labels, weights, len(classes)).astype(np.float64),
-        np.bincount(codes, weights, len(values)).astype(np.float64),
-    )
 
 
 def distinct_l(pair: Pair) -> Figure:
@@ -64,8 +23,7 @@ def distinct_l(pair: Pair) -> Figure:
     """
     classes, columns = released_classes(pair), {}
     for name, column, _ in _confidential(pair):
-        found = tally(column, classes)
-        columns[name] = float(np.diff(np.append(found.starts, len(found.classes))).min())
+        columns[name] = float(_tally(column, classes).distinct.min())
     return Figure(min(columns.values()), columns)
 
 
@@ -79,9 +37,7 @@ def entropy_l(pair: Pair) -> Figure:
     """
     classes, columns = released_classes(pair), {}
     for name, column, _ in _confidential(pair):
-        found = tally(column, classes, pair.weights)
-        likely = found.amounts / found.sizes[found.classes]
-        columns[name] = float(np.exp(np.add.reduceat(-likely * np.log(likely), found.starts).min()))
+        columns[name] = float(np.exp(entropies(_tally(column, classes, pair.weights)).min()))
     return Figure(min(columns.values()), columns)
 
 
@@ -98,43 +54,11 @@ def t_closeness(pair: Pair) -> Figure:
     """
     classes, columns, means = released_classes(pair), {}, {}
     for name, column, nominal in _confidential(pair):
-        found = tally(column, classes, pair.weights)
-        distances = (_nominal_distances if nominal else _ordered_distances)(found)
+        found = _tally(column, classes, pair.weights)
+        distances = (nominal_distances if nominal else ordered_distances)(found)
         columns[name] = float(np.clip(distances.max(), 0.0, 1.0))
         means[f"mean of {name}"] = float(np.clip(distances.mean(), 0.0, 1.0))
     return Figure(max(columns.values()), columns, means)
-
-
-def _nominal_distances(found: Tally) -> np.ndarray:
-    """What the shares in the class exceed those in the table by: as much as they fall short elsewhere."""
-    here = found.amounts / found.sizes[found.classes]
-    excess = np.maximum(here - (found.overall / found.overall.sum())[found.values], 0.0)
-    return np.add.reduceat(excess, found.starts)
-
-
-def _ordered_distances(found: Tally) -> np.ndarray:
-    """The sum over the values of |cumulative share in the class - in the table|, divided by their number less one.
-
-    Between two values that a class has, its own cumulative share stands still and the table's rises. So what lies
-    between them is summed by two looks into running sums, before and after the point where the table overtakes.
-    """
-    m = len(found.overall)
-    if m == 1:
-        return np.zeros(len(found.sizes))
-    table = np.cumsum(found.overall)
-    running = np.append(0.0, np.cumsum(table))  # exact for counts, as they are whole numbers
-    total = table[-1]
-
-    before = np.cumsum(found.amounts) - found.amounts
-    here = before + found.amounts - before[found.starts][found.classes]
-    level = here / found.sizes[found.classes]
-    begin, end = found.values, np.append(found.values[1:], m)
-    end[np.append(found.starts[1:], len(found.values)) - 1] = m
-    cross = np.clip(np.searchsorted(table / total, level), begin, end)
-    above = level * (cross - begin) - (running[cross] - running[begin]) / total
-    below = (running[end] - running[cross]) / total - level * (end - cross)
-    first = found.values[found.starts]  # up to a class's first value its own share is 0
-    return (np.add.reduceat(above + below, found.starts) + running[first] / total) / (m - 1)
 
 
 def spread_within(pair: Pair) -> Figure:
@@ -176,11 +100,11 @@ def _numeric_spreads(column: np.ndarray, classes: Classes) -> np.ndarray:
 
 
 def _nominal_spreads(column: np.ndarray, classes: Classes) -> np.ndarray:
-    found = tally(column, classes)
+    found = _tally(column, classes)
     if len(found.overall) == 1:
         return np.zeros(len(column))
     deviation = np.sqrt(1.0 - np.square(found.overall / found.overall.sum()).sum())
-    likely = found.amounts / found.sizes[found.classes]
+    likely = found.shares
     squares = np.add.reduceat(likely * likely, found.starts)[found.classes]
     distances = np.sqrt(np.maximum(1.0 - 2.0 * likely + squares, 0.0)) / deviation
     codes = np.unique(column, return_inverse=True)[1]
@@ -188,6 +112,10 @@ def _nominal_spreads(column: np.ndarray, classes: Classes) -> np.ndarray:
         found.classes * len(found.overall) + found.values, classes.labels * len(found.overall) + codes
     )
     return distances[entries]
+
+
+def _tally(column: np.ndarray, classes: Classes, weights: np.ndarray | None = None) -> Tally:
+    return tally(column, classes.labels, len(classes), weights)
 
 
 def _confidential(pair: Pair) -> list[tuple[str, np.ndarray, bool]]:

@@ -3,7 +3,8 @@
 Source: microagg's own. The principles are those of ruin and recreate (Schrimpf, Schneider, Stamm-Wilbrandt and Dueck 2000) and of
 large neighbourhood search (Shaw 1998); the ruins are small ones, see `refine/lns.py`.
 
-1. Start: MDAV within compact blocks of the records (`start=mdav`: of all records at once), improved by local search.
+1. Start: MDAV within compact blocks of the records (`start=mdav`: of all records at once), improved by local search. Where l or t
+   is asked for, groups that miss it are merged first, and nothing after that enters a grouping that misses it.
 2. Steps: each tries 128 changes among neighbouring groups: two records exchanged, one shifted, a group dissolved or founded.
    What costs something is accepted by a temperature that falls to 0. The best groups met are kept, place by place.
 """
@@ -21,6 +22,7 @@ from microagg.problem import Groups, PointSet, Problem, Progress
 from microagg.refine.construct import block_groups
 from microagg.refine.lns import anneal
 from microagg.refine.local import improve
+from microagg.refine.merging import repair
 from microagg.watch import Watch
 
 STOPPING = (
@@ -62,7 +64,7 @@ def improved_start(problem: Problem, watch: Watch, start: str = "blocks") -> np.
         mdav(PointSet(problem.points, watch.tell), groups, problem.k)
         labels = groups.labels()
     watch.stage(0.04, 0.1)
-    return improve(problem, labels, rounds=ROUNDS, progress=watch.tell)
+    return improve(problem, repair(problem, labels), rounds=ROUNDS, progress=watch.tell)
 
 
 def through_ruins(

@@ -1,0 +1,63 @@
+"""Is any table, ours or not, k-anonymous, l-diverse and t-close?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from microagg.confidential import attributes_of
+from microagg.errors import InputError
+from microagg.guarantees.k import Anonymity, anonymity, class_labels
+from microagg.guarantees.promise import Promise
+from microagg.io.frames import open_frame, to_arrow
+
+
+def check(
+    table: Any,
+    quasi: Sequence[str] | str,
+    k: int,
+    confidential: Sequence[str] | str = (),
+    *,
+    l: float | None = None,
+    t: float | None = None,
+    diversity: str = "distinct",
+    c: float | None = None,
+) -> Anonymity:
+    """Is any table k-anonymous (and l-diverse, and t-close), and if not, where? Missing values are alike.
+
+    Takes pandas, polars, Arrow, NumPy. `l` and `t` are about the `confidential` columns, each by itself; `diversity` is
+    "distinct", "entropy" or "recursive", the last with `c`.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [30, 30, 40, 40], "ill": ["no", "yes", "no", "no"]})
+    >>> check(table, ["age"], k=2).holds, check(table, ["age"], k=2, confidential=["ill"], l=2).holds
+    (True, False)
+    """
+    frame = open_frame(table)
+    names, hidden = _named(quasi), _named(confidential)
+    for name in (*names, *hidden):
+        if name not in frame.columns:
+            raise InputError(
+                f"there is no column {name!r}; the table has {', '.join(map(repr, frame.columns))}."
+            )
+    if not names:
+        raise InputError("name at least one quasi-identifying column.")
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        raise InputError("k must be a whole number, at least 2.")
+    if k < 2:
+        raise InputError(f"k is {k}, but a group protects nobody unless k is at least 2.")
+    promise = Promise.of(l, t, diversity, c)
+    if promise and not hidden:
+        raise InputError("l and t are about confidential columns; name at least one with confidential.")
+    chosen = to_arrow(frame.select(*dict.fromkeys([*names, *hidden])))
+    found = anonymity(chosen, names, int(k))
+    if not promise or chosen.num_rows == 0:
+        return found
+    return replace(found, findings=promise.look(*class_labels(chosen, names), attributes_of(chosen, hidden)))
+
+
+def _named(names: Sequence[str] | str) -> list[str]:
+    return list(dict.fromkeys([names] if isinstance(names, str) else names))

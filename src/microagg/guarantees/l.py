@@ -1,0 +1,116 @@
+"""l-diversity: every class has several well-spread values of each confidential column.
+
+Source: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam 2007. Three readings of "well-spread":
+
+- distinct: at least l different values;
+- entropy: an entropy of at least log l, as of l values that occur equally often;
+- recursive: the most frequent value occurs less than c times as often as the l-th most frequent one and all rarer ones together.
+
+Each confidential column by itself; a missing value is a value of its own. Two classes that are diverse stay so together.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from microagg.errors import InputError
+from microagg.guarantees.tally import Tally, entropies, tops_and_tails
+from microagg.kernels import standard
+
+KINDS = ("distinct", "entropy", "recursive")
+SLACK = 10 * standard.CLOSE
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """The l-diversity that is asked for.
+
+    >>> from microagg.guarantees.tally import tally
+    >>> Diversity(2).kept(tally(np.array([1, 2, 1, 1]), np.array([0, 0, 1, 1]), 2)).tolist()
+    [True, False]
+    """
+
+    l: float
+    kind: str = "distinct"
+    c: float | None = None
+
+    @staticmethod
+    def of(l: Any, kind: str = "distinct", c: Any = None) -> Diversity:
+        """What was asked for, checked."""
+        if kind not in KINDS:
+            raise InputError(f"diversity must be one of {', '.join(KINDS)}.")
+        least = _number(l)
+        if kind == "entropy" and not least > 1.0:
+            raise InputError("l must be a number greater than 1.")
+        if kind != "entropy" and not (least >= 2.0 and least.is_integer()):
+            raise InputError("l must be a whole number, at least 2: one value in a class protects nobody.")
+        if (kind == "recursive") != (c is not None):
+            raise InputError("c belongs to diversity='recursive', which needs it: give both or neither.")
+        if c is not None and not _number(c) > 0.0:
+            raise InputError("c must be a number greater than 0.")
+        return Diversity(least if kind == "entropy" else int(least), kind, None if c is None else _number(c))
+
+    @property
+    def name(self) -> str:
+        """What it is called.
+
+        >>> Diversity(3).name, Diversity(3, "recursive", 2.0).name
+        ('distinct 3-diversity', 'recursive (2, 3)-diversity')
+        """
+        of_l = f"({self.c:g}, {self.l:g})" if self.c is not None else f"{self.l:g}"
+        return f"{self.kind} {of_l}-diversity"
+
+    @property
+    def words(self) -> str:
+        """What it says of every class, in plain words."""
+        if self.kind == "distinct":
+            return f"has {self.l:g} or more different values"
+        if self.kind == "entropy":
+            return f"has values as evenly spread as {self.l:g} equally frequent ones, or more"
+        return (
+            f"has a most frequent value that occurs less than {self.c:g} times as often as the values from the "
+            f"{self.l:g}. most frequent on together"
+        )
+
+    def reached(self, found: Tally) -> np.ndarray:
+        """What each class reaches: values, values counted by entropy, or the c that it needs to exceed."""
+        if self.kind == "distinct":
+            return found.distinct.astype(np.float64)
+        if self.kind == "entropy":
+            return np.exp(entropies(found))
+        tops, tails = tops_and_tails(found, int(self.l))
+        return np.divide(tops, tails, out=np.full(len(tops), np.inf), where=tails > 0.0)
+
+    def kept(self, found: Tally) -> np.ndarray:
+        """Whether each class is diverse enough."""
+        if self.kind == "distinct":
+            return found.distinct >= self.l
+        if self.kind == "entropy":
+            return entropies(found) >= math.log(self.l) - SLACK
+        tops, tails = tops_and_tails(found, int(self.l))
+        return (self.c or 0.0) * tails > tops
+
+    def worst(self, found: Tally) -> float:
+        """What the poorest class reaches."""
+        reached = self.reached(found)
+        return float(reached.max() if self.kind == "recursive" else reached.min())
+
+    def ask(self, asked: np.ndarray) -> None:
+        """Tell the kernel."""
+        if self.kind == "distinct":
+            asked[standard.DISTINCT] = self.l
+        elif self.kind == "entropy":
+            asked[standard.ENTROPY] = math.log(self.l)
+        else:
+            asked[standard.RECURSIVE], asked[standard.C] = self.l, self.c or 0.0
+
+
+def _number(value: Any) -> float:
+    try:
+        return math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return math.nan

@@ -1,0 +1,187 @@
+"""What is promised of confidential values besides k: asked for, refused where impossible, handed to searches, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from microagg.confidential import Attribute
+from microagg.errors import GuaranteeError, InputError
+from microagg.guarantees.l import Diversity
+from microagg.guarantees.t import Closeness
+from microagg.guarantees.tally import tally
+from microagg.kernels.standard import NO_STANDARD, NOTHING_ASKED, Standard, shortfall, shortfalls
+from microagg.schema import Kind
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one guarantee on one confidential column comes to on a table."""
+
+    guarantee: str
+    """l | t"""
+    column: str
+    words: str
+    """What is asked of every class."""
+    worst: float
+    """What the worst class reaches."""
+    failing: np.ndarray
+    """(classes,): whether a class misses it"""
+
+    @property
+    def holds(self) -> bool:
+        """Whether no class misses it."""
+        return not self.failing.any()
+
+
+@dataclass(frozen=True)
+class Promise:
+    """l-diversity, t-closeness, both or neither.
+
+    >>> promise = Promise.of(l=2)
+    >>> ill = Attribute("ill", Kind.NOMINAL, np.array([0, 1, 1, 1]))
+    >>> promise.accept((ill,))(np.array([1, 2])), promise.accept((ill,))(np.array([0, 2]))
+    (False, True)
+    >>> [finding.worst for finding in promise.look(np.array([0, 0, 1, 1]), 2, (ill,))]
+    [1.0]
+    """
+
+    diversity: Diversity | None = None
+    closeness: Closeness | None = None
+
+    @staticmethod
+    def of(l: Any = None, t: Any = None, diversity: str = "distinct", c: Any = None) -> Promise:
+        """What was asked for, checked as far as that goes without a table."""
+        if l is None and (c is not None or diversity != "distinct"):
+            raise InputError("diversity and c say which l-diversity is meant: give l as well.")
+        return Promise(
+            None if l is None else Diversity.of(l, diversity, c), None if t is None else Closeness.of(t)
+        )
+
+    def __bool__(self) -> bool:
+        return self.diversity is not None or self.closeness is not None
+
+    @property
+    def name(self) -> str:
+        """What is promised, by its names.
+
+        >>> Promise.of(l=3, t=0.2).name
+        'distinct 3-diversity and 0.2-closeness'
+        """
+        return " and ".join(part.name for part in (self.diversity, self.closeness) if part is not None)
+
+    def as_data(self) -> dict[str, Any]:
+        """What was asked for, as plain data: what `of` takes."""
+        l, kind, c = (
+            (None, "distinct", None)
+            if self.diversity is None
+            else (self.diversity.l, self.diversity.kind, self.diversity.c)
+        )
+        return {"l": l, "t": None if self.closeness is None else self.closeness.t, "diversity": kind, "c": c}
+
+    def accept(self, attributes: tuple[Attribute, ...]) -> Acceptance | None:
+        """The predicate on groups that goes into a `Problem`; None where nothing is asked for."""
+        return Acceptance(self, self._standard(attributes)) if self else None
+
+    def refuse_impossible(self, attributes: tuple[Attribute, ...]) -> None:
+        """Raise if no grouping of these records can keep the promise; the whole table as one group comes nearest to it."""
+        if not self:
+            return
+        if not attributes:
+            raise InputError("l and t are about confidential columns; name at least one with confidential.")
+        for attribute in attributes:
+            records = np.arange(len(attribute.values), dtype=np.int32)
+            accept = Promise(self.diversity).accept((attribute,))
+            if accept is None or accept(records):
+                continue
+            assert self.diversity is not None
+            worst = self.diversity.worst(tally(attribute.values, np.zeros(len(records), np.int64), 1))
+            about = {
+                "distinct": f"has only {worst:.0f} different value{'s' if worst > 1 else ''}",
+                "entropy": f"has values only as evenly spread as {worst:.4g} equally frequent ones",
+                "recursive": f"would need a c above {worst:.4g}",
+            }
+            raise InputError(
+                f"{self.diversity.name} cannot be reached: in the whole table, column {attribute.name!r} "
+                f"{about[self.diversity.kind]}; ask for less or leave the column out."
+            )
+
+    def look(
+        self, labels: np.ndarray, classes: int, attributes: tuple[Attribute, ...]
+    ) -> tuple[Finding, ...]:
+        """What the promise comes to on classes 0 to classes - 1, column by column."""
+        findings = []
+        for attribute in attributes:
+            found = tally(attribute.values, labels, classes)
+            if self.diversity is not None:
+                findings.append(
+                    Finding(
+                        "l", attribute.name, self.diversity.words, self.diversity.worst(found),
+                        ~self.diversity.kept(found),
+                    )
+                )  # fmt: skip
+            if self.closeness is not None:
+                nominal = attribute.kind is Kind.NOMINAL
+                worst = float(self.closeness.reached(found, nominal=nominal).max())
+                kept = self.closeness.kept(found, nominal=nominal)
+                findings.append(Finding("t", attribute.name, self.closeness.words, worst, ~kept))
+        return tuple(findings)
+
+    def verify(
+        self, labels: np.ndarray, classes: int, attributes: tuple[Attribute, ...]
+    ) -> tuple[Finding, ...]:
+        """Raise unless every class keeps the promise: the last word before a release."""
+        findings = self.look(labels, classes, attributes) if self else ()
+        for finding in findings:
+            if not finding.holds:
+                raise GuaranteeError(
+                    f"the output misses its guarantee: {int(finding.failing.sum())} of its {classes} classes do not keep "
+                    f"{self.name} in column {finding.column!r}; nothing was written."
+                )
+        return findings
+
+    def _standard(self, attributes: Sequence[Attribute]) -> Standard:
+        codes = [attribute.codes for attribute in attributes]
+        counts = [np.bincount(column).astype(np.float64) for column in codes]
+        cumulative = [np.cumsum(count) for count in counts]
+        asked = np.array(NOTHING_ASKED)
+        for part in (self.diversity, self.closeness):
+            if part is not None:
+                part.ask(asked)
+        return Standard(
+            np.ascontiguousarray(np.column_stack(codes), np.int32),
+            np.array([attribute.kind is not Kind.NOMINAL for attribute in attributes], np.uint8),
+            np.append(0, np.cumsum([len(count) for count in counts])),
+            np.concatenate(cumulative),
+            np.concatenate([np.append(0.0, np.cumsum(column)) for column in cumulative]),
+            asked,
+        )
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """The predicate of a promise on groups of records; searches take its tables into their kernels."""
+
+    promise: Promise
+    standard: Standard
+
+    def __call__(self, records: np.ndarray) -> bool:
+        return self.shortfall(records) == 0.0
+
+    def shortfall(self, records: np.ndarray) -> float:
+        """How far these records are from being a group that may be; 0 if they may."""
+        return float(shortfall(np.ascontiguousarray(records, np.int32), len(records), *self.standard))
+
+    def shortfalls(self, labels: np.ndarray) -> np.ndarray:
+        """The shortfall of each group of a partition, numbered from 0."""
+        order = np.argsort(labels, kind="stable").astype(np.int32)
+        starts = np.append(0, np.cumsum(np.bincount(labels)))
+        return shortfalls(order, starts, *self.standard)
+
+
+def standard_for(accept: object, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    """What a kernel measures groups of some records against; nothing where there is no promise."""
+    return accept.standard.of_rows(rows) if isinstance(accept, Acceptance) else NO_STANDARD

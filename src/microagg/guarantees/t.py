@@ -1,0 +1,72 @@
+"""t-closeness: the confidential values of every class are spread nearly as in the whole table.
+
+Source: Li, Li and Venkatasubramanian 2007. The distance is the earth mover's: of nominal values, all equally far apart, half
+the sum of the differences of shares; ordered and numeric values are as far apart as their places among the distinct values of
+the table, divided by the longest way. Each confidential column by itself; a missing value is a value of its own. Two classes
+that are close stay so together.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from microagg.errors import InputError
+from microagg.guarantees.tally import Tally, nominal_distances, ordered_distances
+from microagg.kernels import standard
+
+SLACK = 10 * standard.CLOSE
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """The t-closeness that is asked for.
+
+    >>> from microagg.guarantees.tally import tally
+    >>> Closeness(0.2).kept(tally(np.array([1, 2, 3, 4]), np.array([0, 1, 1, 0]), 2), nominal=False).tolist()
+    [True, True]
+    """
+
+    t: float
+
+    @staticmethod
+    def of(t: Any) -> Closeness:
+        """What was asked for, checked."""
+        try:
+            largest = math.nan if isinstance(t, bool) else float(t)
+        except (TypeError, ValueError):
+            largest = math.nan
+        if not 0.0 <= largest <= 1.0:
+            raise InputError(
+                "t must be a number from 0 to 1: the largest distance between a class and the table."
+            )
+        return Closeness(largest)
+
+    @property
+    def name(self) -> str:
+        """What it is called.
+
+        >>> Closeness(0.2).name
+        '0.2-closeness'
+        """
+        return f"{self.t:g}-closeness"
+
+    @property
+    def words(self) -> str:
+        """What it says of every class, in plain words."""
+        return f"has its values spread as in the whole table, up to a distance of {self.t:g} on a scale from 0 to 1"
+
+    def reached(self, found: Tally, *, nominal: bool) -> np.ndarray:
+        """The distance of each class from the table."""
+        return np.clip((nominal_distances if nominal else ordered_distances)(found), 0.0, 1.0)
+
+    def kept(self, found: Tally, *, nominal: bool) -> np.ndarray:
+        """Whether each class is close enough."""
+        return self.reached(found, nominal=nominal) <= self.t + SLACK
+
+    def ask(self, asked: np.ndarray) -> None:
+        """Tell the kernel."""
+        asked[standard.T] = self.t

@@ -1,0 +1,1 @@
+"""Methods that look at the confidential columns while they form groups."""

@@ -1,0 +1,86 @@
+"""Repair by merging: what comes out keeps the promise, and is made of whole groups of what went in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import microagg as ma
+import plain
+from microagg.confidential import Attribute
+from microagg.guarantees.promise import Promise
+from microagg.problem import Problem
+from microagg.refine.local import improve
+from microagg.refine.merging import repair
+from microagg.schema import Kind
+
+ASKED = ({"l": 3}, {"l": 2, "t": 0.3}, {"t": 0.1}, {"l": 2.2, "diversity": "entropy"}, {"t": 0.0})
+
+
+def problem_of(seed: int) -> Problem:
+    points, k = plain.hard_problem(seed)
+    rng = np.random.default_rng(seed)
+    n = len(points)
+    wage = Attribute("wage", Kind.NUMERIC, np.where(rng.random(n) < 0.5, points[:, 0], rng.normal(size=n)))
+    ill = Attribute("ill", Kind.NOMINAL, rng.permutation(np.arange(n) % 4))
+    attributes = (wage, ill) if wage.distinct > 3 else (ill,)
+    promise = Promise.of(**ASKED[seed % len(ASKED)])
+    return Problem.of(points, k, confidential=attributes, accept=promise.accept(attributes))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_groups_are_merged_until_all_are_accepted(seed):
+    problem = problem_of(seed)
+    assert problem.accept is not None
+    before = ma.partition(problem.points, problem.k, "mdav")
+    after = repair(problem, before)
+    groups = [np.flatnonzero(after == g) for g in range(after.max() + 1)]
+    assert all(problem.accept(members) for members in groups)
+    assert all(len(set(after[before == g].tolist())) == 1 for g in range(before.max() + 1)), (
+        "a group was torn apart"
+    )
+    assert [int(members[0]) for members in groups] == sorted(int(members[0]) for members in groups)
+    assert np.array_equal(repair(problem, before), after)
+    untouched = [members for members in groups if len(set(before[members].tolist())) == 1]
+    assert all(problem.accept(members) for members in untouched)
+    if all(problem.accept(np.flatnonzero(before == g)) for g in range(before.max() + 1)):
+        assert after is before
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_refinement_never_breaks_the_promise(seed):
+    problem = problem_of(1000 + seed)
+    assert problem.accept is not None
+    start = repair(problem, ma.partition(problem.points, problem.k, "mdav"))
+    better = improve(problem, start)
+    assert plain.sse(problem.points, better) <= plain.sse(problem.points, start) * (1 + 1e-9)
+    assert all(problem.accept(np.flatnonzero(better == g)) for g in range(better.max() + 1))
+    assert np.bincount(better).min() >= problem.k
+
+
+def test_the_cheapest_union_that_helps_is_chosen():
+    points = np.array([[0.0], [0.0], [1.0], [1.0], [1.5], [1.5], [9.0], [9.0]])
+    values = np.array([0, 0, 0, 0, 1, 0, 0, 1])
+    attributes = (Attribute("ill", Kind.NOMINAL, values),)
+    problem = Problem.of(points, 2, confidential=attributes, accept=Promise.of(l=2).accept(attributes))
+    labels = np.repeat(np.arange(4, dtype=np.int32), 2)
+    # 2 merges with 3 at first, for 0.25; then 1 with both of them, for it needs a value that 0 has not
+    assert repair(problem, labels).tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
+
+
+def test_an_unknown_predicate_is_left_alone():
+    labels = np.array([0, 0, 1, 1], np.int32)
+    assert repair(Problem.of(np.zeros((4, 1)), 2, accept=lambda records: False), labels) is labels
+
+
+def test_the_kernel_and_a_callback_judge_alike():
+    """The local search with the standard in its kernel, and asked for every move: the same moves, so the same groups."""
+    for seed in range(10):
+        problem = problem_of(2000 + seed)
+        accept = problem.accept
+        assert accept is not None
+        start = repair(problem, ma.partition(problem.points, problem.k, "mdav"))
+        asking = Problem(
+            problem.points, problem.k, confidential=problem.confidential, accept=lambda r, a=accept: a(r)
+        )
+        assert np.array_equal(improve(problem, start), improve(asking, start))
