@@ -31,7 +31,7 @@ from microagg.space import Space
 
 RESULTS = Path(os.environ.get("QUALITY_RESULTS") or Path(__file__).with_name("results.jsonl"))
 CELLS = [(data, k) for data in ("Tarragona", "Census", "EIA") for k in (3, 4, 5, 10)]
-SECONDS_TO_PROVE = 600.0
+SECONDS_TO_PROVE = 300.0
 
 
 def measure(cells: list[tuple[str, int]], efforts: list[str], seeds: int) -> None:
