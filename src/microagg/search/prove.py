@@ -28,11 +28,11 @@ Search = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 
 LISTED = 100_000  # how many groups one integer program takes
 WORK = 1_000_000_000  # how far to look for them
-# Groups for each record in the programs that look for a better partition. Programs over few groups are solved at once, and
-# those over a few more take for ever and find nothing: the best partitions come from the last that is easy.
-LADDER = tuple(1.5 + 0.125 * rung for rung in range(13))
-PATIENCE = 2  # programs in a row that find nothing better, after one that did
-NODES, FEW_NODES = 2000, 20
+# Groups for each record in the programs that look for a better partition: from few, which are solved at once, to many, which
+# are not. A program that is not solved within a few nodes may find something all the same; then a larger step is taken.
+FEWEST, MOST, STEP, LARGE_STEP = 1.5, 3.5, 0.125, 0.5
+PATIENCE = 3  # programs in a row that took their time, or followed a success, and found nothing better
+NODES, FEW_NODES = 2000, 100
 SEARCHES = 3
 # how far pricing may look where no proof is wanted in the end
 SHORT_WORK = 500_000_000
@@ -100,8 +100,8 @@ class Duel:
         self.optimal = len(problem.points) < 2 * problem.k or self.proof.sst == 0.0
         self.stuck = False
         self._loss = loss_of_partition(problem.points, labels)
-        self._rung = 0
-        self._in_vain: int | None = None  # programs without success since the last one that had some
+        self._groups_a_record = FEWEST
+        self._in_vain, self._lucky = 0, False
         self._rounds = 0
         if self.proof.climb is not None:
             self._tell_groups(self.proof.climb)
@@ -113,7 +113,7 @@ class Duel:
     @property
     def at_the_top(self) -> bool:
         """Whether all programs that look for a better partition have been tried, as far as they are easy."""
-        return self._rung == len(LADDER)
+        return self._groups_a_record > MOST or self._in_vain >= PATIENCE
 
     @property
     def gap(self) -> float:
@@ -155,15 +155,14 @@ class Duel:
             self.stuck = self.gap >= before and not self.optimal
 
     def _climb_ladder(self, climb: Climb) -> None:
-        """One more program; none after one that is not easy any more, or when better partitions seem to have run out."""
+        """One more program over known groups, with more of them than the last."""
         before = self._loss["SSE"]
-        ended = self._improve(climb, *self._known(climb, LADDER[self._rung]))
+        ended = self._improve(climb, *self._known(climb, self._groups_a_record))
         if self._loss["SSE"] < before:
-            self._in_vain = 0
-        elif self._in_vain is not None:
+            self._in_vain, self._lucky = 0, True
+        elif self._lucky or not ended:
             self._in_vain += 1
-        patient = self._in_vain is None or self._in_vain < PATIENCE
-        self._rung = self._rung + 1 if ended and patient else len(LADDER)
+        self._groups_a_record += STEP if ended else LARGE_STEP
 
     def _meets(self) -> bool:
         """Whether nothing is left between partition and proof but rounding."""
