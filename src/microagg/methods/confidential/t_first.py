@@ -16,7 +16,8 @@ Ties go to the lower record number. t is that of the guarantee asked for; withou
 numeric column. Of several columns, the strata are those of an ordered or numeric one, the one with the most distinct values,
 the first of several; where all are nominal, of the one with the most categories, in descending order of their frequency (the
 first to appear first). Neither nominal values, nor equal ones, nor the other columns are covered by the bound of step 1:
-whatever misses the guarantee is merged afterwards, as with any method.
+whatever misses the guarantee is merged afterwards, as with any method. The paper itself was not at hand: k' is as others who
+built the method have it, where the remainder goes (steps 2 and 3) is our reading.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ order (record); or it adds the shortest of all possible edges first (shortest). 
 the vertex without an outgoing edge, and after a cut the two ends of the edge. Ties go to the lower record number, of
 equally large subtrees to that with the lower root. Departures: where the candidate is a copy, one more record is needed
 beside it: subtrees are put together until they have k, and if fewer than k are then left the tree goes to step 3 as it
-is, which is repeated while 2k remain.
+is, which is repeated while 2k remain. Neither paper was at hand: the cases of step 2 are our reading of the second.
 """
 
 from __future__ import annotations
