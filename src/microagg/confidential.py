@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
+from microagg.io.arrow import comparable
 from microagg.io.arrow import compute as pc
 from microagg.schema import Kind
 
@@ -55,7 +56,7 @@ def attributes_of(table: pa.Table, names: Sequence[str]) -> tuple[Attribute, ...
         elif _is_numeric(column):
             found.append(Attribute(name, Kind.NUMERIC, _numbers(column)))
         else:
-            found.append(Attribute(name, Kind.NOMINAL, codes_of(column, name)))
+            found.append(Attribute(name, Kind.NOMINAL, codes_of(column)))
     return tuple(found)
 
 
@@ -97,21 +98,14 @@ def as_attributes(confidential: Any, records: int) -> tuple[Attribute, ...]:
                 raise InputError(f"confidential holds a missing or infinite value in row {row}.")
             found.append(Attribute(str(j), Kind.NUMERIC, np.ascontiguousarray(column, np.float64)))
         else:
-            codes = codes_of(pa.chunked_array([pa.array(column.tolist())]), str(j))
+            codes = codes_of(pa.chunked_array([pa.array(column.tolist())]))
             found.append(Attribute(str(j), Kind.NOMINAL, codes))
     return tuple(found)
 
 
-def codes_of(column: pa.ChunkedArray, name: str) -> np.ndarray:
+def codes_of(column: pa.ChunkedArray) -> np.ndarray:
     """Whole numbers that tell the values of a column apart, in the order in which they first appear."""
-    if pa.types.is_dictionary(column.type):
-        column = pc.cast(column, column.type.value_type)
-    try:
-        encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
-    except pa.ArrowNotImplementedError:
-        raise InputError(
-            f"the values of column {name!r} cannot be told apart (lists or the like); leave the column out."
-        ) from None
+    encoded = pc.dictionary_encode(comparable(column), null_encoding="encode").combine_chunks()
     return np.asarray(encoded.indices).astype(np.int64)
 
 

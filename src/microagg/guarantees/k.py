@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import GuaranteeError
+from microagg.io.arrow import comparable
 from microagg.io.arrow import compute as pc
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def class_labels(table: pa.Table, quasi: Sequence[str]) -> tuple[np.ndarray, int
     """
     labels, classes = np.zeros(table.num_rows, np.int64), min(table.num_rows, 1)
     for name in quasi:
-        codes, values = _encoded(_comparable(table.column(name)))
+        codes, values = _encoded(comparable(table.column(name)))
         labels, classes = _encoded(pa.chunked_array([pa.array(labels * max(values, 1) + codes)]))
     return labels, classes
 
@@ -103,17 +104,3 @@ def verify(table: pa.Table, quasi: Sequence[str], k: int, records: int, scope: s
                 "small; nothing was written."
             )
     return replace(anonymity(table, quasi, k), scope=scope)
-
-
-def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column that Arrow can group by, with equal values where the given one has them."""
-    kind = column.type
-    if pa.types.is_floating(kind):
-        return pc.add(pc.cast(column, pa.float64()), 0.0)  # 0 and -0 are one number
-    if pa.types.is_dictionary(kind):
-        return _comparable(pc.cast(column, kind.value_type))
-    if pa.types.is_nested(kind):
-        return pa.chunked_array(
-            [[None if value is None else repr(value) for value in column.to_pylist()]], pa.string()
-        )
-    return pc.cast(column, pa.string()) if kind == pa.string_view() else column

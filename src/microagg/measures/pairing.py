@@ -38,7 +38,7 @@ def pair_of(
     """
     columns = to_arrow(release.select(*confidential, *keep)) if confidential or keep else pa.table({})
     attributes = attributes_of(columns, confidential)
-    kept = {name: codes_of(columns.column(name), name) for name in keep}
+    kept = {name: codes_of(columns.column(name)) for name in keep}
     return Pair(
         original=_values(original, quasi, "original"),
         released=_values(release, quasi, "release"),

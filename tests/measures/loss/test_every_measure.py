@@ -62,7 +62,7 @@ def test_every_measure_is_declared_in_full() -> None:
     for measure in MEASURES:
         assert measure.side == "loss"
         assert all((measure.title, measure.unit, measure.zero_means, measure.highest_means, measure.source))
-        assert measure.needs == ("confidential" if measure.name == "classification-kept" else "")
+        assert measure.needs == ("categories" if measure.name == "classification-kept" else "")
 
 
 def test_one_record() -> None:
