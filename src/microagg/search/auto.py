@@ -15,6 +15,7 @@ any number of threads. A time limit ends the search at a checkpoint, and the man
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -105,8 +106,15 @@ def auto(
                 labels = through_ruins(problem, labels, work, rng, watch)
                 watch.stage(0.4, 1.0)
                 if programs and watch.stopped is None:
-                    labels = put_together(problem, labels, watch)
+                    again = functools.partial(_search_again, problem, work, rng, watch)
+                    labels = put_together(problem, labels, watch, again)
     return Found(labels, why, settings_of(watch), watch.stopped, bound)
+
+
+def _search_again(
+    problem: Problem, work: Work, rng: np.ndarray, watch: Watch, labels: np.ndarray
+) -> np.ndarray:
+    return through_ruins(problem, labels, work, rng, watch)
 
 
 def _proven(

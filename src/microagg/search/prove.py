@@ -73,17 +73,29 @@ def prove(
     return duel.labels, duel.bound()
 
 
-def put_together(problem: Problem, labels: np.ndarray, watch: Watch) -> np.ndarray:
+def put_together(
+    problem: Problem,
+    labels: np.ndarray,
+    watch: Watch,
+    search: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> np.ndarray:
     """A better partition, by integer programs over the groups that a proof comes to know; the proof is not brought to its end.
 
-    For some thousand records and k up to 5: the work grows steeply with k.
+    If they find none, `search` may look for another partition, with whose groups they try once more. For some thousand
+    records and k up to 5: the work grows steeply with k.
 
     >>> put_together(Problem.of([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], 3), np.array([0, 1, 0, 1, 0, 1]), Watch()).tolist()
     [0, 0, 0, 1, 1, 1]
     """
     labels = sums.number_by_first_record(np.ascontiguousarray(labels, np.int32))
     duel = Duel(problem, labels, Listener(watch), most_work=SHORT_WORK)
-    while not duel.over and not duel.at_the_top:
+    while not duel.over:
+        if duel.at_the_top:
+            if duel.lucky or search is None:
+                break
+            duel.take(search(duel.labels))
+            duel.begin_anew()
+            search = None
         duel.round()
         duel.checkpoint()
     return duel.labels
@@ -100,8 +112,7 @@ class Duel:
         self.optimal = len(problem.points) < 2 * problem.k or self.proof.sst == 0.0
         self.stuck = False
         self._loss = loss_of_partition(problem.points, labels)
-        self._groups_a_record = FEWEST
-        self._in_vain, self._lucky = 0, False
+        self.begin_anew()
         self._rounds = 0
         if self.proof.climb is not None:
             self._tell_groups(self.proof.climb)
@@ -109,6 +120,11 @@ class Duel:
     @property
     def over(self) -> bool:
         return self.optimal or self.stuck or self.listener.watch.stopped is not None
+
+    def begin_anew(self) -> None:
+        """Let the programs begin with few groups again."""
+        self._groups_a_record = FEWEST
+        self._in_vain, self.lucky = 0, False
 
     @property
     def at_the_top(self) -> bool:
@@ -159,8 +175,8 @@ class Duel:
         before = self._loss["SSE"]
         ended = self._improve(climb, *self._known(climb, self._groups_a_record))
         if self._loss["SSE"] < before:
-            self._in_vain, self._lucky = 0, True
-        elif self._lucky or not ended:
+            self._in_vain, self.lucky = 0, True
+        elif self.lucky or not ended:
             self._in_vain += 1
         self._groups_a_record += STEP if ended else LARGE_STEP
 
