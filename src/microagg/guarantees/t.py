@@ -57,7 +57,9 @@ class Closeness:
     @property
     def words(self) -> str:
         """What it says of every class, in plain words."""
-        return f"has its values spread as in the whole table, up to a distance of {self.t:g} on a scale from 0 to 1"
+        return (
+            f"is within {self.t:g}, on a scale from 0 to 1, of the whole table in how it spreads the values"
+        )
 
     def reached(self, found: Tally, *, nominal: bool) -> np.ndarray:
         """The distance of each class from the table."""

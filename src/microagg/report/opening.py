@@ -63,13 +63,13 @@ def _why_it_is_safe(subject: Subject) -> str:
 
 def _why_values_are_safe(subject: Subject, protected: list[str]) -> str:
     meaning = {
-        "l": "so whoever knows the class of a person does not know the person's value (l-diversity)",
-        "t": "so it tells hardly more of the person than the whole table does (t-closeness)",
+        "l": "whoever knows the class of a person does not know the person's value (l-diversity)",
+        "t": "a class tells hardly more of a person than the whole table does (t-closeness)",
     }
     told = [meaning[name] for name in ("l", "t") if subject.manifest["guarantee"].get(name)]
     return (
         f"Nor do records of a class, those that share these values, give confidential values away. {' '.join(protected)} "
-        f"That is, they differ: {'; '.join(told)}. This, too, was counted on the finished table."
+        f"In other words, {'; '.join(told)}. This, too, was counted on the finished table."
     )
 
 
