@@ -28,12 +28,13 @@ Search = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 
 LISTED = 100_000  # how many groups one integer program takes
 WORK = 1_000_000_000  # how far to look for them
-# Groups for each record in the programs that look for a better partition: from few, which are solved at once, to many, which
-# are not. A program that is not solved within a few nodes may find something all the same; then a larger step is taken.
-FEWEST, MOST, STEP, LARGE_STEP = 1.5, 3.5, 0.125, 0.5
-PATIENCE = 3  # programs in a row that took their time, or followed a success, and found nothing better
-NODES, FEW_NODES = 2000, 100
-SEARCHES = 3
+# Groups for each record in the programs that look for a better partition. Those over few groups are solved at the root of their
+# tree, in no time, so all of them are tried; from the first that is not, larger steps are taken, and a little patience.
+FEWEST, MOST, STEP, LARGE_STEP = 1.5, 4.0, 0.125, 0.5
+PATIENCE = 2  # programs in a row that took their time and found nothing better
+NODES, FEW_NODES, ROOT = 2000, 100, 1
+SEARCHES = 5
+NARROW = 1e-3
 # how far pricing may look where no proof is wanted in the end
 SHORT_WORK = 500_000_000
 
@@ -66,6 +67,7 @@ def prove(
     while not duel.over:
         if search is not None and searches < SEARCHES and duel.wants_search(searches):
             duel.take(search(duel.labels, rng, searches))
+            duel.begin_anew()
             searches += 1
         else:
             duel.round()
@@ -81,8 +83,8 @@ def put_together(
 ) -> np.ndarray:
     """A better partition, by integer programs over the groups that a proof comes to know; the proof is not brought to its end.
 
-    If they find none, `search` may look for another partition, with whose groups they try once more. For some thousand
-    records and k up to 5: the work grows steeply with k.
+    If it stays far from what is proven, `search` may look for another partition, with whose groups they try once more. For some
+    thousand records and k up to 5: the work grows steeply with k.
 
     >>> put_together(Problem.of([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], 3), np.array([0, 1, 0, 1, 0, 1]), Watch()).tolist()
     [0, 0, 0, 1, 1, 1]
@@ -91,7 +93,7 @@ def put_together(
     duel = Duel(problem, labels, Listener(watch), most_work=SHORT_WORK)
     while not duel.over:
         if duel.at_the_top:
-            if duel.lucky or search is None:
+            if duel.narrow or search is None:
                 break
             duel.take(search(duel.labels))
             duel.begin_anew()
@@ -124,7 +126,7 @@ class Duel:
     def begin_anew(self) -> None:
         """Let the programs begin with few groups again."""
         self._groups_a_record = FEWEST
-        self._in_vain, self.lucky = 0, False
+        self._easy, self._in_vain = True, 0
 
     @property
     def at_the_top(self) -> bool:
@@ -137,8 +139,15 @@ class Duel:
         return self._loss["SSE"] - self.proof.value
 
     def wants_search(self, searches: int) -> bool:
-        """Searches come before the first round, and then whenever the proof has gone as far as it can."""
-        return searches == 0 or self.proof.finished
+        """A search comes before the first round, one once the proof is done, and more while the programs leave a gap."""
+        if searches <= 1:
+            return searches == 0 or self.proof.finished
+        return self.at_the_top and not self.narrow and not self.optimal
+
+    @property
+    def narrow(self) -> bool:
+        """Whether partition and proof have come so near that another search would hardly find more."""
+        return self.gap <= NARROW * self.proof.value
 
     def checkpoint(self) -> None:
         self._rounds += 1
@@ -173,12 +182,16 @@ class Duel:
     def _climb_ladder(self, climb: Climb) -> None:
         """One more program over known groups, with more of them than the last."""
         before = self._loss["SSE"]
-        ended = self._improve(climb, *self._known(climb, self._groups_a_record))
-        if self._loss["SSE"] < before:
-            self._in_vain, self.lucky = 0, True
-        elif self.lucky or not ended:
+        groups = self._known(climb, self._groups_a_record)
+        if self._easy:
+            self._easy = self._improve(climb, *groups, ROOT)
+            self._groups_a_record += STEP if self._easy else 0.0
+        else:
+            self._improve(climb, *groups, FEW_NODES)
+            self._groups_a_record += LARGE_STEP
             self._in_vain += 1
-        self._groups_a_record += STEP if ended else LARGE_STEP
+        if self._loss["SSE"] < before:
+            self._in_vain = 0
 
     def _meets(self) -> bool:
         """Whether nothing is left between partition and proof but rounding."""
@@ -200,10 +213,10 @@ class Duel:
             climb.best, climb.master.cuts, room, most=LISTED, work=WORK, stop=self.listener
         )
         if sets.complete and not self.listener():
-            ended = self._improve(climb, sets.members, sets.offsets)
+            ended = self._improve(climb, sets.members, sets.offsets, NODES)
             self.optimal = ended and self.problem.accept is None
 
-    def _improve(self, climb: Climb, members: np.ndarray, offsets: np.ndarray) -> bool:
+    def _improve(self, climb: Climb, members: np.ndarray, offsets: np.ndarray, nodes: int) -> bool:
         """Take over the best partition from these groups and the present ones; whether it is certain that this is the best."""
         own, own_offsets = groups_of(self.labels)
         sizes = np.concatenate([np.diff(own_offsets), np.diff(offsets)])
@@ -212,7 +225,7 @@ class Duel:
         members, offsets = self._distinct(np.concatenate([own, members]), offsets, len(start))
         chosen, _, ended = best_cover(
             len(self.labels), members, offsets, group_costs(climb.points, members, offsets),
-            start=start, node_limit=NODES if self.at_the_top else FEW_NODES,
+            start=start, node_limit=nodes,
             stop=self.listener, seconds=self.listener.seconds_left(),
         )  # fmt: skip
         if self.listener():
