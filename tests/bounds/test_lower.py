@@ -126,3 +126,10 @@ def test_tarragona_comes_within_a_tenth_of_a_percent(reference_data):
     bound = lower_bound(Space.fit(values, "zscore").points(values), 3, time_limit=None)
     assert 14.458 < bound.il < 14.4675
     assert bound.method == "columns and cuts"
+
+
+def test_a_large_k_gets_a_bound_at_once():
+    points = np.random.default_rng(0).normal(size=(800, 6))
+    bound = lower_bound(points, 50, time_limit=1.0)
+    assert bound.method == "instant"
+    assert 0.0 < bound.sse < plain.sse(points, np.repeat(np.arange(16), 50))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,10 +64,3 @@ def test_bounds_of_reference_data(reference_data: Path) -> None:
     figures = some("mdav", dataset="Tarragona", k=5)
     least = bounds_for(figures, seconds=0.0, folder=reference_data)[problem_of(figures[0])]
     assert 10.0 < least.IL < 20.16
-
-
-def test_the_page_in_docs_has_all_figures_as_printed() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "reproduced.md").read_text("utf-8")
-    figures = published_figures() + published_groups()
-    assert re.findall(r"(\d+) figures", text)[0] == str(len(figures))
-    assert sorted(row[4] for row in rows_of(text)) == sorted(f"{f.value:.{f.decimals}f}" for f in figures)

@@ -41,11 +41,10 @@ def group_costs(points, members, offsets):
     for g in range(costs.shape[0]):
         total = 0.0
         for e in range(offsets[g], offsets[g + 1]):
-            for f in range(e):
-                if f >= offsets[g]:
-                    for c in range(d):
-                        difference = points[members[e], c] - points[members[f], c]
-                        total += difference * difference
+            for f in range(offsets[g], e):
+                for c in range(d):
+                    difference = points[members[e], c] - points[members[f], c]
+                    total += difference * difference
         costs[g] = total / (offsets[g + 1] - offsets[g])
     return costs
 

@@ -16,6 +16,7 @@ from microagg.problem import Problem, Progress
 from microagg.watch import Watch
 
 LARGE = 20_000  # more records than this get no linear program
+LARGEST_K = 20  # nor does a larger k: its groups are too many to be priced
 ROUNDS = 1000
 NEIGHBOURS = 30  # times k: how many neighbours pricing does well with
 
@@ -71,7 +72,7 @@ class Proof:
         """The instant bound; and all that is needed to get better."""
         k, n = self.k, len(self.points)
         centred = self.points - sums.mean_of(self.points, np.arange(n))
-        large = n > LARGE
+        large = n > LARGE or k > LARGEST_K
         m = min(n - 1, 2 * k if large else NEIGHBOURS * k)
         stop = self.listener if n > SCANNED else None  # a few seconds are given to it in any case
         near, records, complete = nearest_others(centred, m, stop)
