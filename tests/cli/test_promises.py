@@ -36,7 +36,7 @@ def test_asked_for_kept_told_and_repeated(microagg: Microagg, source: Path, endi
     )  # fmt: skip
     assert done.code == 0, done
     assert "every class has 3 or more different values of disease (the worst: 3)" in done.out
-    assert "up to a distance of 0.3" in done.out
+    assert "within 0.3, on a scale from 0 to 1" in done.out
     done.silent_about({"secret-"})
     public = json.loads((source.parent / f"out{ending}.public.json").read_text())
     assert (public["l"], public["t"], public["diversity"], public["c"]) == (3, 0.3, "distinct", None)
@@ -68,7 +68,7 @@ def test_check_says_where_it_is_missed(microagg: Microagg, source: Path) -> None
         lines[1]
         == "no: 60 of 60 classes miss that every class has 2 or more different values of disease (the worst: 1)."
     )
-    assert lines[2].startswith("no: 60 of 60 classes miss that every class has its values spread")
+    assert lines[2].startswith("no: 60 of 60 classes miss that every class is within 0")
     assert "k, l of disease, t of disease" in done.out
     done.silent_about({"secret-", "canary"})
 
