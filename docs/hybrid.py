@@ -23,12 +23,13 @@ from microagg.measures.registry import measure_named
 from microagg.methods.clustering.pfsom import pfsom
 from microagg.methods.hybrid.classes import Classes
 from microagg.methods.hybrid.group_rule import diverse_groups
-from microagg.methods.hybrid.parts import records_by_part, split_into_parts
+from microagg.methods.hybrid.parts import split_into_parts
+from microagg.methods.parts import records_by_label
 from microagg.space import Space
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
-from mixtures import mixture  # noqa: E402
+from mixtures import mixture  # noqa: E402  the tests' mixtures are found only once their folder is on the path
 
 DATA = {"Census": ("all", 5), "EIA": ("MONTH+10", 7)}
 KS = (2, 3, 5, 10, 20, 25, 50, 100)
@@ -122,7 +123,7 @@ def in_each_part(name: str) -> tuple[str, str, int, int]:
         f"| {name}, part | of each class | groups | mdav | smallest group | mdav | min SSE_i | mdav | IL | mdav |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for number, records in enumerate(records_by_part(parts), start=1):
+    for number, records in enumerate(records_by_label(parts), start=1):
         classes = classes_in.of(records, 2, rng)
         own, secret = np.ascontiguousarray(points[records]), np.ascontiguousarray(confidential[records])
         sizes.append(f"{len(records)} ({', '.join(map(str, np.bincount(classes)))})")

@@ -23,7 +23,7 @@ NUMBERED = 10  # columns of a heat map up to which its cells have room for figur
 def can_draw() -> bool:
     """Whether matplotlib is there."""
     try:
-        import matplotlib.figure  # noqa: F401
+        import matplotlib.figure  # noqa: F401  to see whether it can be imported
     except ImportError:
         return False
     return True
