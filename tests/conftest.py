@@ -22,3 +22,12 @@ def reference_data() -> Path:
     if os.environ.get("MICROAGG_REFERENCE_REQUIRED"):
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def pycanon() -> str:
+    """A python that has pycanon, which pins its dependencies so hard that it needs an environment of its own."""
+    interpreter = os.environ.get("MICROAGG_PYCANON")
+    if not interpreter:
+        pytest.skip("needs pycanon: set MICROAGG_PYCANON to a python that has it")
+    return interpreter

@@ -148,19 +148,46 @@ def widest_first(points: np.ndarray, groups: list[Group]) -> list[int]:
     return sorted(range(len(groups)), key=lambda g: (-spread(points, groups[g]), g))
 
 
-def mdav1_groups(points: np.ndarray, k: int) -> list[Group]:
-    """MDAV-1 in the order of forming: Lin, Wen, Hsieh and Chang 2010, as in Chettri and Borah 2012, algorithm 3."""
+def pairs_of_groups(points: np.ndarray, k: int, *, while_at_least: int) -> tuple[list[Group], list[int]]:
+    """The loop that the MDAV family shares: the groups it forms, two a turn, and the records it leaves."""
     groups: list[Group] = []
     remaining = list(range(len(points)))
-    while len(remaining) >= 2 * k:
+    while len(remaining) >= while_at_least:
         r = farthest(points, remaining, centroid(points, remaining))
         groups.append(nearest(points, remaining, points[r], k))
         remaining = without(remaining, groups[-1])
-        groups.append(nearest(points, remaining, points[farthest(points, remaining, points[r])], k))
+        s = farthest(points, remaining, points[r])
+        groups.append(nearest(points, remaining, points[s], k))
         remaining = without(remaining, groups[-1])
+    return groups, remaining
+
+
+def farthest_group(points: np.ndarray, remaining: list[int], k: int) -> Group:
+    """The record farthest from the centroid of those left, and its nearest."""
+    r = farthest(points, remaining, centroid(points, remaining))
+    return nearest(points, remaining, points[r], k)
+
+
+def mdav_groups(points: np.ndarray, k: int, leftovers: str = "block") -> list[Group]:
+    """MDAV in the order of forming: Chettri and Borah 2012, algorithm 1, whose leftovers join as a block.
+
+    `nearest-updated` is the ending of Mortazavi, Jalili and Gohargazi 2013; `nearest` is that of MDAV1.
+    """
+    groups, remaining = pairs_of_groups(points, k, while_at_least=2 * k)
     if len(remaining) >= k:
-        r = farthest(points, remaining, centroid(points, remaining))
-        groups.append(nearest(points, remaining, points[r], k))
+        groups.append(remaining)
+    elif leftovers == "block":
+        join_as_block(points, groups, remaining)
+    else:
+        join_one_by_one(points, groups, remaining, updated=leftovers == "nearest-updated")
+    return groups
+
+
+def mdav1_groups(points: np.ndarray, k: int) -> list[Group]:
+    """MDAV-1 in the order of forming: Lin, Wen, Hsieh and Chang 2010, as in Chettri and Borah 2012, algorithm 3."""
+    groups, remaining = pairs_of_groups(points, k, while_at_least=2 * k)
+    if len(remaining) >= k:
+        groups.append(farthest_group(points, remaining, k))
         remaining = without(remaining, groups[-1])
     join_one_by_one(points, groups, remaining)
     return groups

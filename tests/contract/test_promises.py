@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -119,15 +118,10 @@ def test_every_method_has_its_share_of_the_tables() -> None:
 
 
 @pytest.mark.slow
-def test_pycanon_agrees(tmp_path: Path) -> None:
-    interpreter = os.environ.get("MICROAGG_PYCANON")
-    if not interpreter:
-        pytest.skip(
-            "needs pycanon: set MICROAGG_PYCANON to a python that has it, in an environment of its own"
-        )
+def test_pycanon_agrees(pycanon: str, tmp_path: Path) -> None:
     for seed in range(20):
         rng = np.random.default_rng([13, seed])
-        _, released, sensitive = compare_with_pycanon._random_release(rng, 5 * seed)
+        _, released, sensitive = compare_with_pycanon.random_release(rng, 5 * seed)
         table = pa.table({f"q{j}": column for j, column in enumerate(released.T)} | sensitive)
         quasi = [f"q{j}" for j in range(released.shape[1])]
         method = METHODS[seed % len(METHODS)]
@@ -137,7 +131,7 @@ def test_pycanon_agrees(tmp_path: Path) -> None:
             **({"effort": 3} if chosen in ("auto", "lns") else {}),
         )  # fmt: skip
         arrow_csv.write_csv(release.table, tmp_path / f"{seed:02d}.csv")
-    command = [interpreter, compare_with_pycanon.__file__, "--answer", str(tmp_path)]
+    command = [pycanon, compare_with_pycanon.__file__, "--answer", str(tmp_path)]
     answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     assert len(answer) == 20
     for figures in answer.values():

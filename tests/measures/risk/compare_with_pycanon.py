@@ -35,7 +35,7 @@ def write_releases(folder: Path, releases: int = RELEASES) -> dict[str, Any]:
 
     figures: dict[str, Any] = {}
     for seed in range(releases):
-        original, released, sensitive = _random_release(np.random.default_rng([7, seed]), seed)
+        original, released, sensitive = random_release(np.random.default_rng([7, seed]), seed)
         names = tuple(f"q{j}" for j in range(released.shape[1]))
         path = folder / f"release-{seed:02d}.csv"
         _write(path, names, released, sensitive)
@@ -48,7 +48,7 @@ def write_releases(folder: Path, releases: int = RELEASES) -> dict[str, Any]:
     return figures
 
 
-def _random_release(
+def random_release(
     rng: np.random.Generator, seed: int
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """A table, its microaggregated quasi-identifiers (or values rounded until they tie), and its confidential columns."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 
 import pytest
 
@@ -11,13 +10,8 @@ from measures.risk.compare_with_pycanon import RELEASES, compare, differences, w
 
 
 @pytest.mark.slow
-def test_pycanon_agrees_on_random_releases(tmp_path):
-    interpreter = os.environ.get("MICROAGG_PYCANON")
-    if not interpreter:
-        pytest.skip(
-            "needs pycanon: set MICROAGG_PYCANON to a python that has it, in an environment of its own"
-        )
-    ours, theirs = compare(interpreter, tmp_path)
+def test_pycanon_agrees_on_random_releases(pycanon, tmp_path):
+    ours, theirs = compare(pycanon, tmp_path)
     assert len(ours) == RELEASES
     assert differences(ours, theirs) == []
 

@@ -13,23 +13,6 @@ import plain
 WITHOUT_TIES = (1, 2, 8, 12)  # kinds of points among which the best assignment is unique: see plain.KINDS
 
 
-def mdav(points: np.ndarray, k: int) -> list[int]:
-    groups: list[plain.Group] = []
-    left = list(range(len(points)))
-    while len(left) >= 2 * k:
-        r = plain.farthest(points, left, plain.centroid(points, left))
-        groups.append(plain.nearest(points, left, points[r], k))
-        left = plain.without(left, groups[-1])
-        s = plain.farthest(points, left, points[r])
-        groups.append(plain.nearest(points, left, points[s], k))
-        left = plain.without(left, groups[-1])
-    if len(left) >= k:
-        groups.append(left)
-    else:
-        plain.join_as_block(points, groups, left)
-    return plain.labels_from_groups(len(points), groups).tolist()
-
-
 def costs_to(points: np.ndarray, labels: list[int]) -> np.ndarray:
     """(n, cells): squared distances of the records from the centroids of the cells."""
     cells = range(max(labels) + 1)
@@ -88,7 +71,7 @@ def most_saved_on_the_way(costs: np.ndarray, labels: list[int], k: int) -> np.nd
 
 
 def oracle(points: np.ndarray, k: int) -> np.ndarray:
-    labels = mdav(points, k)
+    labels = plain.labels_from_groups(len(points), plain.mdav_groups(points, k)).tolist()
     for _ in range(100):
         better = best_assignment(costs_to(points, labels), k)
         if better == labels:

@@ -31,20 +31,7 @@ def run(
 
 def mdav(points: np.ndarray, k: int) -> list[plain.Group]:
     """MDAV whose fewer than k leftovers join one by one, with centroids that move."""
-    groups: list[plain.Group] = []
-    left = list(range(len(points)))
-    while len(left) >= 2 * k:
-        r = plain.farthest(points, left, plain.centroid(points, left))
-        groups.append(plain.nearest(points, left, points[r], k))
-        left = plain.without(left, groups[-1])
-        s = plain.farthest(points, left, points[r])
-        groups.append(plain.nearest(points, left, points[s], k))
-        left = plain.without(left, groups[-1])
-    if len(left) >= k:
-        groups.append(left)
-    else:
-        plain.join_one_by_one(points, groups, left, updated=True)
-    return groups
+    return plain.mdav_groups(points, k, "nearest-updated")
 
 
 def centroids(points: np.ndarray, groups: list[plain.Group]) -> np.ndarray:

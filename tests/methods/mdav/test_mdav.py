@@ -9,57 +9,19 @@ import plain
 LEFTOVERS = ("block", "nearest", "nearest-updated")
 
 
-def pairs_of_groups(
-    points: np.ndarray, k: int, *, while_at_least: int
-) -> tuple[list[plain.Group], list[int]]:
-    """The loop the three algorithms share: the groups it forms, and the records it leaves."""
-    groups: list[plain.Group] = []
-    remaining = list(range(len(points)))
-    while len(remaining) >= while_at_least:
-        r = plain.farthest(points, remaining, plain.centroid(points, remaining))
-        groups.append(plain.nearest(points, remaining, points[r], k))
-        remaining = plain.without(remaining, groups[-1])
-        s = plain.farthest(points, remaining, points[r])
-        groups.append(plain.nearest(points, remaining, points[s], k))
-        remaining = plain.without(remaining, groups[-1])
-    return groups, remaining
-
-
-def farthest_group(points: np.ndarray, remaining: list[int], k: int) -> plain.Group:
-    r = plain.farthest(points, remaining, plain.centroid(points, remaining))
-    return plain.nearest(points, remaining, points[r], k)
-
-
 def mdav(points: np.ndarray, k: int, leftovers: str = "block") -> np.ndarray:
-    """MDAV: Chettri and Borah 2012, algorithm 1, whose leftovers join as a block.
-
-    `nearest-updated` is the ending of Mortazavi, Jalili and Gohargazi 2013; `nearest` is that of MDAV1.
-    """
-    groups, remaining = pairs_of_groups(points, k, while_at_least=2 * k)
-    if len(remaining) >= k:
-        groups.append(remaining)
-    elif leftovers == "block":
-        plain.join_as_block(points, groups, remaining)
-    else:
-        plain.join_one_by_one(points, groups, remaining, updated=leftovers == "nearest-updated")
-    return plain.labels_from_groups(len(points), groups)
+    return plain.labels_from_groups(len(points), plain.mdav_groups(points, k, leftovers))
 
 
 def mdav1(points: np.ndarray, k: int) -> np.ndarray:
-    """MDAV1: Chettri and Borah 2012, algorithm 3 (MDAV-1 of Lin, Wen, Hsieh and Chang 2010)."""
-    groups, remaining = pairs_of_groups(points, k, while_at_least=2 * k)
-    if len(remaining) >= k:
-        groups.append(farthest_group(points, remaining, k))
-        remaining = plain.without(remaining, groups[-1])
-    plain.join_one_by_one(points, groups, remaining)
-    return plain.labels_from_groups(len(points), groups)
+    return plain.labels_from_groups(len(points), plain.mdav1_groups(points, k))
 
 
 def mdav_generic(points: np.ndarray, k: int) -> np.ndarray:
     """MDAV-generic: Domingo-Ferrer and Torra 2005, as in Chettri and Borah 2012, algorithm 2."""
-    groups, remaining = pairs_of_groups(points, k, while_at_least=3 * k)
+    groups, remaining = plain.pairs_of_groups(points, k, while_at_least=3 * k)
     if len(remaining) >= 2 * k:
-        groups.append(farthest_group(points, remaining, k))
+        groups.append(plain.farthest_group(points, remaining, k))
         remaining = plain.without(remaining, groups[-1])
     if remaining:
         groups.append(remaining)

@@ -85,20 +85,7 @@ def chained(points: np.ndarray, groups: list[plain.Group]) -> list[int]:
 
 
 def mdav(points: np.ndarray, k: int) -> list[int]:
-    groups: list[plain.Group] = []
-    remaining = list(range(len(points)))
-    while len(remaining) >= 2 * k:
-        r = plain.farthest(points, remaining, plain.centroid(points, remaining))
-        groups.append(plain.nearest(points, remaining, points[r], k))
-        remaining = plain.without(remaining, groups[-1])
-        s = plain.farthest(points, remaining, points[r])
-        groups.append(plain.nearest(points, remaining, points[s], k))
-        remaining = plain.without(remaining, groups[-1])
-    if len(remaining) >= k:
-        groups.append(remaining)
-    else:
-        plain.join_as_block(points, groups, remaining)
-    return chained(points, groups)
+    return chained(points, plain.mdav_groups(points, k))
 
 
 def cbfs(points: np.ndarray, k: int) -> list[int]:
