@@ -12,11 +12,11 @@ def gaussian(n: int) -> np.ndarray:
     return _z_scores(np.hstack([first, 0.7 * first + 0.3 * rng.standard_normal((n, 5))]))
 
 
-def lognormal(n: int) -> np.ndarray:
+def lognormal(n: int, seed: int = 0, scale: float = 1.0) -> np.ndarray:
     """L(n): lognormal, eight columns; six factors through a random 6 x 8 matrix."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     factors = rng.standard_normal((n, 6))
-    return _z_scores(np.exp(factors @ rng.standard_normal((6, 8))))
+    return _z_scores(np.exp(factors @ (scale * rng.standard_normal((6, 8)))))
 
 
 def _z_scores(x: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
     python benchmarks/speed/field.py [--only gsms,kc] [--n 20000]
 
-The cloud is S of `benchmarks/quality/quick.py`. Methods that need confidential columns get one of four categories. Each method runs once
+The cloud is M of `benchmarks/quality/quick.py`. Methods that need confidential columns get one of four categories. Each method runs once
 on 1,000 records before, so that compiling is not counted; memory is the peak of the whole process so far.
 """
 
@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import argparse
 import resource
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "quality"))
-
+import data
 import microagg as ma
 from microagg.methods.method import Method
-from quick import standard_lognormal
 
 K = 5
 
@@ -43,7 +39,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="these methods, by name")
     parser.add_argument("--n", type=int, default=20_000)
     options = parser.parse_args()
-    small, points = standard_lognormal(1000), standard_lognormal(options.n)
+    small, points = (data.lognormal(n, scale=0.3) for n in (1000, options.n))
     by_name = {method.name: method for method in ma.methods()}
     seconds_of(by_name["mdav"], small)
     yardstick, _ = seconds_of(by_name["mdav"], points)
