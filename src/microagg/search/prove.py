@@ -33,8 +33,8 @@ WORK = 1_000_000_000  # how far to look for them
 FEWEST, MOST, STEP, LARGE_STEP = 1.5, 4.0, 0.125, 0.5
 PATIENCE = 2  # programs in a row that took their time and found nothing better
 NODES, FEW_NODES, ROOT = 2000, 100, 1
-SEARCHES = 5
-NARROW = 1e-3
+SEARCHES = 5  # at most, in one duel
+NARROW = 1e-3  # a gap, as a share of the bound, that is not worth another search
 # how far pricing may look where no proof is wanted in the end
 SHORT_WORK = 500_000_000
 
@@ -182,10 +182,11 @@ class Duel:
     def _climb_ladder(self, climb: Climb) -> None:
         """One more program over known groups, with more of them than the last."""
         before = self._loss["SSE"]
-        groups = self._known(climb, self._groups_a_record)
+        groups, all_of_them = self._known(climb, self._groups_a_record)
         if self._easy:
             self._easy = self._improve(climb, *groups, ROOT)
-            self._groups_a_record += STEP if self._easy else 0.0
+            if self._easy:  # nothing is left to add to a program that had all
+                self._groups_a_record += MOST if all_of_them else STEP
         else:
             self._improve(climb, *groups, FEW_NODES)
             self._groups_a_record += LARGE_STEP
@@ -236,13 +237,16 @@ class Duel:
         self.take(labels)
         return ended
 
-    def _known(self, climb: Climb, per_record: float) -> tuple[np.ndarray, np.ndarray]:
-        """Of the groups the proof knows that a better partition can have, those of the least excess: so many for each record."""
+    def _known(self, climb: Climb, per_record: float) -> tuple[tuple[np.ndarray, np.ndarray], bool]:
+        """Of the groups the proof knows that a better partition can have, those of the least excess: so many for each record.
+
+        And whether these are all.
+        """
         excess = excess_of(climb)
         possible = np.flatnonzero(excess <= self.gap / self.proof.unit)
         order = possible[np.argsort(excess[possible], kind="stable")]
         chosen = np.sort(order[: int(per_record * len(self.labels))])
-        return taken(climb.master.members, climb.master.offsets, chosen)
+        return taken(climb.master.members, climb.master.offsets, chosen), len(chosen) == len(possible)
 
     def _distinct(self, members: np.ndarray, offsets: np.ndarray, own: int) -> tuple[np.ndarray, np.ndarray]:
         """Without those that come twice or are not allowed; the first `own` groups are kept and lead."""
