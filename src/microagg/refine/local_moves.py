@@ -68,34 +68,9 @@ class Agenda(NamedTuple):
 
 @kernel
 def descend(
-    points,
-    weights,
-    slots,
-    sizes,
-    centres,
-    own,
-    candidates,
-    clock,
-    queue,
-    queued,
-    state,
-    banned,
-    plan,
-    to_a,
-    to_b,
-    reach,
-    changed,
-    codes,
-    ordered,
-    begins,
-    cumulative,
-    running,
-    asked,
-    k,
-    uniform,
-    judge,
-    steps,
-):
+    points, weights, slots, sizes, centres, own, candidates, clock, queue, queued, state, banned, plan, to_a,
+    to_b, reach, changed, codes, ordered, begins, cumulative, running, asked, k, uniform, judge, steps,
+):  # fmt: skip
     """Make improving moves until none is known or so many moves and visits have been made; tells why it returned.
 
     A move is judged before it is made: by the standard, which no group may fall short of, or BY_ASKING: then it returns
@@ -104,20 +79,9 @@ def descend(
     while True:
         if state[ANSWER] != 0:
             _take_answer(
-                points,
-                weights,
-                slots,
-                sizes,
-                centres,
-                own,
-                candidates,
-                clock,
-                queue,
-                queued,
-                state,
-                banned,
+                points, weights, slots, sizes, centres, own, candidates, clock, queue, queued, state, banned,
                 plan,
-            )
+            )  # fmt: skip
         if state[GROUP] < 0 and state[WAITING] == 0:
             return DONE
         if steps == 0:
@@ -129,22 +93,9 @@ def descend(
             continue
         group, offer = state[GROUP], 0
         if _find_move(
-            points,
-            weights,
-            slots,
-            sizes,
-            centres,
-            own,
-            candidates,
-            clock,
-            state,
-            banned,
-            k,
-            uniform,
-            judge != FREELY,
-            to_a,
-            to_b,
-        ):
+            points, weights, slots, sizes, centres, own, candidates, clock, state, banned, k, uniform,
+            judge != FREELY, to_a, to_b,
+        ):  # fmt: skip
             offer = SHIFT_OR_SWAP
         elif state[BANS] == 0 and _plan_to_dissolve(
             points, weights, slots, sizes, centres, own, candidates, group, reach, plan
@@ -228,22 +179,9 @@ def _worth_trying(clock, candidates, group, other):
 
 @part
 def _find_move(
-    points,
-    weights,
-    slots,
-    sizes,
-    centres,
-    own,
-    candidates,
-    clock,
-    state,
-    banned,
-    k,
-    uniform,
-    judged,
-    to_a,
+    points, weights, slots, sizes, centres, own, candidates, clock, state, banned, k, uniform, judged, to_a,
     to_b,
-):
+):  # fmt: skip
     """Go on along the candidates of the group being visited up to the best move with one of them that has any.
 
     True if there is one: then its slots are in the state, -1 on one side for a shift. With equal weights no swap of x and
