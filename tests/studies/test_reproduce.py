@@ -202,6 +202,9 @@ def test_other_settings_stand_beside_a_figure(reference_data: Path) -> None:
     assert meansort.verdict == "match"
     assert meansort.common is not None
     assert 37.3 < meansort.common < 37.4, "grouped and measured on z-scores"
+    on_eia = [f for f in reproducible_now() if (f.dataset, f.k) == ("EIA", 3)]
+    (meansort,) = reproduce([f for f in on_eia if f.name == "ps-meansort"], reference_data)
+    assert meansort.common == pytest.approx(0.4773, abs=5e-5), "on the columns that the others take, too"
     (imhm,) = reproduce([f for f in figures if f.name == "imhm"], reference_data)
     assert imhm.verdict == "match"
     assert imhm.squared is not None

@@ -10,6 +10,8 @@ import pytest
 from microagg.studies.reproduce import Cell, published_figures, published_groups, reproduce
 from microagg.studies.reproduce_page import Least, bounds_for, problem_of, write_page
 
+PAGE = Path(__file__).parents[2] / "docs" / "reproduced.md"
+
 
 def some(name: str, **fields: object) -> list:
     return [
@@ -20,6 +22,15 @@ def some(name: str, **fields: object) -> list:
 
 
 def rows_of(text: str) -> list[list[str]]:
+    """The rows of all tables but the first, which only counts."""
+    return table_rows(text.partition("## At a glance")[2].partition("\n## ")[2])
+
+
+def glance_of(text: str) -> list[list[str]]:
+    return table_rows(text.partition("## At a glance")[2].partition("\n## ")[0])
+
+
+def table_rows(text: str) -> list[list[str]]:
     return [
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in text.splitlines()
@@ -49,6 +60,25 @@ def test_a_figure_below_what_is_proven_is_called_so(tmp_path: Path) -> None:
     assert float(first[7]) == pytest.approx(4.6)
 
 
+def test_a_bound_of_our_data_says_nothing_of_other_data(tmp_path: Path) -> None:
+    figure = replace(some("mdav", dataset="Sim-1", measure="IL")[0], value=1.0)
+    write_page(
+        tmp_path / "page.md", [Cell(figure, 5.0, "differs")], {problem_of(figure): Least(4.6, 600.0)}, 30.0
+    )
+    (row,) = rows_of((tmp_path / "page.md").read_text("utf-8"))
+    assert row[8].startswith("not reproduced")
+    assert "bound" not in row[8]
+
+
+def test_the_page_counts_verdicts_by_method(tmp_path: Path) -> None:
+    figures = some("mdav", dataset="Census", measure="IL")[:3]
+    near, far, same = (replace(figure, value=10.0) for figure in figures)
+    cells = [Cell(near, 9.9, "better"), Cell(far, 10.3, "differs"), Cell(same, 10.0, "match")]
+    write_page(tmp_path / "page.md", cells, {}, 30.0)
+    (row,) = glance_of((tmp_path / "page.md").read_text("utf-8"))
+    assert row[2:] == ["3", "1", "1", "1", "+3 %"]
+
+
 def test_bounds_of_several_data_sets_lie_below_the_losses(tmp_path: Path) -> None:
     figures = some("mdav", dataset="Sim-1", k=3)
     assert figures
@@ -64,3 +94,25 @@ def test_bounds_of_reference_data(reference_data: Path) -> None:
     figures = some("mdav", dataset="Tarragona", k=5)
     least = bounds_for(figures, seconds=0.0, folder=reference_data)[problem_of(figures[0])]
     assert 10.0 < least.IL < 20.16
+
+
+def test_the_page_in_docs_leaves_nothing_out() -> None:
+    text = PAGE.read_text("utf-8")
+    rows = rows_of(text)
+    figures = published_figures() + published_groups()
+    printed = [f"{figure.value:.{figure.decimals}f}" for figure in figures]
+    assert sorted((row[1], row[4]) for row in rows) == sorted(
+        (str(figure.k), value) for figure, value in zip(figures, printed, strict=True)
+    )
+    assert all(row[5] for row in rows), "each has a figure of ours"
+    assert sum(int(row[2]) for row in glance_of(text)) == len(figures)
+
+
+@pytest.mark.reference
+def test_the_page_in_docs_tells_what_comes_out_today(tmp_path: Path, reference_data: Path) -> None:
+    names = ("mdav", "mdav2k", "v-mdav", "cbfs", "tfrp2", "dba2", "mdav2", "mst", "ps-meansort", "mhm-md")
+    figures = [figure for name in names for figure in some(name, dataset="Census")]
+    write_page(tmp_path / "page.md", list(reproduce(figures, reference_data)), {}, 30.0)
+    today = {tuple(row[:7]) for row in rows_of((tmp_path / "page.md").read_text("utf-8"))}
+    assert len(today) > 50
+    assert today <= {tuple(row[:7]) for row in rows_of(PAGE.read_text("utf-8"))}

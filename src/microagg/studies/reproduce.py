@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ FROM_RANDOM_STARTS = (
 LONG = 7  # decimals
 RUNS = 10  # how often the papers ran what is random
 GROUPS, SMALLEST_GROUP = "groups", "smallest group"
+COMMON_COLUMNS = {"EIA": "UTILITYID+10"}  # what most papers take; of the other data sets all take all columns
 SCALES = {"zscore": "zscore", "raw": "none", "minmax": "minmax", "none": "none"}
 
 
@@ -70,7 +71,7 @@ class Cell:
     error: float = 0.0
     """The standard error of what we obtained, where it is a mean."""
     common: float | None = None
-    """IL with z-scores, for figures that were made on raw data and cannot be set beside the others."""
+    """IL on z-scores of the columns that most take, for figures from raw data or other columns, which cannot be set beside the others."""
     squared: float | None = None
     """IL with squared distances as costs, for methods that have that option."""
 
@@ -188,7 +189,9 @@ def _compared(figure: Published, values: list[float], folder: Path | None) -> Ce
     """A published loss beside those of our runs, and beside it in other settings."""
     error = float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
     obtained = float(np.mean(values))
-    common = next(_losses_of_runs(figure, folder, "zscore"))["IL"] if figure.scaling == "raw" else None
+    in_common = replace(figure, columns=COMMON_COLUMNS.get(figure.dataset, figure.columns), scaling="zscore")
+    elsewhere = figure.dataset in REFERENCE and in_common != figure
+    common = next(_losses_of_runs(in_common, folder))["IL"] if elsewhere else None
     squared = _mean_il(_losses_of_runs(figure, folder, cost="squared")) if figure.name in COSTED else None
     return Cell(figure, obtained, verdict(figure, obtained, error), error, common, squared)
 
@@ -197,15 +200,13 @@ def _mean_il(losses: Iterator[dict[str, float]]) -> float:
     return float(np.mean([loss["IL"] for loss in losses]))
 
 
-def _losses_of_runs(
-    figure: Published, folder: Path | None, scaling: str = "", **more: str
-) -> Iterator[dict[str, float]]:
+def _losses_of_runs(figure: Published, folder: Path | None, **more: str) -> Iterator[dict[str, float]]:
     """SSE and IL of each run that a figure is the mean of: on 25 data sets, with 10 seeds, or the only one."""
     params: dict[str, Any] = dict(part.split("=", 1) for part in figure.params.split(";") if part)
     params |= more
     seeds = range(RUNS if figure.statistic.startswith("mean of 10 runs") else 1)
     for values in data_sets(figure, folder):
-        points = Space.fit(values, SCALES[scaling or figure.scaling]).points(values)
+        points = Space.fit(values, SCALES[figure.scaling]).points(values)
         for seed in seeds:
             labels: np.ndarray = partition(points, figure.k, figure.name, seed=seed, **params)
             yield loss_of_partition(points, labels)
