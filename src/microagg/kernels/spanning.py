@@ -251,7 +251,9 @@ def _reaches(start, k, starts, others, numbers, cut, reached, before):
         here, came_by = reached[done], before[done]
         done += 1
         for at in range(starts[here], starts[here + 1]):
-            if not cut[numbers[at]] and numbers[at] != came_by and count < k:
+            if count == k:  # of many duplicates, all but one hang on that one
+                break
+            if not cut[numbers[at]] and numbers[at] != came_by:
                 reached[count], before[count] = others[at], numbers[at]
                 count += 1
     return count >= k
