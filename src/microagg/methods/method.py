@@ -11,7 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from microagg.errors import InputError
-from microagg.problem import Groups, PointSet, Problem, Progress
+from microagg.methods.parts import labels_by
+from microagg.problem import Problem, Progress
 
 MOST_STEPS = 1e6  # for each record: hours for a thousand records
 
@@ -205,10 +206,7 @@ def growing(heuristic: Callable[..., None]) -> Partition:
     def partition(
         problem: Problem, *, rng: np.ndarray, progress: Progress | None = None, **params: Any
     ) -> np.ndarray:
-        points = PointSet(problem.points, progress)
-        groups = Groups(problem.points)
-        heuristic(points, groups, problem.k, **params)
-        return groups.labels()
+        return labels_by(heuristic, problem.points, problem.k, progress, **params)
 
     partition.__doc__ = heuristic.__doc__
     return partition

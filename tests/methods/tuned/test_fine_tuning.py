@@ -7,7 +7,8 @@ import pytest
 
 import plain
 from microagg.methods.mdav.mdav import mdav1
-from microagg.methods.tuned.fine_tuning import dispersed, last_first, split_oversized, widest_first
+from microagg.methods.parts import split_oversized
+from microagg.methods.tuned.fine_tuning import dispersed, last_first, widest_first
 
 
 def random_groups(rng: np.random.Generator, n: int, size: int) -> np.ndarray:

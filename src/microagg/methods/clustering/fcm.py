@@ -13,7 +13,7 @@ The papers' digest names neither values nor steps. Here c starts at ⌊n / k⌋,
 of clusters that had k records (less than before, at least 2); m is 1.125, 1.25, 1.5 and 2, in this order. Records
 belong most to the nearest centre; of equally near centres the first counts. Departures: if clusters are still short of
 k with m = 2, each of them in turn takes the records nearest to its centre (of equal ones the lowest), from clusters
-that have more than k, until it has k. So outliers, for which no c and m will do, cost no more than that, every
+that have more than k, until it has k; and records that are all equal are dealt out in their order, k a group. So outliers, for which no c and m will do, cost no more than that, every
 application splits what it is given, and k holds.
 """
 
@@ -26,9 +26,8 @@ import numpy as np
 from microagg.kernels.distances import squared_distances
 from microagg.kernels.fuzzy import fuzzy_clusters
 from microagg.kernels.random import permutation
-from microagg.kernels.sums import number_by_first_record
 from microagg.methods.method import Method, Number, Partition, below_two_k
-from microagg.methods.parts import records_by_label
+from microagg.methods.parts import applied_again
 from microagg.problem import Problem, Progress
 
 ROUNDS = 30
@@ -40,23 +39,21 @@ def fcm(
 ) -> np.ndarray:
     """Fuzzy c-means with fewer, fuzzier clusters until all have k records, applied again to clusters of 2k or more."""
     points, k, n = problem.points, problem.k, len(problem.points)
-    labels, formed, done = np.empty(n, np.int32), 0, 0
-    waiting = [np.arange(n)]
-    while waiting:
-        records = waiting.pop()
-        if len(records) >= 2 * k:
-            parts = number_by_first_record(_split(points[records], k, clusters, rng))
-            waiting.extend(records[part] for part in reversed(records_by_label(parts)))
-        else:
-            labels[records] = formed
-            formed, done = formed + 1, done + len(records)
+
+    def split(records: np.ndarray) -> np.ndarray:
+        return _split(points[records], k, clusters, rng)
+
+    def tell(done: int) -> None:
         if progress is not None:
             progress(done, n)
-    return number_by_first_record(labels)
+
+    return applied_again(n, k, split, tell)
 
 
 def _split(points: np.ndarray, k: int, clusters: int, rng: np.ndarray) -> np.ndarray:
     """Steps 1 and 2: at least two clusters, all of k records or more."""
+    if (points == points[0]).all():
+        return np.minimum(np.arange(len(points)) // k, len(points) // k - 1)
     c = max(2, min(clusters, len(points) // k))
     for sharpness in range(SHARPEST, 0, -1):
         labels, sizes, _ = _run(points, c, sharpness, rng)

@@ -27,7 +27,8 @@ from microagg.kernels.assignment import assign
 from microagg.kernels.sums import group_means, number_by_first_record
 from microagg.methods.mdav.mdav import mdav
 from microagg.methods.method import Method, Number, Partition, below_two_k
-from microagg.problem import Groups, PointSet, Problem, Progress
+from microagg.methods.parts import labels_by
+from microagg.problem import Problem, Progress
 
 
 def pcl(
@@ -35,10 +36,8 @@ def pcl(
 ) -> np.ndarray:
     """Lloyd's algorithm from the centroids of MDAV, with sizes held by the costs of the cells."""
     points, k, n = problem.points, problem.k, len(problem.points)
-    groups = Groups(points)
     half = None if progress is None else lambda done, total: progress(done // 2, total)
-    mdav(PointSet(points, half), groups, k)
-    labels = groups.labels()
+    labels = labels_by(mdav, points, k, half)
     cells = int(labels.max()) + 1
     for turn in range(turns):
         if progress is not None:

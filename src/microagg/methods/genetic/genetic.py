@@ -30,8 +30,8 @@ from microagg.kernels.genes import evolve
 from microagg.kernels.sums import number_by_first_record
 from microagg.methods.mdav.mdav import mdav
 from microagg.methods.method import Method, Number, Partition, below_two_k
-from microagg.methods.parts import records_by_label
-from microagg.problem import Groups, PointSet, Problem, Progress
+from microagg.methods.parts import labels_by, records_by_label
+from microagg.problem import Problem, Progress
 
 
 def genetic(
@@ -61,19 +61,13 @@ def genetic(
 def _blocks(points: np.ndarray, largest: int) -> list[np.ndarray]:
     """The records of each block, by the groups of MDAV."""
     blocks: list[np.ndarray] = []
-    for records in records_by_label(_mdav_labels(points, min(largest, len(points)))):
+    for records in records_by_label(labels_by(mdav, points, min(largest, len(points)))):
         if len(records) <= largest:
             blocks.append(records)
         else:
-            halves = _mdav_labels(points[records], len(records) // 2)
+            halves = labels_by(mdav, points[records], len(records) // 2)
             blocks.extend(records[half] for half in records_by_label(halves))
     return blocks
-
-
-def _mdav_labels(points: np.ndarray, size: int) -> np.ndarray:
-    groups = Groups(points)
-    mdav(PointSet(points), groups, size)
-    return groups.labels()
 
 
 GENETIC = Method(

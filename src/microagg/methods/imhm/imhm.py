@@ -34,7 +34,8 @@ from microagg.methods.mdav.mdav import mdav
 from microagg.methods.method import Choice, Method, Number, Partition, below_two_k
 from microagg.methods.ordered.axis import runs_along
 from microagg.methods.ordered.orders import by_zscores
-from microagg.problem import Groups, PointSet, Problem, Progress
+from microagg.methods.parts import labels_by
+from microagg.problem import Problem, Progress
 
 TURNS = 100
 LEAST_CHANGE = 1e-7
@@ -89,9 +90,7 @@ class _Reports:
 
 
 def _mdav_groups(points: np.ndarray, k: int, reports: _Reports) -> np.ndarray:
-    groups = Groups(points)
-    mdav(PointSet(points, reports.starting), groups, k, leftovers="nearest-updated")
-    return groups.labels()
+    return labels_by(mdav, points, k, reports.starting, leftovers="nearest-updated")
 
 
 def _shuffled_within_runs(order: np.ndarray, p: float, rng: np.ndarray) -> np.ndarray:

@@ -18,7 +18,8 @@ import numpy as np
 from microagg.methods.lns.effort import Work, work_of
 from microagg.methods.mdav.mdav import mdav
 from microagg.methods.method import Choice, Effort, Found, Method, Number, Partition, below_two_k
-from microagg.problem import Groups, PointSet, Problem, Progress
+from microagg.methods.parts import labels_by
+from microagg.problem import Problem, Progress
 from microagg.refine.construct import block_groups
 from microagg.refine.lns import anneal
 from microagg.refine.local import improve
@@ -60,9 +61,7 @@ def improved_start(problem: Problem, watch: Watch, start: str = "blocks") -> np.
     if start == "blocks":
         labels = block_groups(problem, progress=watch.tell)
     else:
-        groups = Groups(problem.points)
-        mdav(PointSet(problem.points, watch.tell), groups, problem.k)
-        labels = groups.labels()
+        labels = labels_by(mdav, problem.points, problem.k, watch.tell)
     watch.stage(0.04, 0.1)
     return improve(problem, repair(problem, labels), rounds=ROUNDS, progress=watch.tell)
 

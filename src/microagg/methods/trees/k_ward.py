@@ -22,37 +22,28 @@ from typing import cast
 
 import numpy as np
 
-from microagg.kernels.sums import number_by_first_record
 from microagg.kernels.ward import joined_to_k
 from microagg.methods.method import Method, Partition, below_two_k
-from microagg.methods.parts import records_by_label
+from microagg.methods.parts import applied_again
 from microagg.problem import Groups, PointSet, Problem, Progress
 
 
 def k_ward(problem: Problem, *, rng: np.ndarray, progress: Progress | None = None) -> np.ndarray:
     """Ward's agglomeration until all groups have k records, applied again to groups of 2k or more."""
     points, k, n = problem.points, problem.k, len(problem.points)
-    labels, formed, done = np.empty(n, np.int32), 0, 0
 
-    def tell(joined: int, groups: int) -> None:
+    def tell(done: int, total: int) -> None:
         """The first application counts for half, the records that are in their last groups for the other."""
         if progress is not None:
-            progress(n * joined // (2 * groups) if done == 0 else (n + done) // 2, n)
+            progress(n * done // (2 * total), n)
 
-    waiting = [np.arange(n)]
-    while waiting:
-        records = waiting.pop()
-        if len(records) < 2 * k:
-            labels[records] = formed
-            formed, done = formed + 1, done + len(records)
-            tell(1, 1)
-        else:
-            parts = _apply(points[records], k, tell if len(records) == n else None)
-            waiting.extend(records[part] for part in reversed(records_by_label(parts)))
-    return number_by_first_record(labels)
+    def split(records: np.ndarray) -> np.ndarray:
+        return _split(points[records], k, tell if len(records) == n else None)
+
+    return applied_again(n, k, split, lambda done: tell(n + done, n))
 
 
-def _apply(points: np.ndarray, k: int, tell: Progress | None) -> np.ndarray:
+def _split(points: np.ndarray, k: int, tell: Progress | None) -> np.ndarray:
     """Steps 1 and 2."""
     left, groups = PointSet(points), Groups(points)
     for extreme in left.farthest_pair():

@@ -26,8 +26,8 @@ from microagg.kernels.sums import number_by_first_record
 from microagg.methods.mdav.max_distance import diameter
 from microagg.methods.mdav.single_group import cbfs
 from microagg.methods.method import Choice, Method, Partition
-from microagg.methods.parts import records_by_label
-from microagg.problem import Groups, PointSet, Problem, Progress
+from microagg.methods.parts import split_oversized
+from microagg.problem import Problem, Progress
 
 SPLITTERS = {"m-d": diameter, "m-c": cbfs}
 
@@ -46,22 +46,9 @@ def mst(
     parts = number_by_first_record(cut_longest(edges, n, k))
     if splitter == "none":
         return parts
-    labels, formed, done = np.empty(n, np.int32), 0, 0
-    for records in records_by_label(parts):
-        if len(records) < 2 * k:
-            labels[records] = formed
-        else:
-            labels[records] = formed + _split(points[records], k, splitter)
-        formed = int(labels[records].max()) + 1
-        done += len(records)
-        tell(n + done, n)
-    return number_by_first_record(labels)
-
-
-def _split(points: np.ndarray, k: int, splitter: str) -> np.ndarray:
-    groups = Groups(points)
-    SPLITTERS[splitter](PointSet(points), groups, k)
-    return groups.labels()
+    return split_oversized(
+        points, parts, k, SPLITTERS[splitter], lambda done, total: tell(total + done, total)
+    )
 
 
 MST = Method(

@@ -36,8 +36,8 @@ from microagg.kernels.distances import squared_distances
 from microagg.kernels.sums import mean_of
 from microagg.methods.mdav.single_group import mdav_single_group
 from microagg.methods.method import Choice, Method, Partition, below_two_k
-from microagg.methods.parts import records_by_label
-from microagg.problem import Groups, PointSet, Problem, Progress
+from microagg.methods.parts import split_oversized
+from microagg.problem import PointSet, Problem, Progress
 
 
 def mu_approx(
@@ -50,13 +50,10 @@ def mu_approx(
         forest.grow(record, whole=order != "shortest")
         if progress is not None and done % 1000 == 0:
             progress(min(done, n) // 2, n)
-    groups = Groups(points)
-    for part in _decomposed(forest, k):
-        if len(part) < 2 * k:
-            groups.add(part)
-        else:
-            _add(points, groups, np.sort(np.array(part)), k)
-    return groups.labels()
+    labels = np.empty(n, np.int32)
+    for number, part in enumerate(_decomposed(forest, k)):
+        labels[part] = number
+    return split_oversized(points, labels, k, mdav_single_group)
 
 
 def _in_order(points: np.ndarray, order: str) -> Iterable[int]:
@@ -208,14 +205,6 @@ class _Trees:
     def _make_copy(self, root: int) -> None:
         self._counts[root] = 0
         self._sizes[root] -= 1
-
-
-def _add(points: np.ndarray, groups: Groups, part: np.ndarray, k: int) -> None:
-    """Step 3."""
-    within = Groups(points[part])
-    mdav_single_group(PointSet(points[part]), within, k)
-    for records in records_by_label(within.labels()):
-        groups.add(part[records])
 
 
 MU_APPROX = Method(

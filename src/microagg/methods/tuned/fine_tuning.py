@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,9 @@ from microagg.kernels import sums
 from microagg.kernels.distances import squared_distance, squared_distances
 from microagg.kernels.neighbourhoods import spread_of
 from microagg.methods.method import Partition
+from microagg.methods.parts import Heuristic, records_by_label, split_oversized
 from microagg.problem import Groups, PointSet, Problem, Progress
 
-Heuristic = Callable[..., None]
 Order = Callable[[list[float]], list[int]]
 
 
@@ -97,37 +97,13 @@ def dispersed(
     return trials.labels()
 
 
-def split_oversized(points: np.ndarray, labels: np.ndarray, k: int, splitter: Heuristic) -> np.ndarray:
-    """Step 3: groups of 2k or more records, each partitioned on its own; labels numbered by first record.
-
-    >>> from microagg.methods.mdav.mdav import mdav1
-    >>> split_oversized(np.array([[0.0], [1.0], [9.0], [8.0]]), np.zeros(4, np.int32), 2, mdav1).tolist()
-    [0, 0, 1, 1]
-    """
-    split, formed = labels.astype(np.int32), int(labels.max()) + 1
-    for members in _members(labels):
-        if len(members) >= 2 * k:
-            part = points[members]
-            groups = Groups(part)
-            splitter(PointSet(part), groups, k)
-            split[members] = formed + groups.as_formed()
-            formed += len(groups)
-    return sums.number_by_first_record(split)
-
-
-def _members(labels: np.ndarray) -> Iterator[np.ndarray]:
-    """The records of each group, ascending."""
-    by_group = np.argsort(labels, kind="stable")
-    yield from np.split(by_group, np.cumsum(sums.group_sizes(labels, int(labels.max()) + 1))[:-1])
-
-
 class _Trials:
     """The groups while some are taken apart."""
 
     def __init__(self, points: np.ndarray, labels: np.ndarray, largest: int | None) -> None:
         self._points = points
         self._largest = math.inf if largest is None else largest
-        self._members = list(_members(labels))
+        self._members = records_by_label(labels)
         self._centres = _Centres(sums.group_means(points, labels, len(self._members)))
         self.spreads: list[float] = [spread_of(points, members) for members in self._members]
 
