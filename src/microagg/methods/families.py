@@ -9,7 +9,7 @@ from microagg.methods.method import Method
 FAMILIES = {
     "search": "our own search: less loss than anything published",
     "mdav": "groups around far records, one after the other",
-    "fine-tuned": "heuristics with a second stage that takes groups apart again",
+    "fine-tuned": "heuristics made for a second stage that takes groups apart again",
     "ordered": "an order of the records, cut into groups",
     "pairwise-systematic": "sorted once, then a group from either end in turns",
     "imhm": "iterative optimisation: assignments and cuts in turns",

@@ -9,44 +9,15 @@ import pytest
 
 import microagg as ma
 import plain
+from dice import Dice
 from microagg.datasets.reference import load_reference
-from microagg.kernels.random import seeded
 from microagg.methods.clustering.kc import numbers_of_clusters
 
-MASK = (1 << 64) - 1
 
-
-class Draws:
-    """SplitMix64, in Python's integers."""
-
-    def __init__(self, state: int) -> None:
-        self.state = state
-
-    def bits(self) -> int:
-        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
-        z = self.state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-        return z ^ (z >> 31)
-
-    def below(self, limit: int) -> int:
-        while True:
-            z = self.bits()
-            if z < MASK - MASK % limit:
-                return z % limit
-
-    def permutation(self, n: int) -> list[int]:
-        order = list(range(n))
-        for i in range(n - 1, 0, -1):
-            j = self.below(i + 1)
-            order[i], order[j] = order[j], order[i]
-        return order
-
-
-def plus_plus(points: np.ndarray, count: int, draws: Draws) -> list[int]:
+def plus_plus(points: np.ndarray, count: int, dice: Dice) -> list[int]:
     """k-means++: each next record in proportion to its squared distance from the nearest one drawn."""
     everybody = range(len(points))
-    chosen = [draws.below(len(points))]
+    chosen = [dice.below(len(points))]
     near = plain.squared_distances(points, everybody, points[chosen[0]])
     while True:
         total = 0.0
@@ -54,7 +25,7 @@ def plus_plus(points: np.ndarray, count: int, draws: Draws) -> list[int]:
             total += weight
         if total == 0.0:
             return chosen
-        mark, running = (draws.bits() >> 11) / 2**53 * total, 0.0
+        mark, running = dice.unit() * total, 0.0
         for record in np.flatnonzero(near > 0).tolist():
             running += near[record]
             if running > mark:
@@ -84,7 +55,7 @@ def exact_sse(points: np.ndarray, groups: list[plain.Group]) -> float:
     return plain.exact_sum((points[group] - plain.centroid(points, group)) ** 2 for group in groups)
 
 
-def k_c(points: np.ndarray, k: int, draws: Draws, restarts: int, start: str) -> np.ndarray:
+def k_c(points: np.ndarray, k: int, dice: Dice, restarts: int, start: str) -> np.ndarray:
     """Kabir, Mahmood and Mustafa, table 1."""
     n = len(points)
     best = [list(range(n))]
@@ -92,7 +63,7 @@ def k_c(points: np.ndarray, k: int, draws: Draws, restarts: int, start: str) -> 
     for count in range(2, n // k + 1):
         for turn in range(restarts if start != "both" else 2 * restarts):
             spread = start == "k-means++" or (start == "both" and turn % 2 == 0)
-            first = plus_plus(points, count, draws) if spread else draws.permutation(n)[:count]
+            first = plus_plus(points, count, dice) if spread else dice.permutation(n)[:count]
             groups = lloyd(points, [points[record] for record in first])
             if min(len(group) for group in groups) >= k and exact_sse(points, groups) < least:
                 best, least = groups, exact_sse(points, groups)
@@ -106,7 +77,7 @@ def test_kc_equals_the_oracle(seed: int, start: str) -> None:
     points, restarts = points[:60], 1 + seed % 2
     k = min(k, len(points))
     labels = ma.partition(points, k=k, method="kc", seed=seed, restarts=restarts, start=start)
-    expected = k_c(points, k, Draws(int(seeded(seed, "kc")[0])), restarts, start)
+    expected = k_c(points, k, Dice(seed, "kc"), restarts, start)
     np.testing.assert_array_equal(labels, expected)
 
 
@@ -122,15 +93,15 @@ def usual_restarts(n: int, k: int, count: int) -> int:
 
 
 def test_by_default_few_clusters_get_more_starts() -> None:
-    points, k, draws = (
+    points, k, dice = (
         np.random.default_rng(2).lognormal(0.0, 1.0, (60, 3)),
         5,
-        Draws(int(seeded(4, "kc")[0])),
+        Dice(4, "kc"),
     )
     best, least = [list(range(60))], np.inf
     for count in range(2, 13):
         for turn in range(2 * usual_restarts(60, k, count)):
-            first = plus_plus(points, count, draws) if turn % 2 == 0 else draws.permutation(60)[:count]
+            first = plus_plus(points, count, dice) if turn % 2 == 0 else dice.permutation(60)[:count]
             groups = lloyd(points, [points[record] for record in first])
             if min(len(group) for group in groups) >= k and exact_sse(points, groups) < least:
                 best, least = groups, exact_sse(points, groups)

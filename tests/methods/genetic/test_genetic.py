@@ -89,6 +89,7 @@ def oracle(
     points: np.ndarray, k: int, dice: Dice, *, generations: int, population: int, **rates: float
 ) -> np.ndarray:
     n, groups = len(points), len(points) // k
+    points = points - points[0]
     chromosomes = [drawn(n, k, groups, dice) for _ in range(population)]
     for _ in range(generations):
         losses = [loss(points, genes) for genes in chromosomes]
@@ -108,32 +109,18 @@ def test_same_groups_as_the_oracle(seed: int) -> None:
     assert labels.tolist() == oracle(points, k, Dice(seed, "genetic"), **params).tolist()
 
 
-def mdav_blocks(points: np.ndarray, size: int) -> list[plain.Group]:
-    groups: list[plain.Group] = []
-    left = list(range(len(points)))
-    while len(left) >= 2 * size:
-        r = plain.farthest(points, left, plain.centroid(points, left))
-        groups.append(plain.nearest(points, left, points[r], size))
-        left = plain.without(left, groups[-1])
-        s = plain.farthest(points, left, points[r])
-        groups.append(plain.nearest(points, left, points[s], size))
-        left = plain.without(left, groups[-1])
-    if len(left) >= size:
-        return [*groups, left]
-    plain.join_as_block(points, groups, left)
-    return groups
-
-
 @pytest.mark.parametrize("n", [100, 119, 130, 151])
 def test_no_group_crosses_a_block(n: int) -> None:
     """Blocks are the groups of MDAV with 50 records, and where one is larger, groups of half of it."""
     points = np.random.default_rng(n).normal(size=(n, 3))
     labels = ma.partition(points, k=3, method="genetic", generations=5)
-    for block in mdav_blocks(points, 50):
+    for block in plain.mdav_groups(points, 50):
         halves = [block]
         if len(block) > 50:
             members = sorted(block)
-            halves = [[members[i] for i in half] for half in mdav_blocks(points[members], len(block) // 2)]
+            halves = [
+                [members[i] for i in half] for half in plain.mdav_groups(points[members], len(block) // 2)
+            ]
         for half in halves:
             outside = plain.without(range(n), half)
             assert len(half) <= 50

@@ -22,7 +22,7 @@ def test_mdav2_equals_the_oracle(seed: int) -> None:
     np.testing.assert_array_equal(ma.partition(points, k=k, method="mdav2"), mdav2(points, k))
 
 
-def test_it_never_loses_more_than_mdav1_before_groups_are_split() -> None:
+def test_it_never_loses_more_than_mdav1() -> None:
     for seed in range(10):
         points = np.random.default_rng(seed).lognormal(0.0, 1.0, (300, 4))
         first = ma.information_loss(points, ma.partition(points, k=4, method="mdav1"))

@@ -9,10 +9,10 @@ import microagg as ma
 import plain
 
 
-def tfrp2(points: np.ndarray, k: int) -> np.ndarray:
+def tfrp2(points: np.ndarray, k: int, largest: int | None = None) -> np.ndarray:
     """Chang, Li and Huang 2007, both stages."""
     groups = plain.tfrp1_groups(points, k)
-    groups = plain.take_apart(points, groups, plain.widest_first(points, groups), 4 * k - 1)
+    groups = plain.take_apart(points, groups, plain.widest_first(points, groups), largest or 4 * k - 1)
     return plain.labels_from_groups(len(points), plain.split_large(points, groups, k, plain.tfrp1_groups))
 
 
@@ -27,6 +27,19 @@ def test_tfrp1_equals_the_oracle(seed: int) -> None:
 def test_tfrp2_equals_the_oracle(seed: int) -> None:
     points, k = plain.hard_problem(seed)
     np.testing.assert_array_equal(ma.partition(points, k=k, method="tfrp2"), tfrp2(points, k))
+
+
+def test_no_group_grows_beyond_the_cap() -> None:
+    """Thirteen clumps of about seven: without the cap, and with one of 4k, other groups come out."""
+    rng = np.random.default_rng(3319)
+    k, d, n = int(rng.integers(2, 4)), int(rng.integers(1, 4)), int(rng.integers(20, 120))
+    clumps = rng.normal(size=(n // 7, d)) * 10.0
+    points = clumps[np.arange(n) % (n // 7)] + rng.normal(size=(n, d)) * 1e-3
+    assert (n, d, k) == (92, 3, 3)
+    found = ma.partition(points, k=k, method="tfrp2")
+    np.testing.assert_array_equal(found, tfrp2(points, k))
+    for other in (4 * k, n):
+        assert not np.array_equal(found, tfrp2(points, k, largest=other))
 
 
 # Worked by hand, k = 2: farthest from the overall minimum 0 is 20, which takes 19; farthest from the overall maximum 20 is

@@ -89,7 +89,7 @@ def _fill_up(points: np.ndarray, centres: np.ndarray, labels: np.ndarray, sizes:
 FCM = Method(
     name="fcm",
     family="clustering",
-    source="Domingo-Ferrer and Torra 2003 (fuzzy c-means microaggregation)",
+    source="Domingo-Ferrer and Torra 2002, 2003 (fuzzy c-means microaggregation)",
     summary="fuzzy c-means with fewer and fuzzier clusters until all have k records, again within large ones",
     good_for="comparing: groups from fuzzy clusters",
     run=cast(Partition, fcm),

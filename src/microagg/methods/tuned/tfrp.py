@@ -1,6 +1,7 @@
 """TFRP-1 and TFRP-2: groups around the records farthest from two fixed corners, and a second stage that tunes them.
 
-Source: Chang, Li and Huang 2007 (Journal of Systems and Software 80), as told by Mortazavi, Jalili and Gohargazi 2013.
+Source: Chang, Li and Huang 2007 (Journal of Systems and Software 80), as told by Kabir, Mahmood, Mustafa and
+Wang, who state the reference points and the cap; Mortazavi, Jalili and Gohargazi 2013 tell of other reference points.
 
 1. The first reference point has in every column the least of all values, whichever column it is from; the second the
    largest. They stay.
@@ -10,9 +11,9 @@ Source: Chang, Li and Huang 2007 (Journal of Systems and Software 80), as told b
 4. TFRP-2 goes on: the groups by descending SSE are taken apart where that lowers the SSE, no record joining a group of
    4k - 1 or more; groups of 2k or more are then split by TFRP-1 with their own extremes (see `fine_tuning.py`).
 
-Ties go to the lower record number. Readings, which give all published figures: the reference points (Mortazavi et al. tell of
-the extremes of each column, which do not give them), the order of the groups and the splitting of large ones. The cap of
-4k - 1 never mattered there.
+Ties go to the lower record number. Readings, which give all published figures: the order of the groups and the splitting of
+large ones. (The extremes of each column, as in Mortazavi et al., do not give them.) Kabir et al. let no record join a group of a size
+"over" 4k - 1; here 4k - 1 is the size that no group goes beyond. No published figure tells the two apart.
 """
 
 from __future__ import annotations
