@@ -9,9 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.kernels.compiling import kernel, part
-from microagg.kernels.random import below, next_integer, permutation
-
-UNIT = 1.0 / 9007199254740992.0  # 2^-53
+from microagg.kernels.random import below, permutation, unit
 
 
 @kernel
@@ -30,12 +28,6 @@ def evolve(points, k, groups, size, generations, crossover, mutation, state):
         for c in range(size):
             losses[c] = _loss(points, genes[c], groups)
     return genes[_lowest(losses)]
-
-
-@part
-def _unit(state):
-    """A random number from 0 to 1, without 1."""
-    return float(next_integer(state) >> np.uint64(11)) * UNIT
 
 
 @part
@@ -106,7 +98,7 @@ def _next_generation(genes, losses, best, k, groups, crossover, mutation, state)
     while c < size:
         mother, father = _spin(wheel, state), _spin(wheel, state)
         cut = n
-        if _unit(state) < crossover:
+        if unit(state) < crossover:
             cut = 1 + below(state, n - 1)
         for child in range(2):
             if c < size:
@@ -123,7 +115,7 @@ def _next_generation(genes, losses, best, k, groups, crossover, mutation, state)
 @part
 def _spin(wheel, state):
     """A chromosome, drawn with a chance in proportion to its fitness."""
-    at = _unit(state) * wheel[-1]
+    at = unit(state) * wheel[-1]
     for c in range(wheel.shape[0]):
         if at < wheel[c]:
             return c
@@ -133,7 +125,7 @@ def _spin(wheel, state):
 @part
 def _mutate(genes, groups, mutation, state):
     for i in range(genes.shape[0]):
-        if _unit(state) < mutation:
+        if unit(state) < mutation:
             genes[i] = below(state, groups)
 
 

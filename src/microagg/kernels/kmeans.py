@@ -10,7 +10,7 @@ import numpy as np
 
 from microagg.kernels.compiling import kernel, part
 from microagg.kernels.distances import squared_distance
-from microagg.kernels.random import below, next_integer
+from microagg.kernels.random import below, unit
 from microagg.kernels.sums import add_exactly, rounded
 
 
@@ -39,7 +39,7 @@ def spread_records(points, count, state):
 @part
 def _drawn(weights, total, state):
     """An index drawn in proportion to the weights, whose sum (added up in order) is given."""
-    mark = np.float64(next_integer(state) >> np.uint64(11)) * 2.0**-53 * total
+    mark = unit(state) * total
     running, drawn = 0.0, np.int64(-1)
     for i in range(weights.shape[0]):
         if weights[i] > 0.0:

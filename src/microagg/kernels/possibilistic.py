@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.kernels.compiling import kernel, part
+from microagg.kernels.elementary import exponential
 
 
 @kernel
@@ -76,7 +77,7 @@ def smoothed(pulls, across, width):
     for i in range(c):
         for other in range(c):
             down, aside = i // across - other // across, i % across - other % across
-            near = np.exp(-(down * down + aside * aside) / (2.0 * width * width))
+            near = exponential(-(down * down + aside * aside) / (2.0 * width * width))
             for j in range(rows):
                 found[j, i] += near * pulls[j, other]
     return found

@@ -44,6 +44,12 @@ def below(state, limit):
 
 
 @kernel
+def unit(state):
+    """A random number from 0 to 1, without 1."""
+    return np.float64(next_integer(state) >> np.uint64(11)) * 2.0**-53
+
+
+@kernel
 def permutation(state, n):
     """The numbers 0..n-1 in random order."""
     order = np.arange(n)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from microagg.kernels.compiling import kernel, part
+from microagg.kernels.elementary import logarithm
 
 # Places in `asked`; what is not asked for is never missed.
 DISTINCT, ENTROPY, RECURSIVE, C, T = range(5)
@@ -108,7 +109,7 @@ def _lacking_diversity(values, count, asked):
         if t == count or values[t] != values[first]:
             if asked[ENTROPY] >= 0.0:
                 share = (t - first) / count
-                entropy -= share * np.log(share)
+                entropy -= share * logarithm(share)
             distinct += 1
             first = t
     if distinct < asked[DISTINCT]:

@@ -51,6 +51,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from microagg.kernels import random, sums
+from microagg.kernels.distances import squared_distances
+from microagg.kernels.elementary import exponential
 from microagg.kernels.possibilistic import (
     label_nearest,
     merge_down,
@@ -137,15 +139,16 @@ def validity_of(points: np.ndarray, prototypes: np.ndarray, validity: str = "pca
         points, prototypes
     )
     compared_with = masses.min() if validity == "pcaes-min" else masses.max()
-    compact = _relative(sums.column_sums(masses.reshape(-1, 1))[0], compared_with)[0]
-    return float(compact - np.exp(-distances).sum())
+    compact = _relative(_total(masses), compared_with)
+    near = np.array([exponential(-distance) for distance in distances.tolist()])
+    return float(compact - _total(near))
 
 
 def _by_spread_of_all(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Each cluster's squared distance from the nearest one as PCAES measures it, and its squared memberships."""
     masses, _ = spreads_of(points, np.ones(len(points)), _by_column(prototypes))
     centre = sums.mean_of(points, np.arange(len(points)))
-    spread = ((prototypes - centre) ** 2).sum() / len(prototypes)
+    spread = _total(squared_distances(prototypes, centre)) / len(prototypes)
     return _relative(_squared_distances_between(prototypes).min(axis=1), spread), masses
 
 
@@ -160,6 +163,11 @@ def _by_own_spread(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.ndarr
     )
     spread = _relative(own, masses) + _relative(others, masses[partners])
     return np.maximum(_relative(squares, 2.0 * spread) - TOUCHING, 0.0), masses
+
+
+def _total(amounts: np.ndarray) -> np.ndarray:
+    """Their sum, in whichever order they come."""
+    return sums.column_sums(amounts.reshape(-1, 1))[0, 0]
 
 
 def _relative(amounts: np.ndarray, measure: np.ndarray | float | np.floating) -> np.ndarray:

@@ -50,7 +50,9 @@ def genetic(
     labels, formed, done = np.empty(len(points), np.int32), 0, 0
     for records in _blocks(points, max(block, 2 * k)):
         groups = len(records) // k
-        genes = evolve(points[records], k, groups, population, generations, crossover, mutation, rng)
+        # from their first record on: equal records then lose nothing, whatever the rounding
+        within = points[records] - points[records[0]]
+        genes = evolve(within, k, groups, population, generations, crossover, mutation, rng)
         labels[records] = genes + formed
         formed, done = formed + groups, done + len(records)
         if progress is not None:
@@ -74,7 +76,7 @@ GENETIC = Method(
     name="genetic",
     family="genetic",
     source="Solanas et al. 2006 (genetic algorithm)",
-    summary="lets random partitions of blocks of 50 records evolve",
+    summary="lets random partitions of small blocks of records evolve",
     good_for="small tables; comparing with other optimisers",
     run=cast(Partition, genetic),
     complexity="O(n d) for each generation and chromosome, besides MDAV for the blocks",
