@@ -139,3 +139,20 @@ def test_a_short_time_is_shared_between_search_and_bound() -> None:
     instant = ma.lower_bound(points, 3, time_limit=0.0)
     found = search(points, 3, effort="prove", time_limit=6.0)
     assert found.bound.sse > 1.05 * instant.sse
+
+
+def test_with_a_large_k_proving_begins_with_a_whole_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There the bound takes all the time that is left, so the first search is the only one."""
+    asked: list[int] = []
+
+    def ruins(problem: Problem, labels: np.ndarray, work: Any, *_: Any) -> np.ndarray:
+        asked.append(work.steps)
+        return labels
+
+    monkeypatch.setattr("microagg.search.auto.through_ruins", ruins)
+    whole = plan(Problem.of(cloud(2), 5), "prove").work.steps
+    search(cloud(2), 5, effort="prove", time_limit=0.2)
+    assert 0 < asked[0] < whole / 10
+    asked.clear()
+    search(cloud(2), 6, effort="prove", time_limit=0.2)
+    assert asked[0] == whole

@@ -120,11 +120,15 @@ def _search_again(
 def _proven(
     problem: Problem, labels: np.ndarray, work: Work, rng: np.ndarray, watch: Watch
 ) -> tuple[np.ndarray, Bound]:
-    """Search and bound in turns; the time is shared, so a search is kept short, and the first one shorter still."""
+    """Search and bound in turns; the time is shared, so a search is kept short, and the first one shorter still.
+
+    Not so with a large k: there the bound takes whatever time is left, and a second turn hardly comes.
+    """
+    first = work.steps // FIRST_SEARCH if problem.k <= LARGEST_K_FOR_PROGRAMS else work.steps
 
     def search(labels: np.ndarray, rng: np.ndarray, turn: int) -> np.ndarray:
         watch.stage(0.1, 0.3)
-        steps = work.steps if turn > 0 else work.steps // FIRST_SEARCH
+        steps = work.steps if turn > 0 else first
         found = through_ruins(problem, labels, replace(work, steps=steps), rng, watch)
         watch.stage(0.3, 1.0)
         return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,12 +32,22 @@ WORK = 1_000_000_000  # how far to look for them
 # Groups for each record in the programs that look for a better partition. Those over few groups are solved at the root of their
 # tree, in no time, so all of them are tried; from the first that is not, larger steps are taken, and a little patience.
 FEWEST, MOST, STEP, LARGE_STEP = 1.5, 4.0, 0.125, 0.5
-PATIENCE = 2  # programs in a row that took their time and found nothing better
 NODES, FEW_NODES, ROOT = 2000, 100, 1
 SEARCHES = 5  # at most, in one duel
-NARROW = 1e-3  # a gap, as a share of the bound, that is not worth another search
-# how far pricing may look where no proof is wanted in the end
-SHORT_WORK = 500_000_000
+
+
+class Pace(NamedTuple):
+    """How much is spent before something else is tried."""
+
+    work: int  # how far pricing may look
+    patience: int  # programs in a row that took their time and found nothing better
+    patience_again: int  # the same once such a program has helped, or another search has been made
+    narrow: float  # a gap, as a share of the bound, that is not worth another search
+
+
+TO_THE_END = Pace(MOST_WORK, patience=2, patience_again=2, narrow=1e-3)
+# where no proof is wanted in the end: more of it doubled the time on Census and gained less than a thousandth
+IN_SHORT = Pace(500_000_000, patience=2, patience_again=1, narrow=2e-3)
 
 
 def prove(
@@ -90,7 +101,7 @@ def put_together(
     [0, 0, 0, 1, 1, 1]
     """
     labels = sums.number_by_first_record(np.ascontiguousarray(labels, np.int32))
-    duel = Duel(problem, labels, Listener(watch), most_work=SHORT_WORK)
+    duel = Duel(problem, labels, Listener(watch), IN_SHORT)
     while not duel.over:
         if duel.at_the_top:
             if duel.narrow or search is None:
@@ -107,14 +118,15 @@ class Duel:
     """A partition, a proof, and the gap between them."""
 
     def __init__(
-        self, problem: Problem, labels: np.ndarray, listener: Listener, most_work: int = MOST_WORK
+        self, problem: Problem, labels: np.ndarray, listener: Listener, pace: Pace = TO_THE_END
     ) -> None:
-        self.problem, self.labels, self.listener = problem, labels, listener
-        self.proof = Proof(problem.points, problem.k, listener, most_work)
+        self.problem, self.labels, self.listener, self.pace = problem, labels, listener, pace
+        self.proof = Proof(problem.points, problem.k, listener, pace.work)
         self.optimal = len(problem.points) < 2 * problem.k or self.proof.sst == 0.0
         self.stuck = False
         self._loss = loss_of_partition(problem.points, labels)
         self.begin_anew()
+        self._patience = pace.patience
         self._rounds = 0
         if self.proof.climb is not None:
             self._tell_groups(self.proof.climb)
@@ -127,11 +139,12 @@ class Duel:
         """Let the programs begin with few groups again."""
         self._groups_a_record = FEWEST
         self._easy, self._in_vain = True, 0
+        self._patience = self.pace.patience_again
 
     @property
     def at_the_top(self) -> bool:
         """Whether all programs that look for a better partition have been tried, as far as they are easy."""
-        return self._groups_a_record > MOST or self._in_vain >= PATIENCE
+        return self._groups_a_record > MOST or self._in_vain >= self._patience
 
     @property
     def gap(self) -> float:
@@ -147,7 +160,7 @@ class Duel:
     @property
     def narrow(self) -> bool:
         """Whether partition and proof have come so near that another search would hardly find more."""
-        return self.gap <= NARROW * self.proof.value
+        return self.gap <= self.pace.narrow * self.proof.value
 
     def checkpoint(self) -> None:
         self._rounds += 1
@@ -191,8 +204,8 @@ class Duel:
             self._improve(climb, *groups, FEW_NODES)
             self._groups_a_record += LARGE_STEP
             self._in_vain += 1
-        if self._loss["SSE"] < before:
-            self._in_vain = 0
+            if self._loss["SSE"] < before:
+                self._in_vain, self._patience = 0, self.pace.patience_again
 
     def _meets(self) -> bool:
         """Whether nothing is left between partition and proof but rounding."""
