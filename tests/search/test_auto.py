@@ -141,8 +141,8 @@ def test_a_short_time_is_shared_between_search_and_bound() -> None:
     assert found.bound.sse > 1.05 * instant.sse
 
 
-def test_with_a_large_k_proving_begins_with_a_whole_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There the bound takes all the time that is left, so the first search is the only one."""
+def test_where_a_proof_takes_long_it_begins_with_a_whole_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a large k or many records the bound takes all the time that is left, so the first search is the only one."""
     asked: list[int] = []
 
     def ruins(problem: Problem, labels: np.ndarray, work: Any, *_: Any) -> np.ndarray:
@@ -150,9 +150,8 @@ def test_with_a_large_k_proving_begins_with_a_whole_search(monkeypatch: pytest.M
         return labels
 
     monkeypatch.setattr("microagg.search.auto.through_ruins", ruins)
-    whole = plan(Problem.of(cloud(2), 5), "prove").work.steps
-    search(cloud(2), 5, effort="prove", time_limit=0.2)
-    assert 0 < asked[0] < whole / 10
-    asked.clear()
-    search(cloud(2), 6, effort="prove", time_limit=0.2)
-    assert asked[0] == whole
+    for points, k, whole in ((cloud(2), 5, False), (cloud(2), 6, True), (cloud(2, n=2600), 3, True)):
+        asked.clear()
+        search(points, k, effort="prove", time_limit=0.2)
+        steps = plan(Problem.of(points, k), "prove").work.steps
+        assert asked[0] == steps if whole else 0 < asked[0] < steps / 10

@@ -67,11 +67,16 @@ def plan(problem: Problem, effort: str | float) -> Plan:
     if effort == "prove":
         return Plan("prove", work, (*why, "a proven lower bound from the other side"))
     free = problem.weights is None and problem.accept is None
-    if effort == "thorough" and free and n <= MOST_FOR_PROGRAMS and k <= LARGEST_K_FOR_PROGRAMS:
+    if effort == "thorough" and free and _fit_for_programs(problem):
         work = beside_programs(n)
         programs = "then integer programs over the groups that good partitions can have"
         return Plan("search and programs", work, (start, work.why, programs))
     return Plan("search", work, why)
+
+
+def _fit_for_programs(problem: Problem) -> bool:
+    """Whether the proof, from which the integer programs have their groups, can be expected to come to its end."""
+    return len(problem.points) <= MOST_FOR_PROGRAMS and problem.k <= LARGEST_K_FOR_PROGRAMS
 
 
 def auto(
@@ -122,9 +127,9 @@ def _proven(
 ) -> tuple[np.ndarray, Bound]:
     """Search and bound in turns; the time is shared, so a search is kept short, and the first one shorter still.
 
-    Not so with a large k: there the bound takes whatever time is left, and a second turn hardly comes.
+    Not so with many records or a large k: there the bound takes whatever time is left, and a second turn hardly comes.
     """
-    first = work.steps // FIRST_SEARCH if problem.k <= LARGEST_K_FOR_PROGRAMS else work.steps
+    first = work.steps // FIRST_SEARCH if _fit_for_programs(problem) else work.steps
 
     def search(labels: np.ndarray, rng: np.ndarray, turn: int) -> np.ndarray:
         watch.stage(0.1, 0.3)
