@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from microagg.errors import InputError
-from microagg.methods.parts import labels_by
+from microagg.methods.parts import Heuristic, labels_by
 from microagg.problem import Problem, Progress
 
 MOST_STEPS = 1e6  # for each record: hours for a thousand records
@@ -200,7 +200,7 @@ class Method:
         return {name: known[name].parse(params.get(name, known[name].default)) for name in known}
 
 
-def growing(heuristic: Callable[..., None]) -> Partition:
+def growing(heuristic: Heuristic) -> Partition:
     """Give a heuristic that forms one group after another the general shape."""
 
     def partition(

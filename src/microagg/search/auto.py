@@ -15,7 +15,6 @@ any number of threads. A time limit ends the search at a checkpoint, and the man
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -111,15 +110,10 @@ def auto(
                 labels = through_ruins(problem, labels, work, rng, watch)
                 watch.stage(0.4, 1.0)
                 if programs and watch.stopped is None:
-                    again = functools.partial(_search_again, problem, work, rng, watch)
-                    labels = put_together(problem, labels, watch, again)
+                    labels = put_together(
+                        problem, labels, watch, lambda best: through_ruins(problem, best, work, rng, watch)
+                    )
     return Found(labels, why, settings_of(watch), watch.stopped, bound)
-
-
-def _search_again(
-    problem: Problem, work: Work, rng: np.ndarray, watch: Watch, labels: np.ndarray
-) -> np.ndarray:
-    return through_ruins(problem, labels, work, rng, watch)
 
 
 def _proven(

@@ -13,8 +13,8 @@ The papers' digest names neither values nor steps. Here c starts at ⌊n / k⌋,
 of clusters that had k records (less than before, at least 2); m is 1.125, 1.25, 1.5 and 2, in this order. Records
 belong most to the nearest centre; of equally near centres the first counts. Departures: if clusters are still short of
 k with m = 2, each of them in turn takes the records nearest to its centre (of equal ones the lowest), from clusters
-that have more than k, until it has k; and records that are all equal are dealt out in their order, k a group. So outliers, for which no c and m will do, cost no more than that, every
-application splits what it is given, and k holds.
+that have more than k, until it has k; and records that are all equal are dealt out in their order, k a group. So
+outliers, for which no c and m will do, cost no more than that, every application splits what it is given, and k holds.
 """
 
 from __future__ import annotations

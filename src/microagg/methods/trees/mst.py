@@ -11,8 +11,9 @@ fixed-size methods, M-d (diameter-based) and M-c (centroid-based).
 
 Edges are ordered by squared length, then by their lower and their higher record, so the tree is unique; of equally long
 edges the one that is last in that order is cut first. Within a part ties go to the lower record number. No departure is
-known, but points nearer than 1e-154 to each other count as equal. The paper was read through those who retell it and quote its figures, Mortazavi, Jalili and Gohargazi 2013 and
-Kabir, Mahmood, Mustafa and Wang: with this reading M-d comes within 0.2 of the quoted ones.
+known, but points nearer than 1e-154 to each other count as equal. The paper was read through those who retell it and
+quote its figures, Mortazavi, Jalili and Gohargazi 2013 and Kabir, Mahmood, Mustafa and Wang: with this reading M-d comes
+within 0.2 of the quoted ones.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ Ties go to the lower record number. Of N records with the mean c, taking out k w
 k N / (N - k) |g - c|²: the candidate whose mean is farthest from c is chosen, and that is how it is computed. So each turn
 looks once at every candidate's mean, as c moves with each turn and all values with it; the original's heaps, for
 O(n² log n), would not pay. Readings: the original was not at hand, so what is minimised and how the last records end are
-taken from its title and from what is told of it.
+taken from its title and from what is told of it; the cap of 4k - 1 is read as in TFRP-2.
 """
 
 from __future__ import annotations
