@@ -37,10 +37,8 @@ NEIGHBOURS = 21
 ROUNDS = 2
 
 
-CLOUDS = {
-    "L": 1.0,
-    "M": 0.3,
-}  # the size of the matrix's entries, which are the logarithms' shares of the factors
+# the size of the matrix's entries
+CLOUDS = {"L": 1.0, "M": 0.3}
 
 
 def cloud_of(cloud: str, n: int, seed: int = 0) -> np.ndarray:
