@@ -9,7 +9,7 @@ from pathlib import Path
 
 import microagg as ma
 from microagg.datasets.simulated import simulated
-from microagg.report.plots import draw_groups
+from microagg.drawing.groups import draw_groups
 
 PICTURES = Path(__file__).parent / "pictures"
 EXAMPLES = (("Uniform200x2", 35, 1), ("Gaussian10000x2", 1111, 2))

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 import microagg as ma
-from microagg.confidential import as_attributes
 from microagg.datasets.reference import load_reference
 from microagg.kernels import random, sums
 from microagg.measures.measure import Pair
@@ -23,9 +22,10 @@ from microagg.measures.registry import measure_named
 from microagg.methods.clustering.pfsom import pfsom
 from microagg.methods.hybrid.classes import Classes
 from microagg.methods.hybrid.group_rule import diverse_groups
-from microagg.methods.hybrid.parts import split_into_parts
+from microagg.methods.hybrid.splitting import split_into_parts
 from microagg.methods.parts import records_by_label
-from microagg.space import Space
+from microagg.table.confidential import as_attributes
+from microagg.table.encoder import Space
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))

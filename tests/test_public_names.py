@@ -30,7 +30,7 @@ def test_importing_microagg_imports_nothing_else(tmp_path: Path) -> None:
 def test_help_needs_no_arrays(tmp_path: Path) -> None:
     heavy = ("numpy", "numba", "pandas", "polars", "pyarrow", "narwhals")
     code = (
-        "import sys\nsys.argv = ['microagg', '--help']\nfrom microagg.cli import main\n"
+        "import sys\nsys.argv = ['microagg', '--help']\nfrom microagg.cli.commands import main\n"
         f"try:\n    main()\nexcept SystemExit:\n    print([name for name in {heavy} if name in sys.modules])"
     )
     assert python(code, tmp_path).endswith("[]")
@@ -62,7 +62,7 @@ def test_an_unknown_name() -> None:
         "import microagg.methods",
         "from microagg.methods.mdav import mdav",
         "from microagg import methods; methods()",
-        "import microagg.cli",
+        "import microagg.cli.commands",
     ],
 )
 def test_methods_can_be_called_whatever_was_imported_before(tmp_path: Path, first: str) -> None:

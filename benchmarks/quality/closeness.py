@@ -11,7 +11,7 @@ import numpy as np
 
 import microagg as ma
 from microagg.datasets.reference import load_reference
-from microagg.space import Space
+from microagg.table.encoder import Space
 
 K, TS, QUASI = 5, (0.1, 0.15, 0.2), 5
 WAYS = {

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "speed"))
 
 import data
 import microagg as ma
-from microagg.problem import Problem
+from microagg.problem.problem import Problem
 from microagg.refine.construct import block_groups
 from microagg.refine.local import improve
 

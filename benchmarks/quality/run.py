@@ -23,11 +23,11 @@ import numpy as np
 
 import page
 from microagg.datasets.reference import load_reference
-from microagg.engine.local import run_method
+from microagg.engine.run import run_method
 from microagg.measures.loss.sse import information_loss
 from microagg.methods.registry import method_named
-from microagg.problem import Problem
-from microagg.space import Space
+from microagg.problem.problem import Problem
+from microagg.table.encoder import Space
 
 RESULTS = Path(os.environ.get("QUALITY_RESULTS") or Path(__file__).with_name("results.jsonl"))
 CELLS = [(data, k) for data in ("Tarragona", "Census", "EIA") for k in (3, 4, 5, 10)]

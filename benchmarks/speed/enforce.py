@@ -20,11 +20,11 @@ import scipy.spatial
 
 import data
 import microagg as ma
-from microagg.confidential import Attribute
-from microagg.engine.local import problem_with, run_method
+from microagg.engine.run import problem_with, run_method
 from microagg.guarantees.promise import Promise
 from microagg.methods.registry import method_named
-from microagg.schema import Kind
+from microagg.table.confidential import Attribute
+from microagg.table.schema import Kind
 
 spatial: Any = scipy.spatial  # its types leave out cKDTree
 K, L, T, NEIGHBOURS = 5, 3, 0.2, 21

@@ -15,18 +15,18 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from microagg.bounds.lower import lower_bound
-    from microagg.engine.local import partition
+    from microagg.engine.run import partition
     from microagg.errors import Cancelled, GuaranteeError, InputError, MicroaggError
     from microagg.guarantees.check import check
     from microagg.measures.loss.sse import information_loss
     from microagg.methods.registry import methods
-    from microagg.release import Release, anonymize
+    from microagg.release.release import Release, anonymize
 
 # Every public name and its room. Nothing is imported before it is used: `import microagg` stays quick.
 _HOMES = {
-    "anonymize": "microagg.release",
-    "Release": "microagg.release",
-    "partition": "microagg.engine.local",
+    "anonymize": "microagg.release.release",
+    "Release": "microagg.release.release",
+    "partition": "microagg.engine.run",
     "information_loss": "microagg.measures.loss.sse",
     "lower_bound": "microagg.bounds.lower",
     "check": "microagg.guarantees.check",

@@ -1,5 +1,5 @@
 """`python -m microagg` is the command line."""
 
-from microagg.cli import main
+from microagg.cli.commands import main
 
 main()

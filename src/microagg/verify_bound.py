@@ -48,8 +48,6 @@ from typing import Any
 
 import numpy as np
 
-from microagg.errors import InputError
-
 MOST_RECORDS = 20_000
 MOST_SETS = 50_000_000
 CELLS = 1 << 18  # how many numbers an array of one step holds: small enough for the processor's cache
@@ -76,6 +74,10 @@ class Verdict:
     worst: float = 0.0
 
 
+class Unreadable(ValueError):
+    """A file cannot be read as what it should be; the sentence quotes nothing of it."""
+
+
 class _Rejected(Exception):
     """Why the certificate does not hold."""
 
@@ -85,7 +87,7 @@ def verify(certificate: Path, data: Path) -> Verdict:
     try:
         content = json.loads(Path(certificate).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        raise InputError(f"{Path(certificate).name} is no certificate; give the JSON file of one.") from None
+        raise Unreadable(f"{Path(certificate).name} is no certificate; give the JSON file of one.") from None
     try:
         columns = _columns(_field(content, "data", dict))
     except _Rejected as rejected:
@@ -328,8 +330,8 @@ def _read_values(path: Path, columns: list[str] | None) -> np.ndarray:
             places = [header.index(name) for name in columns or header]
             return np.array([[float(row[place]) for place in places] for row in rows])
     except Exception:  # whatever a library says may quote a value
-        raise InputError(f"{path.name} cannot be read as numbers; give the certificate's data.") from None
-    raise InputError(f"{path.name} lacks a column that the certificate names, or has it twice.")
+        raise Unreadable(f"{path.name} cannot be read as numbers; give the certificate's data.") from None
+    raise Unreadable(f"{path.name} lacks a column that the certificate names, or has it twice.")
 
 
 def main(arguments: list[str]) -> int:
@@ -339,9 +341,9 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         verdict = verify(Path(arguments[0]), Path(arguments[1]))
-    except InputError as error:
+    except Unreadable as error:
         print(error, file=sys.stderr)
-        return error.exit_code
+        return 2
     if not verdict.holds:
         print(f"NOT PROVEN: {verdict.reason}")
         return 3

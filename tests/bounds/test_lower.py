@@ -9,7 +9,7 @@ import pytest
 import plain
 from microagg.bounds.lower import lower_bound
 from microagg.errors import InputError
-from microagg.watch import Enough, Watch
+from microagg.problem.watch import Enough, Watch
 from optima import best_loss, cost, proves, tiny_problem
 
 
@@ -120,7 +120,7 @@ def test_wrong_input_is_refused():
 @pytest.mark.reference
 def test_tarragona_comes_within_a_tenth_of_a_percent(reference_data):
     from microagg.datasets.reference import load_reference
-    from microagg.space import Space
+    from microagg.table.encoder import Space
 
     values = load_reference("Tarragona", folder=reference_data)
     bound = lower_bound(Space.fit(values, "zscore").points(values), 3, time_limit=None)

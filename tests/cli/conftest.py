@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import microagg as ma
-from microagg.cli import main
+from microagg.cli.commands import main
 from running import Outcome
 
 Microagg = Callable[..., Outcome]

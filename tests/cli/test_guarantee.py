@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import tables
-from microagg.io import writing
 from microagg.methods.method import Found
 from microagg.methods.registry import method_named
+from microagg.table.io import writing
 from running import Outcome
 
 Microagg = Callable[..., Outcome]
@@ -64,27 +64,27 @@ def test_a_broken_method(
         return broken(len(problem.points))
 
     monkeypatch.setattr(
-        "microagg.release.method_named", lambda name: dataclasses.replace(method_named(name), run=run)
+        "microagg.release.release.method_named", lambda name: dataclasses.replace(method_named(name), run=run)
     )
     refused(microagg, tmp_path, says)
 
 
 def test_a_broken_engine(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setattr(
-        "microagg.release.run_method",
+        "microagg.release.release.run_method",
         lambda method, problem, *_, **__: Found(lonely_labels(len(problem.points))),
     )
     refused(microagg, tmp_path, "not 4-anonymous")
 
 
 def test_a_broken_aggregation(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("microagg.release.group_means_for_records", lambda values, labels: values)
+    monkeypatch.setattr("microagg.release.release.group_means_for_records", lambda values, labels: values)
     refused(microagg, tmp_path, "not 4-anonymous")
 
 
 def test_a_broken_rounding(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
     noise = np.arange(12.0)
-    monkeypatch.setattr("microagg.release.round_to", lambda column, decimals: np.rint(column) + noise)
+    monkeypatch.setattr("microagg.release.release.round_to", lambda column, decimals: np.rint(column) + noise)
     refused(microagg, tmp_path, "not 4-anonymous")
 
 
@@ -118,7 +118,7 @@ def test_a_written_file_that_differs(
     def write(table: pa.Table, path: Path, delimiter: str = ",") -> None:
         writing.write_table(change(table), path, delimiter)
 
-    monkeypatch.setattr("microagg.release.write_table", write)
+    monkeypatch.setattr("microagg.release.release.write_table", write)
     refused(microagg, tmp_path, says, ending)
 
 
@@ -128,7 +128,7 @@ def test_a_written_file_that_is_garbage(
     microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path, content: bytes, ending: str
 ) -> None:
     monkeypatch.setattr(
-        "microagg.release.write_table", lambda table, path, delimiter: path.write_bytes(content)
+        "microagg.release.release.write_table", lambda table, path, delimiter: path.write_bytes(content)
     )
     refused(microagg, tmp_path, "cannot be read back", ending)
 
@@ -138,7 +138,7 @@ def test_a_disk_that_is_full(microagg: Microagg, monkeypatch: Monkeypatch, tmp_p
         path.write_bytes(b"income")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("microagg.release.write_table", write)
+    monkeypatch.setattr("microagg.release.release.write_table", write)
     source = tables.write(tables.people(), tmp_path / "in.csv")
     (tmp_path / "out.csv").write_text("an older release\n")
     before = tables.snapshot(tmp_path)
@@ -153,7 +153,7 @@ def test_an_unforeseen_error_tells_no_value(
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("canary-0001x is in the way")
 
-    monkeypatch.setattr("microagg.release.run_method", fail)
+    monkeypatch.setattr("microagg.release.release.run_method", fail)
     source = tables.write(tables.people(), tmp_path / "in.csv")
     before = tables.snapshot(tmp_path)
     outcome = microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES)
@@ -168,7 +168,7 @@ def test_an_early_end_of_a_file_is_not_taken_for_ctrl_c(
     def fail(*_: Any, **__: Any) -> None:
         raise EOFError
 
-    monkeypatch.setattr("microagg.release.run_method", fail)
+    monkeypatch.setattr("microagg.release.release.run_method", fail)
     source = tables.write(tables.people(), tmp_path / "in.csv")
     outcome = microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES)
     assert outcome.code == 1
@@ -179,6 +179,6 @@ def test_not_enough_memory(microagg: Microagg, monkeypatch: Monkeypatch, tmp_pat
     def fail(*_: Any, **__: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("microagg.release.run_method", fail)
+    monkeypatch.setattr("microagg.release.release.run_method", fail)
     source = tables.write(tables.people(), tmp_path / "in.csv")
     microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES).refused("memory", code=1)

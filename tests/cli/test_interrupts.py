@@ -16,7 +16,7 @@ import pytest
 
 import microagg as ma
 import tables
-from microagg.io.reading import read_table
+from microagg.table.io.reading import read_table
 from running import Outcome, finish, start
 
 Microagg = Callable[..., Outcome]
@@ -24,8 +24,8 @@ KILLS = 20
 
 RUN_AND_DAWDLE_HALF_WAY = """
 import time
-from microagg.cli import main
-from microagg.problem import PointSet
+from microagg.cli.commands import main
+from microagg.problem.pointset import PointSet
 leave = PointSet._leave
 def dawdle(points, count):
     leave(points, count)
@@ -87,7 +87,7 @@ def test_ctrl_c_at_any_step(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"microagg.release.{name}", interrupt)
+    monkeypatch.setattr(f"microagg.release.release.{name}", interrupt)
     source = tables.write(tables.people(), tmp_path / "in.csv")
     (tmp_path / "out.csv").write_text("an older release\n")
     before = tables.snapshot(tmp_path)
@@ -168,7 +168,7 @@ def test_a_stop_after_saving_does_not_deny_the_file(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("microagg.show.release", interrupt)
+    monkeypatch.setattr("microagg.cli.show.release", interrupt)
     tables.write(tables.people(), tmp_path / "in.csv")
     quasi = ",".join(tables.QUASI)
     done = microagg("anonymize", "in.csv", "out.csv", "--k", "3", "--quasi", quasi, "--rest", "drop")

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import tables
-from microagg.cli import _names
-from microagg.show import listed
+from microagg.cli.commands import _names
+from microagg.cli.show import shell_list
 from running import Outcome
 
 Microagg = Callable[..., Outcome]
@@ -89,7 +89,7 @@ def test_columns_that_cannot_be_counted(microagg: Microagg, tmp_path: Path) -> N
     "names", [["age"], ["age", "net income"], ODD_NAMES, ["", ""], ['"', ","], ["a\nb", "ü"]]
 )
 def test_listed_names_are_read_back(names: list[str]) -> None:
-    (word,) = shlex.split(listed(names))
+    (word,) = shlex.split(shell_list(names))
     assert _names([word]) == names
 
 

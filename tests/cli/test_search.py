@@ -19,15 +19,15 @@ import pytest
 
 import microagg as ma
 import tables
-from microagg.io.reading import read_table
+from microagg.table.io.reading import read_table
 from running import Outcome, finish, start
 
 Microagg = Callable[..., Outcome]
 QUASI = "a,b,c"
 
 TELL_OF_CHECKPOINTS = """
-from microagg.cli import main
-from microagg.watch import Watch
+from microagg.cli.commands import main
+from microagg.problem.watch import Watch
 checkpoint = Watch.checkpoint
 def tell(watch, *arguments):
     ends = checkpoint(watch, *arguments)

@@ -10,7 +10,7 @@ import pytest
 import microagg as ma
 from microagg.datasets.persons import DISEASES, persons
 from microagg.datasets.reference import load_reference
-from microagg.manifest import digest_of
+from microagg.release.manifest import digest_of
 
 
 def test_persons_repeat_and_differ_by_seed() -> None:

@@ -24,7 +24,9 @@ SOLVED = "solver:"  # how the names of cases begin whose result an integer progr
 def spread(n: int, d: int, seed: int) -> np.ndarray:
     """Heavy-tailed, correlated columns."""
     rng = np.random.default_rng(seed)
-    return np.exp(rng.standard_normal((n, 2)) @ rng.standard_normal((2, d)) + 0.3 * rng.standard_normal((n, d)))
+    return np.exp(
+        rng.standard_normal((n, 2)) @ rng.standard_normal((2, d)) + 0.3 * rng.standard_normal((n, d))
+    )
 
 
 def rough(n: int, d: int, seed: int) -> np.ndarray:

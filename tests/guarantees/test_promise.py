@@ -10,9 +10,9 @@ import pytest
 
 import microagg as ma
 import promised
-from microagg.confidential import Attribute
 from microagg.guarantees.promise import Promise
-from microagg.schema import Kind
+from microagg.table.confidential import Attribute
+from microagg.table.schema import Kind
 
 ASKED: list[dict[str, Any]] = [
     {"l": 2}, {"l": 4}, {"l": 1.7, "diversity": "entropy"}, {"l": 3, "diversity": "entropy"},

@@ -10,7 +10,7 @@ import pytest
 
 import plain
 from microagg.kernels.blocks import kd_order
-from microagg.problem import Problem
+from microagg.problem.problem import Problem
 from microagg.refine import construct
 from microagg.refine.construct import block_groups, in_order
 

@@ -11,13 +11,13 @@ import pytest
 
 import plain
 from microagg.kernels.random import seeded
-from microagg.problem import Problem
+from microagg.problem.problem import Problem
+from microagg.problem.watch import Watch
 from microagg.refine import lns
-from microagg.refine.blend import blend, group_costs
+from microagg.refine.blend import blend, costs_by_label
 from microagg.refine.lns import anneal
 from microagg.refine.lns_moves import WAITING, near_lists
 from microagg.refine.lns_regions import REGION, regions_of
-from microagg.watch import Watch
 
 Predicate = Callable[[list[int]], bool]
 
@@ -204,7 +204,7 @@ def test_blending_takes_the_better_of_each_part() -> None:
     ours = np.array([0, 0, 1, 1, 2, 3, 2, 3], np.int32)
     theirs = np.array([0, 1, 0, 1, 2, 2, 3, 3], np.int32)
     masses = np.ones(8)
-    costs = [group_costs(points, masses, labels, 4) for labels in (ours, theirs)]
+    costs = [costs_by_label(points, masses, labels, 4) for labels in (ours, theirs)]
     mixed = blend(ours, theirs, *costs)
     assert np.unique(mixed, return_inverse=True)[1].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
 
@@ -214,7 +214,7 @@ def test_group_costs_are_those_of_the_oracle() -> None:
         points, k = plain.hard_problem(seed)
         points = points - points.mean(axis=0)
         labels = in_order(points, k)
-        costs = group_costs(points, np.ones(len(points)), labels, int(labels.max()) + 1)
+        costs = costs_by_label(points, np.ones(len(points)), labels, int(labels.max()) + 1)
         expected = plain.sse(points, labels)
         assert math.fsum(costs) == pytest.approx(
             expected, rel=1e-9, abs=1e-20 + 1e-14 * np.square(points).max()

@@ -13,14 +13,14 @@ import pytest
 import plain
 from microagg.datasets.reference import load_reference
 from microagg.methods.mdav.mdav import MDAV
-from microagg.problem import Problem
+from microagg.problem.problem import Problem
+from microagg.problem.watch import Enough, Watch
 from microagg.refine import local, local_near
 from microagg.refine.construct import block_groups
 from microagg.refine.local import improve
 from microagg.refine.local_groups import weighted_error
 from microagg.refine.local_near import nearest_centroids
-from microagg.space import Space
-from microagg.watch import Enough, Watch
+from microagg.table.encoder import Space
 
 
 def weighted_sse(points: np.ndarray, weights: np.ndarray, members: list[int]) -> float:

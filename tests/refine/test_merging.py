@@ -7,12 +7,12 @@ import pytest
 
 import microagg as ma
 import plain
-from microagg.confidential import Attribute
 from microagg.guarantees.promise import Promise
-from microagg.problem import Problem
+from microagg.problem.problem import Problem
 from microagg.refine.local import improve
 from microagg.refine.merging import repair
-from microagg.schema import Kind
+from microagg.table.confidential import Attribute
+from microagg.table.schema import Kind
 
 ASKED = ({"l": 3}, {"l": 2, "t": 0.3}, {"t": 0.1}, {"l": 2.2, "diversity": "entropy"}, {"t": 0.0})
 

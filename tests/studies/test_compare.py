@@ -17,9 +17,9 @@ import pytest
 import microagg as ma
 import tables
 from microagg.datasets.reference import load_reference
+from microagg.drawing.maps import MapPoint, draw_map
 from microagg.measures.measure import Pair
 from microagg.measures.registry import assess_pair, measures
-from microagg.report.maps import MapPoint, draw_map
 from microagg.studies import compare_cells
 from microagg.studies.compare import Comparison, compare, pareto_front
 from microagg.studies.compare_cells import Outcome
@@ -459,7 +459,7 @@ def test_labels_of_the_map() -> None:
 def test_without_matplotlib_it_is_said_what_to_do(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "from microagg.report.maps import MapPoint, draw_map\n"
+        "from microagg.drawing.maps import MapPoint, draw_map\n"
         "try:\n    draw_map([MapPoint('m', 3, 1.0, 1.0)])\n"
         "except Exception as error:\n    print(type(error).__name__, error)\n"
     )

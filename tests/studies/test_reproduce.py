@@ -13,8 +13,8 @@ from microagg.datasets.reference import NAMES
 from microagg.datasets.simulated import DATA_SETS, simulated
 from microagg.methods.registry import methods
 from microagg.studies.reproduce import (
-    Cell,
     Published,
+    Reproduced,
     count_verdicts,
     published_figures,
     published_groups,
@@ -29,13 +29,13 @@ MORTAZAVI = "Mortazavi, Jalili and Gohargazi 2013"
 
 
 @pytest.fixture(scope="module")
-def cells(reference_data: Path) -> list[Cell]:
+def cells(reference_data: Path) -> list[Reproduced]:
     return list(
         reproduce([figure for figure in reproducible_now() if figure.name in MDAV_FAMILY], reference_data)
     )
 
 
-def of_source(cells: list[Cell], source: str, *names: str) -> list[Cell]:
+def of_source(cells: list[Reproduced], source: str, *names: str) -> list[Reproduced]:
     return [
         cell
         for cell in cells
@@ -47,7 +47,7 @@ def of_source(cells: list[Cell], source: str, *names: str) -> list[Cell]:
 
 @pytest.mark.slow
 @pytest.mark.reference
-def test_table_1_of_chettri_and_borah(cells: list[Cell]) -> None:
+def test_table_1_of_chettri_and_borah(cells: list[Reproduced]) -> None:
     table = of_source(cells, CHETTRI, *MDAV_FAMILY)
     assert len(table) == 144
     other = {
@@ -67,7 +67,7 @@ def test_table_1_of_chettri_and_borah(cells: list[Cell]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.reference
-def test_the_mdav_column_of_mortazavi(cells: list[Cell]) -> None:
+def test_the_mdav_column_of_mortazavi(cells: list[Reproduced]) -> None:
     column = of_source(cells, MORTAZAVI, "mdav")
     assert len(column) == 24
     assert count_verdicts(column) == {"match": 24}
@@ -75,7 +75,7 @@ def test_the_mdav_column_of_mortazavi(cells: list[Cell]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.reference
-def test_mdav_1_as_quoted_by_kabir(cells: list[Cell]) -> None:
+def test_mdav_1_as_quoted_by_kabir(cells: list[Reproduced]) -> None:
     column = of_source(cells, "Kabir, Mahmood, Mustafa and Wang", "mdav1")
     assert len(column) == 12
     assert count_verdicts(column) == {"match": 12}
@@ -160,7 +160,7 @@ def test_kc_is_not_above_print(reference_data: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.reference
-def test_sim_1_as_stated(cells: list[Cell]) -> None:
+def test_sim_1_as_stated(cells: list[Reproduced]) -> None:
     sim1 = [cell for cell in cells if cell.published.dataset == "Sim-1"]
     assert {(cell.published.name, cell.published.k) for cell in sim1} == {
         (m, k) for m in ("mdav", "cbfs") for k in (3, 5, 10)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from microagg.studies.reproduce import Cell, published_figures, published_groups, reproduce
+from microagg.studies.reproduce import Reproduced, published_figures, published_groups, reproduce
 from microagg.studies.reproduce_page import Least, bounds_for, problem_of, write_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "reproduced.md"
@@ -40,7 +40,7 @@ def table_rows(text: str) -> list[list[str]]:
 
 def test_every_figure_has_its_row(tmp_path: Path) -> None:
     figures = published_figures() + published_groups()
-    cells = [Cell(figure, figure.value, "match") for figure in figures]
+    cells = [Reproduced(figure, figure.value, "match") for figure in figures]
     write_page(tmp_path / "page.md", cells, {}, 30.0)
     rows = rows_of((tmp_path / "page.md").read_text("utf-8"))
     assert len(rows) == len(figures) == 420 + 2 * 44
@@ -52,7 +52,7 @@ def test_every_figure_has_its_row(tmp_path: Path) -> None:
 def test_a_figure_below_what_is_proven_is_called_so(tmp_path: Path) -> None:
     figure = some("mdav", dataset="Census", k=3, measure="IL")[0]
     below, above = replace(figure, value=1.0), replace(figure, value=9.0, note="not explained")
-    cells = [Cell(below, 5.69, "differs"), Cell(above, 5.69, "better")]
+    cells = [Reproduced(below, 5.69, "differs"), Reproduced(above, 5.69, "better")]
     write_page(tmp_path / "page.md", cells, {problem_of(figure): Least(4.6, 600.0)}, 30.0)
     first, second = rows_of((tmp_path / "page.md").read_text("utf-8"))
     assert first[8] == "not reproduced; printed below the proven bound"
@@ -63,7 +63,10 @@ def test_a_figure_below_what_is_proven_is_called_so(tmp_path: Path) -> None:
 def test_a_bound_of_our_data_says_nothing_of_other_data(tmp_path: Path) -> None:
     figure = replace(some("mdav", dataset="Sim-1", measure="IL")[0], value=1.0)
     write_page(
-        tmp_path / "page.md", [Cell(figure, 5.0, "differs")], {problem_of(figure): Least(4.6, 600.0)}, 30.0
+        tmp_path / "page.md",
+        [Reproduced(figure, 5.0, "differs")],
+        {problem_of(figure): Least(4.6, 600.0)},
+        30.0,
     )
     (row,) = rows_of((tmp_path / "page.md").read_text("utf-8"))
     assert row[8].startswith("not reproduced")
@@ -73,7 +76,11 @@ def test_a_bound_of_our_data_says_nothing_of_other_data(tmp_path: Path) -> None:
 def test_the_page_counts_verdicts_by_method(tmp_path: Path) -> None:
     figures = some("mdav", dataset="Census", measure="IL")[:3]
     near, far, same = (replace(figure, value=10.0) for figure in figures)
-    cells = [Cell(near, 9.9, "better"), Cell(far, 10.3, "differs"), Cell(same, 10.0, "match")]
+    cells = [
+        Reproduced(near, 9.9, "better"),
+        Reproduced(far, 10.3, "differs"),
+        Reproduced(same, 10.0, "match"),
+    ]
     write_page(tmp_path / "page.md", cells, {}, 30.0)
     (row,) = glance_of((tmp_path / "page.md").read_text("utf-8"))
     assert row[2:] == ["3", "1", "1", "1", "+3 %"]

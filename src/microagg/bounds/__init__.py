@@ -1,1 +1,4 @@
-"""Lower bounds: what no partition can lose less than, with a proof that others can check."""
+"""Proven lower bounds on the loss of any grouping, and their certificates.
+
+May import refine and everything below; the checker of certificates is `verify_bound`, which imports nothing of this.
+"""

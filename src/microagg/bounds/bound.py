@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import InputError
-from microagg.io.writing import refuse_unwritable, replace_whole
 from microagg.measures.loss.sse import loss_of_partition
-from microagg.space import Space
+from microagg.table.encoder import Space
+from microagg.table.io.writing import refuse_unwritable, replace_whole
 
 FORMAT = "microagg-bound/1"
 ENUMERATED = "everything enumerated"

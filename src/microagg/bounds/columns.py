@@ -34,7 +34,7 @@ ENOUGH_CUTS = 20
 
 
 @kernel
-def group_costs(points, members, offsets):
+def costs_of_groups(points, members, offsets):
     """The SSE of each group: the sum of its pairs' squared distances, divided by its size."""
     d = points.shape[1]
     costs = np.empty(offsets.shape[0] - 1)
@@ -85,7 +85,7 @@ class Climb:
         self.pricing = Pricing(points, k, listed_both_ways(near, records))
         self.best = Prices(near[:, : k - 1].sum(axis=1) / (2 * k), np.empty(0))
         members, offsets = _around_each(records, k)
-        costs = group_costs(points, members, offsets)
+        costs = costs_of_groups(points, members, offsets)
         ceilings = costs[
             :: len(costs) // n
         ]  # no price above 0 can exceed the cost of a record with its nearest
@@ -101,7 +101,7 @@ class Climb:
 
     def know(self, members: np.ndarray, offsets: np.ndarray) -> None:
         """Make these groups known (records in ascending order)."""
-        if self.master.add(members, offsets, group_costs(self.points, members, offsets)):
+        if self.master.add(members, offsets, costs_of_groups(self.points, members, offsets)):
             self._solution = None
 
     def step(self, stop: Stop) -> None:

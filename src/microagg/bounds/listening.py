@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from microagg.watch import Watch
+from microagg.problem.watch import Watch
 
 
 class Listener:

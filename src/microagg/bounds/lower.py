@@ -12,8 +12,8 @@ from microagg.bounds.listening import Listener
 from microagg.bounds.neighbours import SCANNED, nearest_others
 from microagg.kernels import sums
 from microagg.measures.loss.sse import loss_of_partition
-from microagg.problem import Problem, Progress
-from microagg.watch import Watch
+from microagg.problem.problem import Problem, Progress
+from microagg.problem.watch import Watch
 
 LARGE = 20_000  # more records than this get no linear program
 LARGEST_K = 20  # nor does a larger k: its groups are too many to be priced

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from microagg.kernels.compiling import kernel
-from microagg.problem import PointSet
+from microagg.problem.pointset import PointSet
 
 SCANNED = 12_000  # up to here every pair of records is looked at; above, a kd-tree is asked
 TOLD_EVERY = 1024

@@ -1,1 +1,1 @@
-"""Data to try things on: generated persons, and the loader for the CASC reference data."""
+"""Tables to try things on: made up here, or read from the reference data. May import table and kernels."""

@@ -1,1 +1,4 @@
-"""Running methods: here and now, later in blocks, threads and on a cluster."""
+"""Running a method on a problem and making sure of what it returns.
+
+May import methods and everything below.
+"""

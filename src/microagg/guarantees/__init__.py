@@ -1,1 +1,4 @@
-"""Guarantees: predicates on tables and on groups, recomputed and never assumed."""
+"""k-anonymity, l-diversity, t-closeness: promised on groups, checked on tables.
+
+May import table and kernels.
+"""

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from microagg.confidential import attributes_of
 from microagg.errors import InputError
 from microagg.guarantees.k import Anonymity, anonymity, class_labels
 from microagg.guarantees.promise import Promise
-from microagg.io.frames import open_frame, to_arrow
+from microagg.table.confidential import attributes_of
+from microagg.table.io.frames import open_frame, to_arrow
 
 
 def check(

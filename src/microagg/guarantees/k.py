@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import GuaranteeError
-from microagg.io.arrow import comparable
-from microagg.io.arrow import compute as pc
+from microagg.table.io.arrow import comparable
+from microagg.table.io.arrow import compute as pc
 
 if TYPE_CHECKING:
     from microagg.guarantees.promise import Finding

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from microagg.confidential import Attribute
 from microagg.errors import GuaranteeError, InputError
 from microagg.guarantees.l import Diversity
 from microagg.guarantees.t import Closeness
 from microagg.guarantees.tally import tally
 from microagg.kernels.standard import NO_STANDARD, NOTHING_ASKED, Standard, shortfall, shortfalls
-from microagg.schema import Kind
+from microagg.table.confidential import Attribute
+from microagg.table.schema import Kind
 
 
 @dataclass(frozen=True)

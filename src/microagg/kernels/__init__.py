@@ -1,1 +1,1 @@
-"""Compiled arithmetic: arrays in, arrays out. Knows nothing of tables, roles or methods."""
+"""Compiled loops on plain arrays. May import nothing of microagg."""

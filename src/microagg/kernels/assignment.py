@@ -46,7 +46,7 @@ class Arcs(NamedTuple):
     costs: np.ndarray
 
 
-class Plan(NamedTuple):
+class Assignment(NamedTuple):
     """The assignment: per record its cluster and cost; per cluster its records, ascending, and how many; all prices."""
 
     labels: np.ndarray
@@ -97,7 +97,7 @@ def _plan(points, centres, labels, k, squared):
         own[x] = _cost(squared_distance(points[x], centres[a]), squared)
         members[a, sizes[a]] = x
         sizes[a] += 1
-    return Plan(labels.astype(np.int32), own, members, sizes, np.zeros(clusters + 1))
+    return Assignment(labels.astype(np.int32), own, members, sizes, np.zeros(clusters + 1))
 
 
 @part

@@ -9,11 +9,11 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from microagg.confidential import attributes_of, codes_of
 from microagg.errors import InputError
-from microagg.io.frames import to_arrow, values_of
 from microagg.measures.measure import Pair
-from microagg.schema import Kind
+from microagg.table.confidential import attributes_of, codes_of
+from microagg.table.io.frames import to_arrow, values_of
+from microagg.table.schema import Kind
 
 
 def pair_of(

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from microagg.errors import InputError
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.problem import Progress
+from microagg.problem.problem import Progress
 
 MEASURES: tuple[str, ...] = (
     "microagg.measures.loss.squared:IL",

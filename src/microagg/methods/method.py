@@ -12,7 +12,7 @@ import numpy as np
 
 from microagg.errors import InputError
 from microagg.methods.parts import Heuristic, labels_by
-from microagg.problem import Problem, Progress
+from microagg.problem.problem import Problem, Progress
 
 MOST_STEPS = 1e6  # for each record: hours for a thousand records
 

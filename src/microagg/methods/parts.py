@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from microagg.kernels.sums import number_by_first_record
-from microagg.problem import Groups, PointSet, Progress
+from microagg.problem.pointset import Groups, PointSet
+from microagg.problem.problem import Progress
 
 Heuristic = Callable[..., None]
 """A method that forms one group after another: heuristic(points, groups, k, **parameters)."""

@@ -11,7 +11,7 @@ from microagg.methods.method import Method
 DEFAULT = "auto"
 
 ENTRIES = (
-    "microagg.search.auto:AUTO",
+    "microagg.methods.search.auto:AUTO",
     "microagg.methods.lns.lns:LNS",
     "microagg.methods.mdav.mdav:MDAV",
     "microagg.methods.mdav.mdav:MDAV1",

@@ -8,7 +8,7 @@ from microagg.kernels.compiling import kernel
 
 
 @kernel
-def group_costs(points, masses, labels, groups):
+def costs_by_label(points, masses, labels, groups):
     """The (weighted) SSE of each group, from sums in record order: equal groups have equal costs."""
     n, d = points.shape
     means, weights, costs = np.zeros((groups, d)), np.zeros(groups), np.zeros(groups)

@@ -15,7 +15,7 @@ import numpy as np
 from microagg.kernels.blocks import kd_order
 from microagg.kernels.compiling import kernel, part
 from microagg.kernels.sums import add_exactly, number_by_first_record, rounded
-from microagg.problem import Problem, Progress
+from microagg.problem.problem import Problem, Progress
 
 WHOLE = 4096  # so many records at most are one block
 BLOCK = 1024  # what larger tables are cut into: no worse a start for the local search, and four times faster

@@ -17,10 +17,10 @@ import numpy as np
 
 from microagg.kernels import sums
 from microagg.kernels.random import next_integer
-from microagg.problem import Problem
-from microagg.refine.blend import blend, group_costs
+from microagg.problem.problem import Problem
+from microagg.problem.watch import Watch
+from microagg.refine.blend import blend, costs_by_label
 from microagg.refine.lns_regions import Region, regions_of
-from microagg.watch import Watch
 
 TRIALS = 128  # a step
 BATCH = 2048  # steps between checkpoints, at most
@@ -53,7 +53,7 @@ class Best:
         return f"IL {100.0 * self.sse / self._total if self._total > 0.0 else 0.0:.4f} %"
 
     def costs_of(self, labels: np.ndarray) -> np.ndarray:
-        return group_costs(self.points, self._masses, labels, int(labels.max()) + 1)
+        return costs_by_label(self.points, self._masses, labels, int(labels.max()) + 1)
 
     def take(self, labels: np.ndarray) -> None:
         """Blend in another partition (numbered by first record)."""

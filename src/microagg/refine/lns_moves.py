@@ -24,15 +24,15 @@ from microagg.refine.judging import exchange_falls_short
 
 FREE, TOUCHED, AT, FREE_BEFORE = range(4)  # places in `counts`
 REBUILDING = 48  # of 1024 trials, those that dissolve or found a group
-PATIENCE = 4096
+WAITING_TIMES = 4096
 
 
 def _waiting_times() -> np.ndarray:
     """-log((i + 1/2) / 4096), in nothing but + - * /, so that it is the same everywhere."""
     log_2 = 2.0 * sum((1.0 / 3.0) ** t / t for t in range(61, 0, -2))
     values = []
-    for i in range(PATIENCE):
-        mantissa, exponent = math.frexp((i + 0.5) / PATIENCE)
+    for i in range(WAITING_TIMES):
+        mantissa, exponent = math.frexp((i + 0.5) / WAITING_TIMES)
         ratio = (mantissa - 1.0) / (mantissa + 1.0)
         series = 2.0 * sum(ratio**t / t for t in range(61, 0, -2))
         values.append(-(exponent * log_2 + series))
@@ -319,7 +319,7 @@ def run_trials(
         bits = next_integer(rng)
         x = picks[np.int64(((bits & np.uint64(0xFFFFFFFF)) * np.uint64(picks.shape[0])) >> np.uint64(32))]
         heat = (warmest + (coldest - warmest) * (trial / trials)) * warmth[x]
-        limit = heat * waiting[np.int64((bits >> np.uint64(32)) & np.uint64(PATIENCE - 1))]
+        limit = heat * waiting[np.int64((bits >> np.uint64(32)) & np.uint64(WAITING_TIMES - 1))]
         a = label[x]
         changed = False
         if np.int64((bits >> np.uint64(44)) & np.uint64(1023)) < REBUILDING:

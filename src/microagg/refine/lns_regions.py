@@ -6,7 +6,7 @@ import numpy as np
 
 from microagg.guarantees.promise import standard_for
 from microagg.kernels import sums
-from microagg.problem import Problem
+from microagg.problem.problem import Problem
 from microagg.refine.lns_moves import WAITING, fill_tables, near_lists, run_trials
 
 REGION = 1536  # records at most, where there are several regions

@@ -23,13 +23,13 @@ import numpy as np
 from microagg.guarantees.promise import Acceptance, standard_for
 from microagg.kernels import sums
 from microagg.kernels.blocks import kd_order
-from microagg.problem import Problem, Progress
+from microagg.problem.problem import Problem, Progress
+from microagg.problem.watch import Watch
 from microagg.refine import local_moves as moves
 from microagg.refine.construct import block_groups, in_order
 from microagg.refine.local_groups import Arena, weighted_error
 from microagg.refine.local_moves import Agenda
 from microagg.refine.local_near import LEAF, nearest_centroids
-from microagg.watch import Watch
 
 CANDIDATES = 20
 WIDE = 60  # candidates of the costliest groups

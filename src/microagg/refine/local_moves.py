@@ -28,7 +28,7 @@ DONE, PAUSED, OFFERING = 0, 1, 2  # why `descend` returned: nothing left, enough
 SHIFT_OR_SWAP, DISSOLVE = 1, 2  # what it offers
 TAKEN, REFUSED = 1, 2  # the answer to an offer
 FREELY, BY_STANDARD, BY_ASKING = 0, 1, 2  # who judges a move: nobody, the standard here, or whoever called
-PATIENCE = 8  # refused moves after which a judged pair of groups is left alone
+MOST_REFUSED = 8  # refused moves after which a judged pair of groups is left alone
 
 # Where `descend` keeps its place between calls.
 HEAD, WAITING, TIME, GROUP, PLACE, CLEAN, OFFER, OFFER_A, OFFER_B, ANSWER, BANS, MOVES = range(12)
@@ -193,7 +193,7 @@ def _find_move(
     chosen_a, chosen_b = -1, -1
     while state[CLEAN] < width and chosen_a < 0 and chosen_b < 0:
         candidate = np.int64(candidates[A, state[PLACE]])
-        open_to_it = candidate >= 0 and sizes[candidate] > 0 and not (judged and state[BANS] >= PATIENCE)
+        open_to_it = candidate >= 0 and sizes[candidate] > 0 and not (judged and state[BANS] >= MOST_REFUSED)
         if open_to_it and _worth_trying(clock, candidates, group, candidate):
             B = np.uintp(candidate)
             size_a, size_b = sizes[A], sizes[B]

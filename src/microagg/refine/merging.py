@@ -20,7 +20,7 @@ from microagg.guarantees.promise import Acceptance
 from microagg.kernels import sums
 from microagg.kernels.compiling import kernel, part
 from microagg.kernels.standard import shortfall
-from microagg.problem import Problem
+from microagg.problem.problem import Problem
 from microagg.refine.local_near import nearest_centroids
 
 FEWEST, LISTED = 24, 1_000_000  # candidates of a group at least; of all groups together about
@@ -30,9 +30,9 @@ NOTHING_TAKEN = 1e-12  # less of the shortfall than this counts as none
 def repair(problem: Problem, labels: np.ndarray) -> np.ndarray:
     """The partition itself if all its groups are accepted; else one in which failing groups are merged with others.
 
-    >>> from microagg.confidential import Attribute
+    >>> from microagg.table.confidential import Attribute
     >>> from microagg.guarantees.promise import Promise
-    >>> from microagg.schema import Kind
+    >>> from microagg.table.schema import Kind
     >>> ill = (Attribute("ill", Kind.NOMINAL, np.array([0, 0, 1, 1, 0, 1])),)
     >>> problem = Problem.of([[0.0], [0.1], [1.0], [1.1], [9.0], [9.1]], k=2, accept=Promise.of(l=2).accept(ill))
     >>> repair(problem, np.array([0, 0, 1, 1, 2, 2], np.int32)).tolist()

@@ -13,13 +13,13 @@ import numpy as np
 
 from microagg.errors import InputError
 from microagg.guarantees.k import anonymity
-from microagg.io.frames import column_facts, open_frame, to_arrow
-from microagg.io.reading import read_as_numbers, read_table
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
-from microagg.problem import Progress
+from microagg.problem.problem import Progress
 from microagg.studies.matching import in_order_of, out_of_order
+from microagg.table.io.frames import column_facts, open_frame, to_arrow
+from microagg.table.io.reading import read_as_numbers, read_table
 
 Names = Sequence[str | int] | str | int
 

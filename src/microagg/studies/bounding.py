@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from microagg.bounds.bound import Bound
-from microagg.engine.local import run_method
+from microagg.engine.run import run_method
 from microagg.errors import InputError
-from microagg.io.frames import column_facts, open_frame, values_of
-from microagg.io.reading import read_table
-from microagg.io.writing import refuse_unwritable
 from microagg.measures.loss.sse import loss_of_partition
 from microagg.methods.registry import method_named
-from microagg.problem import Problem, Progress
-from microagg.schema import Role, assign_roles
-from microagg.space import Space
+from microagg.problem.problem import Problem, Progress
+from microagg.table.encoder import Space
+from microagg.table.io.frames import column_facts, open_frame, values_of
+from microagg.table.io.reading import read_table
+from microagg.table.io.writing import refuse_unwritable
+from microagg.table.schema import Role, assign_roles
 
 
 @dataclass(frozen=True)

@@ -10,21 +10,21 @@ from typing import Any
 
 import pyarrow as pa
 
-from microagg.confidential import attributes_of
+from microagg.drawing.maps import MapPoint, draw_map
 from microagg.errors import InputError
-from microagg.io.frames import column_facts, open_frame, to_arrow, values_of
-from microagg.io.reading import read_as_numbers, read_table
 from microagg.measures.measure import Measure
 from microagg.measures.registry import measure_named
-from microagg.problem import Progress, checked_k
-from microagg.release import PRECISIONS
-from microagg.report.maps import MapPoint, draw_map
-from microagg.schema import Kind, Role, assign_roles
-from microagg.space import SCALES
+from microagg.problem.problem import Progress, checked_k
+from microagg.release.release import PRECISIONS
 from microagg.studies.assess import Names, finite, names_of
 from microagg.studies.compare_cells import Cell, Outcome, Study, plan
 from microagg.studies.compare_state import State
 from microagg.studies.compare_workers import outcomes
+from microagg.table.confidential import attributes_of
+from microagg.table.encoder import SCALES
+from microagg.table.io.frames import column_facts, open_frame, to_arrow, values_of
+from microagg.table.io.reading import read_as_numbers, read_table
+from microagg.table.schema import Kind, Role, assign_roles
 
 MEASURES = ("il", "linkage")
 """What is measured unless something else is asked for."""

@@ -15,15 +15,15 @@ import pyarrow as pa
 
 import microagg
 from microagg.errors import Cancelled, InputError, MicroaggError
-from microagg.io.frames import open_frame
-from microagg.manifest import digest_of
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.methods.method import Method
 from microagg.methods.registry import method_named
 from microagg.methods.registry import methods as all_methods
-from microagg.problem import Progress
-from microagg.release import anonymize
+from microagg.problem.problem import Progress
+from microagg.release.manifest import digest_of
+from microagg.release.release import anonymize
+from microagg.table.io.frames import open_frame
 
 
 @dataclass(frozen=True)

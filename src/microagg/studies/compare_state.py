@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from microagg.errors import InputError
-from microagg.io.writing import refuse_unwritable
 from microagg.studies.compare_cells import Outcome
+from microagg.table.io.writing import refuse_unwritable
 
 HEADER = b'{"microagg": "compare", "format": 1}\n'
 BINARY = getattr(os, "O_BINARY", 0)  # Windows would change the ends of lines

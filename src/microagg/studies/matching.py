@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.io.arrow import compute as pc
-from microagg.io.frames import to_arrow
+from microagg.table.io.arrow import compute as pc
+from microagg.table.io.frames import to_arrow
 
 FEWEST = 20  # with fewer records, chance alone can look like order or disorder
 

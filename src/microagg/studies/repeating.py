@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from microagg.errors import InputError
-from microagg.io.reading import read_table
-from microagg.manifest import digest_of, manifest_paths
-from microagg.problem import Progress
-from microagg.release import Release, anonymize_file
-from microagg.schema import Role
+from microagg.problem.problem import Progress
+from microagg.release.manifest import digest_of, manifest_paths
+from microagg.release.release import Release, anonymize_file
+from microagg.table.io.reading import read_table
+from microagg.table.schema import Role
 
 ASKED = (
     "k",

@@ -15,11 +15,11 @@ import numpy as np
 from microagg.datasets.reference import NAMES as REFERENCE
 from microagg.datasets.reference import load_reference
 from microagg.datasets.simulated import DATA_SETS, simulated
-from microagg.engine.local import partition
+from microagg.engine.run import partition
 from microagg.measures.loss.sse import loss_of_partition
 from microagg.methods.hybrid.group_rule import plan_groups
 from microagg.methods.registry import methods
-from microagg.space import Space
+from microagg.table.encoder import Space
 
 COSTED = ("imhm", "rimhm")
 FROM_RANDOM_STARTS = (
@@ -58,7 +58,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Reproduced:
     """A published figure, what we obtained, and the verdict.
 
     match, better (lower), differs; not above: as low as printed or lower, where the figure hangs on a random start that is
@@ -169,14 +169,14 @@ def reproduce(
     figures: Iterable[Published],
     folder: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Iterator[Cell]:
+) -> Iterator[Reproduced]:
     """Run what the figures need, each run once, and compare."""
     figures = list(figures)
     losses: dict[tuple[Any, ...], list[dict[str, float]]] = {}
     for done, figure in enumerate(figures):
         if figure.measure in (GROUPS, SMALLEST_GROUP):
             obtained = _planned(figure)
-            yield Cell(figure, obtained, verdict(figure, obtained))
+            yield Reproduced(figure, obtained, verdict(figure, obtained))
         else:
             if figure.run not in losses:
                 losses[figure.run] = list(_losses_of_runs(figure, folder))
@@ -185,7 +185,7 @@ def reproduce(
             progress(done + 1, len(figures))
 
 
-def _compared(figure: Published, values: list[float], folder: Path | None) -> Cell:
+def _compared(figure: Published, values: list[float], folder: Path | None) -> Reproduced:
     """A published loss beside those of our runs, and beside it in other settings."""
     error = float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
     obtained = float(np.mean(values))
@@ -193,7 +193,7 @@ def _compared(figure: Published, values: list[float], folder: Path | None) -> Ce
     elsewhere = figure.dataset in REFERENCE and in_common != figure
     common = next(_losses_of_runs(in_common, folder))["IL"] if elsewhere else None
     squared = _mean_il(_losses_of_runs(figure, folder, cost="squared")) if figure.name in COSTED else None
-    return Cell(figure, obtained, verdict(figure, obtained, error), error, common, squared)
+    return Reproduced(figure, obtained, verdict(figure, obtained, error), error, common, squared)
 
 
 def _mean_il(losses: Iterator[dict[str, float]]) -> float:
@@ -243,12 +243,12 @@ def verdict(figure: Published, obtained: float, error: float = 0.0) -> str:
     return "better" if difference < 0 and "data sets" not in figure.statistic else "differs"
 
 
-def count_verdicts(cells: Iterable[Cell]) -> dict[str, int]:
+def count_verdicts(cells: Iterable[Reproduced]) -> dict[str, int]:
     """How many cells got each verdict."""
     return dict(Counter(cell.verdict for cell in cells))
 
 
-def as_json(cells: Iterable[Cell]) -> list[dict[str, Any]]:
+def as_json(cells: Iterable[Reproduced]) -> list[dict[str, Any]]:
     """The cells as plain data."""
     return [
         {**asdict(cell.published), **asdict(cell)} | {"published": cell.published.value} for cell in cells

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from microagg.bounds.lower import lower_bound
-from microagg.io.writing import replace_whole
-from microagg.space import Space
-from microagg.studies.reproduce import REFERENCE, SCALES, Cell, Published, count_verdicts, data_sets
+from microagg.studies.reproduce import REFERENCE, SCALES, Published, Reproduced, count_verdicts, data_sets
+from microagg.table.encoder import Space
+from microagg.table.io.writing import replace_whole
 
 Problem = tuple[str, str, str, int]
 """Data set, its columns, its scaling, and k: what a bound is about."""
@@ -71,7 +71,9 @@ def bounds_for(
     return found
 
 
-def write_page(path: Path, cells: Sequence[Cell], bounds: Mapping[Problem, Least], seconds: float) -> None:
+def write_page(
+    path: Path, cells: Sequence[Reproduced], bounds: Mapping[Problem, Least], seconds: float
+) -> None:
     """Write all cells to a page in Markdown, paper by paper and data set by data set."""
     parts = [_opening(cells, seconds), _at_a_glance(cells)]
     for source, of_source in itertools.groupby(cells, lambda cell: cell.published.source):
@@ -87,7 +89,7 @@ def write_page(path: Path, cells: Sequence[Cell], bounds: Mapping[Problem, Least
     replace_whole(path, write, inspect=lambda part: None)
 
 
-def _opening(cells: Sequence[Cell], seconds: float) -> str:
+def _opening(cells: Sequence[Reproduced], seconds: float) -> str:
     found = count_verdicts(cells)
     counts = ", ".join(f"{found[verdict]} {words}" for verdict, words in SHORT.items() if verdict in found)
     return f"""# Published figures, and ours
@@ -101,13 +103,13 @@ partition of these data can lose less. Where a printed figure lies below it, it 
 """
 
 
-def _at_a_glance(cells: Sequence[Cell]) -> str:
+def _at_a_glance(cells: Sequence[Reproduced]) -> str:
     """How many figures of each method, paper by paper, came out how, and how far off the farthest is."""
     found = count_verdicts(cells)
     verdicts = [verdict for verdict in SHORT if verdict in found]
     header = ["method", "paper", "figures", *(SHORT[verdict] for verdict in verdicts), "farthest off"]
     rows = ["## At a glance\n", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    by_method: dict[tuple[str, str], list[Cell]] = {}
+    by_method: dict[tuple[str, str], list[Reproduced]] = {}
     for cell in cells:
         by_method.setdefault((cell.published.method, cell.published.source), []).append(cell)
     for (method, source), own in by_method.items():
@@ -117,7 +119,7 @@ def _at_a_glance(cells: Sequence[Cell]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _farthest(cells: Sequence[Cell]) -> str:
+def _farthest(cells: Sequence[Reproduced]) -> str:
     """The largest difference between printed and obtained, in percent of the printed figure, with its sign."""
     off = [
         100.0 * (cell.obtained - cell.published.value) / cell.published.value
@@ -127,7 +129,7 @@ def _farthest(cells: Sequence[Cell]) -> str:
     return f"{max(off, key=abs):+.2g} %" if off else ""
 
 
-def _table(dataset: str, cells: Sequence[Cell], bounds: Mapping[Problem, Least]) -> str:
+def _table(dataset: str, cells: Sequence[Reproduced], bounds: Mapping[Problem, Least]) -> str:
     header = "| method | k | setting | measure | published | obtained | on z-scores | no grouping below | verdict |"
     rows = [f"### {dataset}\n", header, "|" + "---|" * 9]
     for cell in cells:
@@ -147,14 +149,14 @@ def _setting(figure: Published) -> str:
     return columns + {"zscore": "z-scores", "none": "as they are"}.get(figure.scaling, figure.scaling)
 
 
-def _obtained(cell: Cell) -> str:
+def _obtained(cell: Reproduced) -> str:
     if cell.obtained is None:
         return ""
     error = f" ± {cell.error:.2g}" if cell.error else ""
     return _digits(cell.obtained, cell.published.decimals) + error
 
 
-def _common(cell: Cell) -> str:
+def _common(cell: Reproduced) -> str:
     own = cell.obtained if cell.published.scaling == "zscore" else None
     common = own if cell.common is None else cell.common
     return "" if common is None or cell.published.measure != "IL" else f"{common:.4f}"
@@ -164,7 +166,7 @@ def _digits(value: float, decimals: int) -> str:
     return f"{value:.{decimals}f}"
 
 
-def _verdict(cell: Cell, bound: float | None) -> str:
+def _verdict(cell: Reproduced, bound: float | None) -> str:
     words = [WORDS[cell.verdict]]
     if bound is not None and cell.published.dataset in REFERENCE:  # of other data, a bound says nothing here
         half_a_digit = 0.6 * 10.0**-cell.published.decimals

@@ -16,7 +16,7 @@ from measures.loss.pairs import (
     standardised,
     weights_of,
 )
-from microagg.measures.loss.standard import covariance, standardise
+from microagg.measures.loss.standardise import covariance, standardise
 from microagg.measures.measure import Pair
 
 

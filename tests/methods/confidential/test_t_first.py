@@ -10,11 +10,11 @@ import pytest
 import microagg as ma
 import plain
 import promised
-from microagg.confidential import as_attributes
 from microagg.guarantees.promise import Promise
 from microagg.kernels.random import seeded
 from microagg.methods.confidential.t_first import t_first
-from microagg.problem import Problem
+from microagg.problem.problem import Problem
+from microagg.table.confidential import as_attributes
 
 
 def oracle(points, k, values, t):

@@ -9,16 +9,16 @@ import pytest
 import microagg as ma
 import mixtures
 import plain
-from microagg.confidential import Attribute
 from microagg.kernels import random
-from microagg.methods.hybrid.classes import Classes
+from microagg.methods.hybrid.classes import ConfidentialClasses
 from microagg.methods.hybrid.group_rule import diverse_groups
-from microagg.methods.hybrid.parts import join_small_parts, split_into_parts
+from microagg.methods.hybrid.splitting import join_small_parts, split_into_parts
 from microagg.methods.method import MethodName
 from microagg.methods.parts import records_by_label
 from microagg.methods.registry import method_named, methods
-from microagg.schema import Kind
-from microagg.watch import Enough
+from microagg.problem.watch import Enough
+from microagg.table.confidential import Attribute
+from microagg.table.schema import Kind
 
 
 def slow_joining(points, labels, k):
@@ -159,7 +159,9 @@ def test_confidential_columns_are_asked_for():
 
 def classes(attributes, k=3, records=None):
     n = len(attributes[0].values)
-    return Classes(attributes).of(np.arange(n) if records is None else records, k, random.seeded(0))
+    return ConfidentialClasses(attributes).of(
+        np.arange(n) if records is None else records, k, random.seeded(0)
+    )
 
 
 def test_categories_are_classes_and_rare_ones_go_together():

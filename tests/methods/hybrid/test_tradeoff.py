@@ -12,7 +12,7 @@ import plain
 from microagg.datasets.reference import load_reference
 from microagg.measures.measure import Pair
 from microagg.measures.registry import measure_named
-from microagg.space import Space
+from microagg.table.encoder import Space
 
 
 def figures(points, confidential, labels):

@@ -11,11 +11,11 @@ import pytest
 import microagg as ma
 import plain
 from microagg.datasets.reference import load_reference
-from microagg.engine.local import run_method
+from microagg.engine.run import run_method
 from microagg.methods.imhm.imhm import IMHM, RIMHM
 from microagg.methods.method import Method
-from microagg.problem import Problem
-from microagg.space import Space
+from microagg.problem.problem import Problem
+from microagg.table.encoder import Space
 
 
 def run(

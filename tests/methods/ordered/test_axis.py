@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import plain
-from microagg.engine.local import run_method
+from microagg.engine.run import run_method
 from microagg.errors import InputError
 from microagg.methods.ordered.axis import AXIS_COLUMN, AXIS_PCA, AXIS_ZSCORE
-from microagg.problem import Problem
+from microagg.problem.problem import Problem
 
 
 def runs(points: np.ndarray, keys: list[float], k: int) -> np.ndarray:

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import plain
-from microagg.engine.local import partition, run_method
+from microagg.engine.run import partition, run_method
 from microagg.errors import InputError
 from microagg.methods.method import Method
 from microagg.methods.ordered.mhm import HM, MHM, MHM_CBFS, MHM_MD, MHM_MDAV, MHM_NPN, MHM_TSP
 from microagg.methods.ordered.orders import ORDERS
-from microagg.problem import Problem
+from microagg.problem.problem import Problem
 
 NAMED = {"mdav": MHM_MDAV, "md": MHM_MD, "cbfs": MHM_CBFS, "npn": MHM_NPN, "tsp": MHM_TSP}
 

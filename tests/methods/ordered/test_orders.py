@@ -11,7 +11,7 @@ import pytest
 import plain
 from microagg.errors import InputError
 from microagg.methods.ordered.orders import ORDERS, by_column
-from microagg.problem import Problem
+from microagg.problem.problem import Problem
 
 SEEDS = range(2000, 2060)
 

@@ -11,10 +11,10 @@ import pytest
 import microagg
 import plain
 from microagg.datasets.reference import load_reference
-from microagg.engine.local import run_method
+from microagg.engine.run import run_method
 from microagg.methods.ordered.ps import PS_MEANSORT, PS_MULTIDSORT
-from microagg.problem import Problem
-from microagg.space import Space
+from microagg.problem.problem import Problem
+from microagg.table.encoder import Space
 
 METHODS = {method.name: method for method in (PS_MULTIDSORT, PS_MEANSORT)}
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.measures.loss.standard import covariance, standardise
+from microagg.measures.loss.standardise import covariance, standardise
 from microagg.measures.measure import Figure, Measure, Pair
 
 

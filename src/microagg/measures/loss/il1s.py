@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from microagg.measures.loss.standard import standardise
+from microagg.measures.loss.standardise import standardise
 from microagg.measures.measure import Figure, Measure, Pair
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.measures.loss.standard import Standard, standardise
+from microagg.measures.loss.standardise import StandardPair, standardise
 from microagg.measures.measure import Figure, Measure, Pair
 
 _EQUAL_SHARES = 1e-12  # what rounding leaves of a difference of shares that are equal
@@ -50,7 +50,7 @@ def wasserstein(pair: Pair) -> Figure:
     return _figure(found, pair.names)
 
 
-def _differences(standard: Standard, j: int) -> tuple[np.ndarray, np.ndarray]:
+def _differences(standard: StandardPair, j: int) -> tuple[np.ndarray, np.ndarray]:
     """The gaps between the values of both tables in ascending order, and |F - F'| in each."""
     values = np.concatenate([standard.before[j], standard.after[j]])
     order = np.argsort(values, kind="stable")

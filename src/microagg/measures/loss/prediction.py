@@ -23,7 +23,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from microagg.measures.loss.standard import Standard, covariance, mean, standardise
+from microagg.measures.loss.standardise import StandardPair, covariance, mean, standardise
 from microagg.measures.measure import Figure, Measure, Pair
 
 RIDGE = 1e-6
@@ -61,7 +61,7 @@ def regression_kept(pair: Pair) -> Figure:
     )
 
 
-def _determinations(standard: Standard, columns: np.ndarray) -> list[float]:
+def _determinations(standard: StandardPair, columns: np.ndarray) -> list[float]:
     """R² of each column on the held-out original, for least squares on the training records of `columns`."""
     trial = held_out(columns.shape[1])
     if trial.all():
@@ -115,7 +115,7 @@ def classification_kept(pair: Pair) -> Figure:
     )
 
 
-def _right_guesses(standard: Standard, codes: np.ndarray, trial: np.ndarray) -> float:
+def _right_guesses(standard: StandardPair, codes: np.ndarray, trial: np.ndarray) -> float:
     """The share of held-out records in the commonest class of the others."""
     classes, members = np.unique(codes[~trial], return_inverse=True)
     commonest = classes[np.argmax(np.bincount(members, weights=standard.shares[~trial]))]
@@ -124,7 +124,7 @@ def _right_guesses(standard: Standard, codes: np.ndarray, trial: np.ndarray) -> 
     )
 
 
-def _right(standard: Standard, columns: np.ndarray, codes: np.ndarray, trial: np.ndarray) -> float:
+def _right(standard: StandardPair, columns: np.ndarray, codes: np.ndarray, trial: np.ndarray) -> float:
     """The share of held-out records of the original that a discriminant fitted on `columns` classifies rightly.
 
     O(records · classes · columns) time, O(records · columns) memory.

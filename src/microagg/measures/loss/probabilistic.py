@@ -31,7 +31,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from microagg.measures.loss.standard import NEGLIGIBLE, Standard, covariance, mean, standardise
+from microagg.measures.loss.standardise import NEGLIGIBLE, StandardPair, covariance, mean, standardise
 from microagg.measures.measure import Figure, Measure, Pair
 
 QUANTILES = np.arange(5, 100, 5) / 100.0
@@ -153,11 +153,11 @@ def _pairs(d: int) -> list[tuple[int, int]]:
     return [(i, j) for i in range(d) for j in range(i + 1, d)]
 
 
-def _rounding_of_pairs(standard: Standard) -> np.ndarray:
+def _rounding_of_pairs(standard: StandardPair) -> np.ndarray:
     return standard.rounding[:, None] + standard.rounding
 
 
-def _correlations(columns: np.ndarray, standard: Standard) -> np.ndarray:
+def _correlations(columns: np.ndarray, standard: StandardPair) -> np.ndarray:
     """(d, d), NaN where a column does not vary."""
     matrix = covariance(columns, standard.shares)
     deviations = np.sqrt(np.diag(matrix))

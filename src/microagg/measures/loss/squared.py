@@ -15,10 +15,10 @@ from collections.abc import Callable
 import numpy as np
 
 from microagg.measures.loss.sse import loss_between
-from microagg.measures.loss.standard import standardise
+from microagg.measures.loss.standardise import standardise
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.problem import as_points
-from microagg.space import Space
+from microagg.problem.problem import as_points
+from microagg.table.encoder import Space
 
 
 def squared_loss(pair: Pair, scale: str = "zscore") -> tuple[Figure, Figure]:

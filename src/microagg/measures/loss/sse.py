@@ -8,7 +8,7 @@ import numpy as np
 
 from microagg.errors import InputError
 from microagg.kernels import sums
-from microagg.problem import as_points
+from microagg.problem.problem import as_points
 
 
 def information_loss(points: Any, labels: Any) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from microagg.errors import InputError
 from microagg.guarantees.tally import Tally, entropies, nominal_distances, ordered_distances, tally
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.risk.classes import Classes, released_classes
+from microagg.measures.risk.classes import ReleasedClasses, released_classes
 
 
 def distinct_l(pair: Pair) -> Figure:
@@ -84,7 +84,7 @@ def spread_within(pair: Pair) -> Figure:
     return Figure(float(spreads.min()), columns, details)
 
 
-def _numeric_spreads(column: np.ndarray, classes: Classes) -> np.ndarray:
+def _numeric_spreads(column: np.ndarray, classes: ReleasedClasses) -> np.ndarray:
     """The distance of each value from the mean of its class; 0 where it is missing."""
     there = ~np.isnan(column)
     values, labels = column[there], classes.labels[there]
@@ -99,7 +99,7 @@ def _numeric_spreads(column: np.ndarray, classes: Classes) -> np.ndarray:
     return distances
 
 
-def _nominal_spreads(column: np.ndarray, classes: Classes) -> np.ndarray:
+def _nominal_spreads(column: np.ndarray, classes: ReleasedClasses) -> np.ndarray:
     found = _tally(column, classes)
     if len(found.overall) == 1:
         return np.zeros(len(column))
@@ -114,7 +114,7 @@ def _nominal_spreads(column: np.ndarray, classes: Classes) -> np.ndarray:
     return distances[entries]
 
 
-def _tally(column: np.ndarray, classes: Classes, weights: np.ndarray | None = None) -> Tally:
+def _tally(column: np.ndarray, classes: ReleasedClasses, weights: np.ndarray | None = None) -> Tally:
     return tally(column, classes.labels, len(classes), weights)
 
 

@@ -11,7 +11,7 @@ from microagg.measures.measure import Pair
 
 
 @dataclass(frozen=True)
-class Classes:
+class ReleasedClasses:
     """Records sorted into classes of equal ones; the classes are numbered in the ascending order of their values."""
 
     labels: np.ndarray
@@ -30,7 +30,7 @@ class Classes:
         return len(self.starts) - 1
 
 
-def classes_of(columns: Sequence[np.ndarray]) -> Classes:
+def classes_of(columns: Sequence[np.ndarray]) -> ReleasedClasses:
     """The classes of records that are equal in all of these columns. O(n log n) for each column.
 
     >>> classes_of([np.array([3.0, 1.0, 3.0]), np.array([0, 5, 0])]).labels.tolist()
@@ -44,10 +44,10 @@ def classes_of(columns: Sequence[np.ndarray]) -> Classes:
         begins[1:] |= inorder[1:] != inorder[:-1]
     labels = np.empty(len(order), np.int64)
     labels[order] = np.cumsum(begins) - 1
-    return Classes(labels, order, np.append(np.flatnonzero(begins), len(order)))
+    return ReleasedClasses(labels, order, np.append(np.flatnonzero(begins), len(order)))
 
 
-def released_classes(pair: Pair, *, with_kept: bool = False) -> Classes:
+def released_classes(pair: Pair, *, with_kept: bool = False) -> ReleasedClasses:
     """The classes of the released quasi-identifiers, or of these and the columns released as they were.
 
     >>> pair = Pair(np.array([[1.0], [2.0]]), np.array([[1.5], [1.5]]), ("age",), kept={"sex": np.array([0, 1])})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.risk.classes import Classes, released_classes
+from microagg.measures.risk.classes import ReleasedClasses, released_classes
 
 THRESHOLD = 50.0
 P = 10.0
@@ -40,7 +40,7 @@ def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
     return Figure(max(columns.values()), columns, details)
 
 
-def _totals(parts: np.ndarray, classes: Classes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _totals(parts: np.ndarray, classes: ReleasedClasses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of each class the sum, the largest and the second largest; 0 where there is no second."""
     order = np.lexsort((parts, classes.labels))
     ordered, last = parts[order], classes.starts[1:] - 1

@@ -13,7 +13,7 @@ import numpy as np
 from microagg.errors import InputError
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.risk.classes import percent_of_records
-from microagg.space import Space
+from microagg.table.encoder import Space
 
 WIDTHS = tuple(range(1, 11))
 

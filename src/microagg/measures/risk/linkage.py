@@ -12,7 +12,7 @@ from microagg.kernels.tree import handle_of
 from microagg.kernels.tree_levels import link
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.risk.classes import classes_of, percent_of_records
-from microagg.space import Space
+from microagg.table.encoder import Space
 
 
 def record_linkage(pair: Pair, columns: Sequence[str] | None = None, scale: str = "zscore") -> Figure:

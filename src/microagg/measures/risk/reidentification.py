@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.risk.classes import Classes, released_classes
+from microagg.measures.risk.classes import ReleasedClasses, released_classes
 
 
 def prosecutor_risk(pair: Pair) -> Figure:
@@ -54,7 +54,7 @@ def marketer_risk(pair: Pair) -> Figure:
     )
 
 
-def _population_sizes(pair: Pair, classes: Classes) -> np.ndarray:
+def _population_sizes(pair: Pair, classes: ReleasedClasses) -> np.ndarray:
     if pair.weights is None:
         return classes.sizes
     return np.maximum(np.bincount(classes.labels, pair.weights, len(classes)), classes.sizes)

@@ -28,7 +28,7 @@ from microagg.kernels.fuzzy import fuzzy_clusters
 from microagg.kernels.random import permutation
 from microagg.methods.method import Method, Number, Partition, below_two_k
 from microagg.methods.parts import applied_again
-from microagg.problem import Problem, Progress
+from microagg.problem.problem import Problem, Progress
 
 ROUNDS = 30
 SHARPEST = 3  # m = 1 + 1 / 2^3; 0 is m = 2

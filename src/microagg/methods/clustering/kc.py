@@ -27,7 +27,7 @@ import numpy as np
 from microagg.kernels import random, sums
 from microagg.kernels.kmeans import lloyd, spread_records
 from microagg.methods.method import Choice, Method, Number, Partition
-from microagg.problem import Problem, Progress
+from microagg.problem.problem import Problem, Progress
 
 TURNS = 300
 TRY_ALL = 5_000  # records

@@ -28,7 +28,7 @@ from microagg.kernels.sums import group_means, number_by_first_record
 from microagg.methods.mdav.mdav import mdav
 from microagg.methods.method import Method, Number, Partition, below_two_k
 from microagg.methods.parts import labels_by
-from microagg.problem import Problem, Progress
+from microagg.problem.problem import Problem, Progress
 
 
 def pcl(

@@ -61,7 +61,7 @@ from microagg.kernels.possibilistic import (
     spreads_between,
     spreads_of,
 )
-from microagg.problem import Progress
+from microagg.problem.problem import Progress
 
 VALIDITIES = ("own-spread", "pcaes")  # and "pcaes-min", which serves no purpose but to show what it does
 

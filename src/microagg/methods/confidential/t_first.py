@@ -27,11 +27,12 @@ from typing import cast
 
 import numpy as np
 
-from microagg.confidential import Attribute
 from microagg.guarantees.promise import Acceptance
 from microagg.methods.method import Method, Partition
-from microagg.problem import Groups, PointSet, Problem, Progress
-from microagg.schema import Kind
+from microagg.problem.pointset import Groups, PointSet
+from microagg.problem.problem import Problem, Progress
+from microagg.table.confidential import Attribute
+from microagg.table.schema import Kind
 
 
 def t_first(problem: Problem, *, rng: np.ndarray, progress: Progress | None = None) -> np.ndarray:

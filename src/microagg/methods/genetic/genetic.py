@@ -31,7 +31,7 @@ from microagg.kernels.sums import number_by_first_record
 from microagg.methods.mdav.mdav import mdav
 from microagg.methods.method import Method, Number, Partition, below_two_k
 from microagg.methods.parts import labels_by, records_by_label
-from microagg.problem import Problem, Progress
+from microagg.problem.problem import Problem, Progress
 
 
 def genetic(

@@ -1,4 +1,4 @@
-"""Classes of confidential values: what HM-PFSOM spreads evenly over the groups of a part.
+"""ConfidentialClasses of confidential values: what HM-PFSOM spreads evenly over the groups of a part.
 
 Numeric and ordered columns are scaled to 0..1 over the whole table; categories enter by indicators, such that two
 different ones are 1 apart. The classes are the clusters that PFSOM finds in these columns among the records of the
@@ -16,17 +16,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.confidential import Attribute
 from microagg.kernels import sums
 from microagg.kernels.possibilistic import label_nearest
 from microagg.methods.clustering.pfsom import pfsom
-from microagg.schema import Kind
+from microagg.table.confidential import Attribute
+from microagg.table.schema import Kind
 
 MOST_CATEGORIES = 32  # of a column that get an indicator of their own
 ROUNDS = 5  # of setting outliers aside
 
 
-class Classes:
+class ConfidentialClasses:
     """Finds the classes of the confidential values in any part of a table."""
 
     def __init__(self, attributes: tuple[Attribute, ...], validity: str = "own-spread") -> None:
@@ -40,7 +40,7 @@ class Classes:
 
         >>> from microagg.kernels import random
         >>> wage = Attribute("wage", Kind.NUMERIC, np.array([5.0, 5.1, 9.0, 9.2, 5.2, 9.1]))
-        >>> Classes((wage,)).of(np.arange(6), 2, random.seeded(0)).tolist()
+        >>> ConfidentialClasses((wage,)).of(np.arange(6), 2, random.seeded(0)).tolist()
         [0, 0, 1, 1, 0, 1]
         """
         if self._categories is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microagg.problem import Groups, PointSet
+from microagg.problem.pointset import Groups, PointSet
 
 
 @dataclass(frozen=True)

@@ -30,13 +30,13 @@ import numpy as np
 
 from microagg.kernels import sums
 from microagg.methods.clustering.pfsom import VALIDITIES
-from microagg.methods.hybrid.classes import Classes
+from microagg.methods.hybrid.classes import ConfidentialClasses
 from microagg.methods.hybrid.group_rule import diverse_groups
-from microagg.methods.hybrid.parts import split_into_parts
+from microagg.methods.hybrid.splitting import split_into_parts
 from microagg.methods.method import Choice, Method, Number, Partition
 from microagg.methods.parts import records_by_label
-from microagg.problem import Problem, Progress
-from microagg.watch import Watch
+from microagg.problem.problem import Problem, Progress
+from microagg.problem.watch import Watch
 
 VALIDITY = Choice(
     "validity",
@@ -61,7 +61,7 @@ def hm_pfsom(
     parts = split_into_parts(points, k, rng=rng, validity=validity, progress=watch.tell)
     watch.stage(0.3, 1.0)
     found, labels, formed, done = (
-        Classes(problem.confidential, validity),
+        ConfidentialClasses(problem.confidential, validity),
         np.empty(len(points), np.int32),
         0,
         0,

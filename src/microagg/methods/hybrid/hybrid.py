@@ -18,16 +18,16 @@ from typing import cast
 
 import numpy as np
 
-from microagg.confidential import Attribute
 from microagg.errors import Cancelled, InputError
 from microagg.kernels import sums
 from microagg.methods.hybrid.hm_pfsom import VALIDITY
-from microagg.methods.hybrid.parts import SPLITS, split_into_parts
+from microagg.methods.hybrid.splitting import SPLITS, split_into_parts
 from microagg.methods.method import Choice, Found, Method, MethodName, Number, Partition
 from microagg.methods.parts import records_by_label
 from microagg.methods.registry import method_named
-from microagg.problem import Problem, Progress
-from microagg.watch import Watch
+from microagg.problem.problem import Problem, Progress
+from microagg.problem.watch import Watch
+from microagg.table.confidential import Attribute
 
 
 def hybrid(

@@ -35,7 +35,7 @@ from microagg.methods.method import Choice, Method, Number, Partition, below_two
 from microagg.methods.ordered.axis import runs_along
 from microagg.methods.ordered.orders import by_zscores
 from microagg.methods.parts import labels_by
-from microagg.problem import Problem, Progress
+from microagg.problem.problem import Problem, Progress
 
 TURNS = 100
 LEAST_CHANGE = 1e-7

@@ -19,12 +19,12 @@ from microagg.methods.lns.effort import Work, work_of
 from microagg.methods.mdav.mdav import mdav
 from microagg.methods.method import Choice, Effort, Found, Method, Number, Partition, below_two_k
 from microagg.methods.parts import labels_by
-from microagg.problem import Problem, Progress
+from microagg.problem.problem import Problem, Progress
+from microagg.problem.watch import Watch
 from microagg.refine.construct import block_groups
 from microagg.refine.lns import anneal
 from microagg.refine.local import improve
 from microagg.refine.merging import repair
-from microagg.watch import Watch
 
 STOPPING = (
     Number("time_limit", 0.0, 1e7, None, "seconds after which the search ends at its next checkpoint"),

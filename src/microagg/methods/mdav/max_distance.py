@@ -14,7 +14,7 @@ already gone with r's group (possible among duplicates), the k records nearest t
 from __future__ import annotations
 
 from microagg.methods.method import Method, below_two_k, growing
-from microagg.problem import Groups, PointSet
+from microagg.problem.pointset import Groups, PointSet
 
 
 def max_distance(points: PointSet, groups: Groups, k: int) -> None:

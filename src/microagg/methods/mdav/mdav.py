@@ -14,7 +14,7 @@ Mortazavi, Jalili and Gohargazi 2013, which gives the figures that they print.
 from __future__ import annotations
 
 from microagg.methods.method import Choice, Method, below_two_k, growing
-from microagg.problem import Groups, PointSet
+from microagg.problem.pointset import Groups, PointSet
 
 
 def form_two_groups(points: PointSet, groups: Groups, k: int) -> None:

@@ -21,7 +21,7 @@ import math
 
 from microagg.methods.mdav.mdav import form_outermost_group
 from microagg.methods.method import Method, below_two_k, growing
-from microagg.problem import Groups, PointSet
+from microagg.problem.pointset import Groups, PointSet
 
 
 def mdav2k(points: PointSet, groups: Groups, k: int) -> None:

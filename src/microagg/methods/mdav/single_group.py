@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from microagg.methods.mdav.mdav import COMPLEXITY, form_outermost_group
 from microagg.methods.method import Choice, Method, below_two_k, growing
-from microagg.problem import Groups, PointSet
+from microagg.problem.pointset import Groups, PointSet
 
 
 def mdav_single_group(points: PointSet, groups: Groups, k: int) -> None:

@@ -19,7 +19,7 @@ import math
 
 from microagg.methods.mdav.mdav import COMPLEXITY
 from microagg.methods.method import Method, Number, growing
-from microagg.problem import Groups, PointSet
+from microagg.problem.pointset import Groups, PointSet
 
 
 def v_mdav(points: PointSet, groups: Groups, k: int, *, gamma: float = 0.2) -> None:

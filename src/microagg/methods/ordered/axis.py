@@ -18,7 +18,7 @@ import numpy as np
 from microagg.kernels import sums
 from microagg.methods.method import Method, Number, Partition, below_two_k
 from microagg.methods.ordered.orders import Order, by_column, by_component, by_zscores
-from microagg.problem import Problem, Progress
+from microagg.problem.problem import Problem, Progress
 
 COLUMN = Number("column", 0, 1e6, 0, "which column sorts the records, counted from 0", whole=True)
 

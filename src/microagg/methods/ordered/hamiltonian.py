@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.kernels import paths
-from microagg.problem import PointSet, Progress
+from microagg.problem.pointset import PointSet
+from microagg.problem.problem import Progress
 
 NEIGHBOURS = 8
 AT_ONCE = 20_000  # nodes that are tried between two reports
@@ -37,14 +38,14 @@ def _path_through(points: np.ndarray, progress: Progress | None, total: int) -> 
     n = len(points)
     if n == 1:
         return np.zeros(1, np.int64)
-    neighbours = nearest_others(points, min(NEIGHBOURS, n - 1), progress, total)
+    neighbours = neighbour_lists(points, min(NEIGHBOURS, n - 1), progress, total)
     path = _greedy_path(points, neighbours)
     if progress is not None:
         progress(3 * total // 4, total)
     return path if n < paths.SMALLEST_TOUR else _improved(points, neighbours, path, progress, total)
 
 
-def nearest_others(
+def neighbour_lists(
     points: np.ndarray, m: int, progress: Progress | None = None, total: int = 0
 ) -> np.ndarray:
     """(n, m): for each point the m nearest others, nearest first."""
@@ -68,7 +69,7 @@ def _greedy_path(points: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
     width = 4
     while fragments > 1:
         ends = np.flatnonzero(links[:, 1] < 0)
-        near = nearest_others(np.ascontiguousarray(points[ends]), min(width, len(ends) - 1))
+        near = neighbour_lists(np.ascontiguousarray(points[ends]), min(width, len(ends) - 1))
         joined = _join(points, ends, ends[near], links, other_end)
         if joined < fragments // 8:
             width = min(2 * width, 64)

@@ -21,7 +21,7 @@ from microagg.kernels.cut import optimal_cut
 from microagg.kernels.sums import number_by_first_record
 from microagg.methods.method import Choice, Method, below_two_k
 from microagg.methods.ordered.axis import runs_along
-from microagg.problem import Problem, Progress
+from microagg.problem.problem import Problem, Progress
 
 
 def individual_ranking(

@@ -27,7 +27,7 @@ from microagg.kernels.cut import optimal_cut
 from microagg.methods.method import Choice, Method, Partition, below_two_k
 from microagg.methods.ordered.axis import COLUMN
 from microagg.methods.ordered.orders import ORDERS, order_named
-from microagg.problem import Problem, Progress
+from microagg.problem.problem import Problem, Progress
 
 
 def cut_along(problem: Problem, order: np.ndarray, progress: Progress | None = None) -> np.ndarray:

@@ -35,8 +35,9 @@ from microagg.methods.mdav.mdav import mdav
 from microagg.methods.mdav.single_group import cbfs
 from microagg.methods.ordered.hamiltonian import hamiltonian_path
 from microagg.methods.ordered.hilbert import hilbert_places
-from microagg.problem import Groups, PointSet, Problem, Progress
-from microagg.space import Space
+from microagg.problem.pointset import Groups, PointSet
+from microagg.problem.problem import Problem, Progress
+from microagg.table.encoder import Space
 
 Order = Callable[..., np.ndarray]
 

@@ -22,7 +22,8 @@ import numpy as np
 
 from microagg.methods.method import Method, Partition, below_two_k
 from microagg.methods.ordered.orders import Order, meansort, multidsort
-from microagg.problem import Groups, PointSet, Problem, Progress
+from microagg.problem.pointset import Groups, PointSet
+from microagg.problem.problem import Problem, Progress
 
 
 def pairwise_systematic(points: PointSet, groups: Groups, k: int, order: np.ndarray) -> None:

@@ -25,7 +25,8 @@ import numpy as np
 from microagg.kernels.ward import joined_to_k
 from microagg.methods.method import Method, Partition, below_two_k
 from microagg.methods.parts import applied_again
-from microagg.problem import Groups, PointSet, Problem, Progress
+from microagg.problem.pointset import Groups, PointSet
+from microagg.problem.problem import Problem, Progress
 
 
 def k_ward(problem: Problem, *, rng: np.ndarray, progress: Progress | None = None) -> np.ndarray:

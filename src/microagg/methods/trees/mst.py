@@ -28,7 +28,7 @@ from microagg.methods.mdav.max_distance import diameter
 from microagg.methods.mdav.single_group import cbfs
 from microagg.methods.method import Choice, Method, Partition
 from microagg.methods.parts import split_oversized
-from microagg.problem import Problem, Progress
+from microagg.problem.problem import Problem, Progress
 
 SPLITTERS = {"m-d": diameter, "m-c": cbfs}
 

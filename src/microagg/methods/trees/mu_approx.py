@@ -37,7 +37,8 @@ from microagg.kernels.sums import mean_of
 from microagg.methods.mdav.single_group import mdav_single_group
 from microagg.methods.method import Choice, Method, Partition, below_two_k
 from microagg.methods.parts import split_oversized
-from microagg.problem import PointSet, Problem, Progress
+from microagg.problem.pointset import PointSet
+from microagg.problem.problem import Problem, Progress
 
 
 def mu_approx(

@@ -26,7 +26,7 @@ from microagg.methods.mdav.mdav import mdav1
 from microagg.methods.method import Method, Number, below_two_k, growing
 from microagg.methods.tuned.fine_tuning import last_first, tuned
 from microagg.methods.tuned.neighbourhoods import Neighbourhoods
-from microagg.problem import Groups, PointSet
+from microagg.problem.pointset import Groups, PointSet
 
 
 def dba1(points: PointSet, groups: Groups, k: int, *, p: int = 0) -> None:

@@ -27,7 +27,8 @@ from microagg.kernels.distances import squared_distance, squared_distances
 from microagg.kernels.neighbourhoods import spread_of
 from microagg.methods.method import Partition
 from microagg.methods.parts import Heuristic, records_by_label, split_oversized
-from microagg.problem import Groups, PointSet, Problem, Progress
+from microagg.problem.pointset import Groups, PointSet
+from microagg.problem.problem import Problem, Progress
 
 Order = Callable[[list[float]], list[int]]
 

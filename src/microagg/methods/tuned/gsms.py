@@ -26,7 +26,7 @@ from microagg.methods.method import Choice, Method, below_two_k, growing
 from microagg.methods.tuned.fine_tuning import tuned, widest_first
 from microagg.methods.tuned.neighbourhoods import Neighbourhoods
 from microagg.methods.tuned.tfrp import four_k_minus_one, tfrp1
-from microagg.problem import Groups, PointSet
+from microagg.problem.pointset import Groups, PointSet
 
 
 def gsms(points: PointSet, groups: Groups, k: int, *, measure: str = "all") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.kernels import neighbourhoods as kernels
-from microagg.problem import PointSet
+from microagg.problem.pointset import PointSet
 
 
 class Neighbourhoods:

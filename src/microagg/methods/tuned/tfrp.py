@@ -24,7 +24,7 @@ import numpy as np
 
 from microagg.methods.method import Method, below_two_k, growing
 from microagg.methods.tuned.fine_tuning import tuned, widest_first
-from microagg.problem import Groups, PointSet
+from microagg.problem.pointset import Groups, PointSet
 
 
 def tfrp1(points: PointSet, groups: Groups, k: int) -> None:

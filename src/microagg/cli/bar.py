@@ -1,0 +1,86 @@
+"""The progress bar of the command line, which also asks what to keep when a search is stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as RichProgress
+
+from microagg.errors import Cancelled
+from microagg.problem.watch import Enough
+
+
+class Bar:
+    """Shows how far the work is and what a search has found; a progress callback with all that a `Watch` can use.
+
+    While a search goes on, Ctrl-C does not end the command: at the next checkpoint the user is asked, once, whether to keep
+    the best grouping so far. Where nobody can be asked it is kept. Ctrl-C again ends the command at once.
+    """
+
+    def __init__(self, what: str, console: Console) -> None:
+        self._what = what
+        self._console = console
+        self._shown = RichProgress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            redirect_stdout=False,  # what a command has to say is no part of its progress
+            disable=not console.is_terminal,
+        )
+        self._task = self._shown.add_task(what, total=None)
+        self._asked_to_stop = False
+
+    def __enter__(self) -> Bar:
+        self._shown.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._shown.stop()
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._asked_to_stop:
+            self._stop()
+        self._shown.update(self._task, completed=done, total=total)
+
+    def tell(self, telling: str) -> None:
+        """Show what a search has found so far."""
+        self._shown.update(self._task, description=f"{self._what}, {telling}")
+
+    @contextlib.contextmanager
+    def searching(self) -> Iterator[None]:
+        """While there is something to keep, the first Ctrl-C is a question."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before: Any = signal.getsignal(signal.SIGINT)
+        self._end_asking: Callable[[], Any] = lambda: signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, self._ask_to_stop)
+        try:
+            yield
+        finally:
+            self._end_asking()
+
+    def _ask_to_stop(self, *_: object) -> None:
+        self._asked_to_stop = True
+        self._end_asking()
+        self._console.print("stopping at the next checkpoint; Ctrl-C again to stop at once ...")
+
+    def _stop(self) -> None:
+        self._asked_to_stop = False
+        if self._console.is_terminal and sys.stdin is not None and sys.stdin.isatty():
+            self._shown.stop()
+            answer = self._console.input("Keep the best grouping found so far? [Y/n] ")
+            if answer.strip().lower() in ("n", "no"):
+                raise Cancelled("stopped; nothing was written.")
+        raise Enough("stopped; nothing was written.")

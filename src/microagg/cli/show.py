@@ -1,0 +1,339 @@
+"""What the command line shows: plain sentences and small tables on a terminal."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from microagg.bounds.bound import Bound
+from microagg.cli.bar import Bar
+from microagg.drawing.wording import number, with_unit
+from microagg.guarantees.k import Anonymity
+from microagg.kernels.compiling import on_first_compile
+from microagg.methods.families import by_family
+from microagg.methods.method import Method
+from microagg.release.manifest import manifest_paths
+from microagg.release.release import Release, report_paths
+from microagg.release.report.terminal import size_bars
+from microagg.studies.assess import Assessment
+from microagg.studies.bounding import Bounded
+from microagg.studies.compare import Comparison
+from microagg.studies.reproduce import Reproduced, count_verdicts
+from microagg.table.schema import Role
+
+# names of columns and files are shown to the letter, whatever marks they hold
+out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+err = Console(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
+
+
+def progress(what: str) -> Bar:
+    """A progress bar on standard error while work goes on; nothing where nobody watches."""
+    on_first_compile(
+        lambda: err.print("compiling the kernels for this machine, this once; it takes some 15 seconds ...")
+    )
+    return Bar(what, err)
+
+
+def proposal(source: Path, target: Path, k: int) -> str:
+    """Print what the columns look like; returns the sentence that ends the command."""
+    from microagg.table.io.frames import column_facts, open_frame
+    from microagg.table.io.reading import read_as_numbers
+    from microagg.table.schema import propose
+
+    facts = column_facts(open_frame(read_as_numbers(source)), count=True)
+    schema = propose(facts)
+    shown = Table("column", "kind", "distinct values", "proposed role", box=None)
+    for fact, column in zip(facts, schema.columns, strict=True):
+        counted = "?" if fact.distinct is None else f"{fact.distinct:,}"
+        shown.add_row(column.name, column.kind.value, f"{counted} of {fact.records:,}", column.role.value)
+    out.print(shown)
+    if not schema.names(Role.QUASI):
+        return "no column was named with --quasi, and none holds numbers only, so nothing was written."
+    roles = [role for role in (Role.QUASI, Role.IDENTIFIER, Role.CONFIDENTIAL) if schema.names(role)]
+    flags = " ".join(f"--{role.value} {shell_list(schema.names(role))}" for role in roles)
+    paths = f"{shlex.quote(str(source))} {shlex.quote(str(target))}"
+    out.print("\nA proposal from a look at the columns. If it is right, confirm it:")
+    print(f"  microagg anonymize {paths} --k {k} {flags}\n")
+    return "no quasi-identifying columns were named, so nothing was written; confirm or correct the proposal."
+
+
+def shell_list(names: Sequence[str]) -> str:
+    """Names as one word for a shell, which the command line reads back to the letter.
+
+    >>> print(shell_list(["age", "net income", "rent, cold"]))
+    'age,net income,"rent, cold"'
+    """
+    odd = set(',"\r\n')
+    words = [
+        name if name.strip() == name != "" and not odd & set(name) else '"' + name.replace('"', '""') + '"'
+        for name in names
+    ]
+    return shlex.quote(",".join(words))
+
+
+def release(done: Release, target: Path) -> None:
+    """The honest summary of a release."""
+    manifest, classes = done.manifest, done.anonymity
+    quasi = done.schema.names(Role.QUASI)
+    params = ", ".join(f"{name}={value}" for name, value in manifest["params"].items() if value is not None)
+    largest = int(classes.sizes.max())
+    out.print(
+        f"{manifest['records']:,} records in {len(classes.sizes):,} classes of {classes.sizes.min():,} to {largest:,}."
+    )
+    for bar in size_bars(classes.sizes):
+        out.print(bar)
+    refined = ", refined" if manifest["refine"] else ""
+    out.print(
+        f"method      {manifest['method']}{f' ({params})' if params else ''}{refined}, scale {manifest['scale']}"
+    )
+    for sentence in manifest["chosen"]:
+        out.print(f"            {sentence}")
+    if done.stopped is not None:
+        out.print(f"            stopped early ({done.stopped}) at a checkpoint: the best grouping until then")
+    out.print(
+        f"loss        IL = {done.loss['IL']:.4f} % of the variation, SSE = {done.loss['SSE']:.4f} (standardised)"
+    )
+    if done.bound is not None:
+        bound(done.bound, done.labels)
+    what = "each combination of" if classes.scope == "record" else "each value of every single column among"
+    out.print(f"guarantee   verified on the written file: {manifest['k']} or more records share {what}")
+    out.print(f"            {', '.join(quasi)}")
+    for finding in classes.findings:
+        out.print(
+            f"            every class {finding.words} of {finding.column} (the worst: {number(finding.worst)})"
+        )
+    dropped = done.schema.names(Role.IDENTIFIER)
+    if dropped:
+        out.print(f"dropped     {', '.join(dropped)}")
+    for note in done.notes:
+        out.print(f"note        {note}")
+    internal, public = manifest_paths(target)
+    out.print(f"written     {target}, {public}")
+    out.print(f"keep inside {internal} (it has the seed and the scaling)")
+
+
+def bounded(found: Bounded, certificate: Path | None) -> None:
+    """A bound and the grouping that was found while proving it."""
+    out.print(
+        f"loss        IL = {found.loss['IL']:.4f} % of the variation: the best grouping found on the way"
+    )
+    bound(found.bound, found.labels)
+    if found.stopped is not None:
+        out.print(f"            stopped early ({found.stopped}); with more time the two may come nearer")
+    if certificate is not None:
+        out.print(f"keep inside {certificate} (it has a number for each record)")
+        out.print(
+            f"            it proves {found.bound.certified_il:.4f} %; check it with `microagg verify-bound`"
+        )
+
+
+def bound(proven: Bound, labels: np.ndarray) -> None:
+    """What no grouping can lose less than, and how near these groups come."""
+    out.print(
+        f"bound       no grouping into {proven.k} or more can lose less than {proven.il:.4f} % (proven)"
+    )
+    gap = proven.gap(labels)
+    out.print(f"            {'optimal: ' if proven.optimal else ''}this one is within {gap:.3f} % of that")
+
+
+def reports(path: Path | None) -> None:
+    """Where the reports were written."""
+    if path is not None:
+        internal, public = report_paths(path)
+        out.print(f"report      {public}; keep inside {internal}")
+
+
+def assessment(found: Assessment) -> None:
+    """All figures of a release, loss first."""
+    pair = found.pair
+    out.print(
+        f"{len(pair.original):,} records, matched by {found.matched_by}; {found.classes:,} classes, "
+        f"the smallest of {found.smallest_class:,}."
+    )
+    for side, title in (("loss", "What was lost"), ("risk", "What an intruder gains")):
+        shown = Table(
+            "measure", "figure", "better", "what 0 means", box=None, pad_edge=False, title_justify="left"
+        )
+        for measure, figure in found.figures:
+            if measure.side == side:
+                better = "lower" if measure.lower_is_better else "higher"
+                shown.add_row(
+                    measure.title, with_unit(figure.value, measure.unit), better, measure.zero_means
+                )
+        out.print(f"\n{title}")
+        Console(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
+    for note in found.notes:
+        out.print(f"note        {note}")
+
+
+def comparison(done: Comparison, plot: Path | None) -> None:
+    """Every method and k, those that no other beats in both loss and risk marked."""
+    front = set(map(id, done.front))
+    shown = Table("", "method", "k", done.loss.title, done.risk.title, "seconds", box=None, pad_edge=False)
+    for row in done.rows:
+        if row.error:
+            shown.add_row("", row.method, str(row.k), row.error, "", "")
+            continue
+        figures = (with_unit(row.figures[measure.name], measure.unit) for measure in (done.loss, done.risk))
+        best = "*" if id(row) in front else ""
+        method = row.method if row.k_anonymous else f"{row.method} (not k-anonymous)"
+        shown.add_row(best, method, str(row.k), *figures, f"{row.seconds:.1f}")
+    Console(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
+    out.print("\n* no other setting is at least as good in both and better in one")
+    if plot is not None:
+        out.print(f"written     {plot}")
+
+
+def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
+    """Whether a table is k-anonymous, l-diverse and t-close, and where it is not."""
+    names = ", ".join(quasi)
+    classes = f"{len(found.sizes):,} classes"
+    if not found.too_small.any():
+        out.print(f"yes: {found.k} or more records share each combination of {names}.")
+        if len(found.sizes):
+            out.print(f"{classes}; the smallest has {found.sizes.min():,} records.")
+    else:
+        records = int(found.sizes[found.too_small].sum())
+        out.print(
+            f"no: {int(found.too_small.sum()):,} of {classes} in {names} have fewer than {found.k} records "
+            f"({records:,} records are concerned).",
+        )
+    for finding in found.findings:
+        about = f"{finding.words} of {finding.column} (the worst: {number(finding.worst)})"
+        if finding.holds:
+            out.print(f"yes: every class {about}.")
+        else:
+            out.print(f"no: {int(finding.failing.sum()):,} of {classes} miss that every class {about}.")
+    if not found.holds:
+        _failing_classes(found, rows)
+
+
+def _failing_classes(found: Anonymity, rows: int) -> None:
+    """Where to look: sizes and row numbers, never values."""
+    failing = found.failing
+    shown = Table("class size", "one of its rows", *(["misses"] if found.findings else []), box=None)
+    for position in failing[:rows]:
+        cells = [str(found.sizes[position]), str(found.first_rows[position])]
+        if found.findings:
+            misses = ["k"] if found.too_small[position] else []
+            misses += [f"{f.guarantee} of {f.column}" for f in found.findings if f.failing[position]]
+            cells.append(", ".join(misses))
+        shown.add_row(*cells)
+    out.print(shown)
+    if len(failing) > rows:
+        out.print(f"... and {len(failing) - rows:,} more.")
+
+
+def methods(chosen: Sequence[Method]) -> None:
+    """The registry as tables, family by family."""
+    console = Console(highlight=False, width=None if out.is_terminal else 200)
+    for title, members in by_family(chosen):
+        shown = Table(
+            "method", "year", "what it does", "good for", "complexity", "source", box=None, pad_edge=False
+        )
+        shown.columns[0].no_wrap = True
+        for method in members:
+            year = "" if method.year is None else str(method.year)
+            shown.add_row(
+                method.name, year, method.summary, method.good_for, method.complexity, method.source
+            )
+        console.print(f"\n[bold]{title}[/bold]")
+        console.print(shown)
+
+
+def method(chosen: Method) -> None:
+    """One method with all that the registry knows."""
+    for field, value in method_as_data(chosen).items():
+        if field != "parameters":
+            out.print(f"{field:<13} {value}")
+    for parameter in chosen.parameters:
+        out.print(
+            f"parameter     {parameter.name} = {parameter.default} ({parameter.describes}): {parameter.help}",
+        )
+
+
+def method_as_data(chosen: Method) -> dict[str, Any]:
+    """What the registry knows of a method, as plain data."""
+    largest = chosen.largest_group(10, 10_000)
+    return {
+        "name": chosen.name,
+        "family": chosen.family,
+        "source": chosen.source,
+        "year": chosen.year,
+        "good for": chosen.good_for,
+        "summary": chosen.summary,
+        "complexity": chosen.complexity,
+        "largest_group": f"{largest} for k = 10" if largest else "no bound",
+        "seeded": chosen.seeded,
+        "parameters": [
+            {"name": p.name, "default": p.default, "takes": p.describes, "help": p.help}
+            for p in chosen.parameters
+        ],
+    }
+
+
+def demo_intro(source: Path, target: Path, k: int) -> None:
+    """What the demonstration is about to do, as the command a user would type."""
+    out.print(f"{source} holds 1,000 made-up persons. This is what follows:\n")
+    out.print(
+        f"  microagg anonymize {source} {target} --k {k} --quasi age,income,rent,commute_km,schooling "
+        "--identifier person --confidential diagnosis\n",
+    )
+
+
+def before_and_after(source: Path, target: Path, done: Release) -> None:
+    """The first records of a table before and after."""
+    from microagg.table.io.reading import read_table
+
+    before, after = read_table(source), done._arrow
+    group = np.flatnonzero(done.labels == done.labels[0])[:5]
+    out.print("\nOne group, before and after (in the written file its rows are scattered):")
+    for table in (before, after):
+        shown = Table(*table.column_names, box=None)
+        for row in table.take(group).to_pylist():
+            shown.add_row(*(str(value) for value in row.values()))
+        out.print(shown)
+
+
+def reproduction(cells: Sequence[Reproduced]) -> None:
+    """Published against obtained."""
+    shown = Table(
+        "source", "data", "method", "k", "measure", "published", "obtained", "verdict", "note", box=None
+    )
+    colours = {"match": "green", "better": "cyan", "not above": "cyan", "differs": "yellow"}
+    for cell in cells:
+        figure = cell.published
+        obtained = "" if cell.obtained is None else f"{cell.obtained:.{figure.decimals + 1}f}"
+        obtained += f" ± {cell.error:.2g}" if cell.error else ""
+        label = f"{figure.method} {figure.params}".strip()
+        verdict = f"[{colours[cell.verdict]}]{cell.verdict}[/]" if cell.verdict in colours else cell.verdict
+        printed = f"{figure.value:.{figure.decimals}f}"
+        note = figure.note if cell.verdict != "match" else ""
+        if cell.common is not None:
+            note = f"on raw data; {cell.common:.4f} on z-scores. {note}"
+        if cell.squared is not None:
+            note = f"{cell.squared:.4f} with squared costs. {note}"
+        shown.add_row(
+            figure.source,
+            figure.dataset,
+            label,
+            str(figure.k),
+            figure.measure,
+            printed,
+            obtained,
+            verdict,
+            note,
+        )
+    Console(highlight=False, width=None if out.is_terminal else 200).print(shown)
+    counts = count_verdicts(cells)
+    out.print(
+        "\n"
+        + ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
+        + f" of {len(cells)} figures."
+    )

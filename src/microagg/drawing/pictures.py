@@ -1,0 +1,163 @@
+"""The pictures of a report: small SVG drawings that go into a page as they are.
+
+Drawn with matplotlib (the extra `plots`) in its own defaults, whatever the user's settings; the same numbers give the same
+bytes. Without matplotlib every function returns an empty text, and the report shows the numbers instead.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from microagg.drawing.wording import number, printable, shortened
+
+BEFORE, AFTER, INK, FAINT = "#c3ccd4", "#16557f", "#333f48", "#dde3e8"
+NUMBERED = 10  # columns of a heat map up to which its cells have room for figures
+
+
+def can_draw() -> bool:
+    """Whether matplotlib is there."""
+    try:
+        import matplotlib.figure  # noqa: F401  to see whether it can be imported
+    except ImportError:
+        return False
+    return True
+
+
+def draw_class_sizes(sizes: Sequence[str], classes: Sequence[int], k: int) -> str:
+    """Bars: how many classes have which size.
+
+    >>> draw_class_sizes(["5", "6"], [190, 8], k=5)[:4] in ("<svg", "")
+    True
+    """
+
+    def draw(figure: Any) -> None:
+        axes = figure.add_subplot()
+        places = np.arange(len(sizes))
+        bars = axes.bar(places, classes, width=0.72, color=AFTER)
+        if len(sizes) <= 14:
+            axes.bar_label(bars, [f"{count:,}" for count in classes], padding=2, fontsize=8, color=INK)
+        room = max(0.6, 5.5 - len(sizes) / 2)  # so that one bar alone is still a bar
+        axes.set_xlim(-room, len(sizes) - 1 + room)
+        every = -(-len(sizes) // 14)
+        axes.set_xticks(places[::every], list(sizes)[::every])
+        axes.set_xlabel(f"records in the class (k = {k})")
+        axes.set_ylabel("classes")
+        axes.margins(y=0.12)
+        _calm(axes)
+
+    return _drawn(draw, (5.0, 2.3), "class sizes")
+
+
+def draw_distribution(
+    name: str, edges: Sequence[float], before: Sequence[float], after: Sequence[float]
+) -> str:
+    """One column before (filled) and after (outlined), in percent of the records per bin. All bins are equally wide.
+
+    >>> draw_distribution("age", [30.0], [40, 60], [45, 55])[:4] in ("<svg", "")
+    True
+    """
+
+    def draw(figure: Any) -> None:
+        axes = figure.add_subplot()
+        places = np.arange(len(before) + 1)
+        axes.stairs(before, places, fill=True, color=BEFORE)
+        axes.stairs(after, places, color=AFTER, linewidth=1.6)
+        every = -(-len(edges) // 6)
+        axes.set_xticks(places[1:-1][::every], [number(edge, 12) for edge in edges][::every])
+        longest = max(len(number(edge, 12)) for edge in edges)
+        if longest > 5:
+            axes.tick_params(axis="x", rotation=35 if longest < 14 else 60)
+        axes.set_xlim(0, len(before))
+        axes.set_ylim(0, 1.1 * max(*before, *after))
+        axes.set_ylabel("% of records")
+        _calm(axes)
+
+    return _drawn(draw, (3.5, 2.0), f"distribution of {name}")
+
+
+def draw_correlations(names: Sequence[str], matrix: np.ndarray, when: str) -> str:
+    """A heat map of correlations from -1 (blue) to 1 (red). The diagonal, and what has no correlation, stays white.
+
+    >>> draw_correlations(["a", "b"], np.eye(2), "before")[:4] in ("<svg", "")
+    True
+    """
+
+    def draw(figure: Any) -> None:
+        axes = figure.add_subplot()
+        shades = np.ma.masked_where(np.isnan(matrix) | np.eye(len(names), dtype=bool), matrix)
+        axes.pcolormesh(shades, cmap="RdBu_r", vmin=-1.2, vmax=1.2, edgecolors="white", linewidth=0.8)
+        places = np.arange(len(names)) + 0.5
+        if len(names) <= NUMBERED:
+            for i, j in np.ndindex(*matrix.shape):
+                text = "–" if np.isnan(matrix[i, j]) else f"{matrix[i, j]:.2f}".replace("-", "−")
+                pale = i == j or np.isnan(matrix[i, j]) or abs(matrix[i, j]) < 0.65
+                axes.text(
+                    places[j], places[i], text, ha="center", va="center",
+                    fontsize=9 if len(names) < 7 else 7, color=INK if pale else "white",
+                )  # fmt: skip
+        short = [shortened(name, 18) for name in names]
+        axes.set_xticks(places, short, rotation=45, ha="right", rotation_mode="anchor")
+        axes.set_yticks(places, short)
+        axes.invert_yaxis()
+        axes.set_aspect("equal")
+        _calm(axes, grid=False)
+
+    return _drawn(draw, (4.6, 3.9), f"correlations {when}")
+
+
+def _calm(axes: Any, grid: bool = True) -> None:
+    for side in ("top", "right", "left", "bottom") if not grid else ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(length=0, colors=INK)
+    if grid:
+        axes.grid(axis="y", color=FAINT, linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.locator_params(axis="y", integer=True, nbins=5)
+
+
+def _drawn(draw: Callable[[Any], None], inches: tuple[float, float], salt: str) -> str:
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        return ""
+    text = io.StringIO()
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # letters that the font of the layout lacks: the reader's page has others
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(
+            {
+                "svg.fonttype": "none",  # text stays text: small, sharp, found by a search
+                "svg.hashsalt": printable(salt),
+                "text.parse_math": False,  # a name with two $ is no formula
+                "font.family": "sans-serif",
+                "font.size": 8.5,
+                "axes.labelcolor": INK,
+                "axes.edgecolor": INK,
+                "axes.formatter.useoffset": False,
+            }
+        )
+        figure = Figure(figsize=inches, layout="constrained")
+        draw(figure)
+        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+    return _inline(text.getvalue())
+
+
+def _inline(svg: str) -> str:
+    """One <svg> element for the middle of a page: sized by the page, no prologue, no ids but those that are used."""
+    svg = svg[svg.index("<svg") :].strip()
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\A<svg[^>]*?(viewBox="[^"]*")[^>]*>', r'<svg xmlns="http://www.w3.org/2000/svg" \1>', svg)
+    svg = svg.replace("xlink:href=", "href=")
+    used = set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))
+    svg = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", svg)
+    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    return re.sub(r"\n\s*", "\n", svg)

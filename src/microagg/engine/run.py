@@ -1,0 +1,137 @@
+"""Running one method on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from microagg.errors import GuaranteeError, InputError
+from microagg.guarantees.promise import Acceptance, Promise
+from microagg.kernels import random, sums
+from microagg.methods.method import Found, Method
+from microagg.methods.registry import DEFAULT, method_named
+from microagg.problem.problem import Problem, Progress, as_points
+from microagg.problem.watch import Watch
+from microagg.refine.local import improve
+from microagg.refine.merging import repair
+from microagg.table.confidential import Attribute, as_attributes
+
+
+def partition(
+    points: Any,
+    k: int,
+    method: str = DEFAULT,
+    *,
+    confidential: Any = None,
+    l: float | None = None,
+    t: float | None = None,
+    diversity: str = "distinct",
+    c: float | None = None,
+    refine: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **params: Any,
+) -> np.ndarray:
+    """Group the rows of a matrix, taken as they are (no scaling), into groups of at least k; returns int32 labels.
+
+    `confidential` is what some methods, and l and t, need besides: a matrix or a column, floats as numbers, all else as
+    categories. With `l` (l-diversity: `diversity` is "distinct", "entropy" or "recursive", the last with `c`) or `t`
+    (t-closeness) every group keeps it; groups of a method that does not see to that are merged where they miss it. With `refine` the method's groups are improved by local search. `threads` (by default one for each processor)
+    is a matter of time alone.
+
+    >>> partition([[1.0], [1.1], [9.0], [9.2]], k=2, method="mdav").tolist()
+    [0, 0, 1, 1]
+    """
+    chosen = method_named(method)
+    matrix = as_points(points)
+    attributes = () if confidential is None else as_attributes(confidential, len(matrix))
+    promise = Promise.of(l, t, diversity, c)
+    problem = problem_with(promise, chosen, matrix, k, attributes, threads)
+    return run_method(
+        chosen, problem, chosen.checked(params), seed=seed, refine=refine, progress=progress
+    ).labels
+
+
+def problem_with(
+    promise: Promise,
+    method: Method,
+    points: Any,
+    k: int,
+    attributes: tuple[Attribute, ...],
+    threads: int | None = None,
+) -> Problem:
+    """What a method is given; raises before any work if the promise cannot be kept."""
+    if promise and method.scope != "record":
+        raise InputError(
+            f"method {method.name} groups each column on its own, so that l and t cannot be promised; choose another."
+        )
+    problem = Problem.of(points, k, confidential=attributes, threads=threads)
+    promise.refuse_impossible(attributes)
+    return replace(problem, accept=promise.accept(attributes))
+
+
+def run_method(
+    method: Method,
+    problem: Problem,
+    params: dict[str, Any],
+    *,
+    seed: int,
+    refine: bool = False,
+    progress: Progress | None = None,
+) -> Found:
+    """Run a method and make sure of what it returns before anybody relies on it.
+
+    Groups that miss l or t are merged with others; with `refine`, local search follows, which never breaks a guarantee.
+    """
+    if refine and method.scope != "record":
+        raise InputError(f"method {method.name} groups each column on its own; its groups cannot be refined.")
+    if method.needs_confidential and not problem.confidential:
+        raise InputError(f"method {method.name} needs confidential columns; name them with confidential.")
+    d = problem.points.shape[1]
+    if method.columns not in (None, d):
+        raise InputError(f"method {method.name} works on {method.columns} column only, and {d} were given.")
+    rng = random.seeded(seed, method.name)
+    watch = Watch(progress, len(problem.points))
+    watch.stage(0.0, 0.7)
+    result = method.run(problem, rng=rng, progress=watch.tell if refine else progress, **params)
+    found = result if isinstance(result, Found) else Found(result)
+    _refuse_bad_labels(found.labels, problem, method)
+    found = _enforced(found, problem)
+    if refine:
+        watch.stage(0.7, 1.0)
+        found = replace(found, labels=improve(problem, found.labels, progress=watch.tell))
+        _refuse_bad_labels(found.labels, problem, method)
+        found = _enforced(found, problem)
+    if progress is not None:
+        progress(len(problem.points), len(problem.points))
+    return found
+
+
+def _enforced(found: Found, problem: Problem) -> Found:
+    """The same groups, or with those merged that miss l or t."""
+    if not isinstance(problem.accept, Acceptance):
+        return found
+    labels = repair(problem, found.labels)
+    if labels is found.labels:
+        return found
+    before, after = int(found.labels.max()) + 1, int(labels.max()) + 1
+    told = f"for {problem.accept.promise.name}, {before:,} groups became {after:,}: those that missed it were merged"
+    return replace(found, labels=labels, chosen=(*found.chosen, told))
+
+
+def _refuse_bad_labels(labels: np.ndarray, problem: Problem, method: Method) -> None:
+    n, d = problem.points.shape
+    shape = (n,) if method.scope == "record" else (n, d)
+    if labels.shape != shape or labels.dtype != np.int32 or (labels < 0).any():
+        raise GuaranteeError(
+            f"method {method.name} did not give every record a group; this is a bug: report it."
+        )
+    for one_partition in labels.reshape(n, -1).T:
+        sizes = sums.group_sizes(np.ascontiguousarray(one_partition), int(one_partition.max()) + 1)
+        if sizes.min() < problem.k:
+            raise GuaranteeError(
+                f"method {method.name} formed a group smaller than k; this is a bug: report it."
+            )

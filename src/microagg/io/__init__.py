@@ -1,1 +1,0 @@
-"""Reading and writing tables: csv and parquet, through pyarrow."""

@@ -1,0 +1,157 @@
+"""auto: what microagg does when it is asked for k and nothing more.
+
+1. Where one column alone varies, the optimal cut of its order: no partition loses less (Hansen and Mukherjee 2003).
+2. Else groups by MDAV within compact blocks of the records, improved by local search (`quick`), then by annealing
+   (`balanced`); `thorough` anneals longer, or, for up to 2,500 records and k up to 5, goes on with integer programs over the
+   groups that good partitions can have.
+   Where l or t is asked for, the groups are made to keep it first, in two ways of which the better is kept (`enforce.py`);
+   no search after that breaks it, and there are no integer programs.
+3. `prove` works from both sides: search, and a lower bound that no partition can go below, until they meet or no time is left.
+
+How much each word means depends on the numbers of records and columns and on k, and is stated in what `auto` chose; a number
+is a number of steps for each record. Effort is an amount of work: the same seed gives the same groups on any machine, with
+any number of threads. A time limit ends the search at a checkpoint, and the manifest keeps its number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from microagg.bounds.bound import Bound
+from microagg.kernels import sums
+from microagg.kernels.cut import optimal_cut
+from microagg.methods.lns.effort import WORDS as SEARCHES
+from microagg.methods.lns.effort import Work, beside_programs, searching_while_proving, work_of
+from microagg.methods.lns.lns import STOPPING, settings_of, through_ruins
+from microagg.methods.method import Effort, Found, Method, Partition, below_two_k
+from microagg.methods.search.enforce import start_with_promise, work_with_promise
+from microagg.methods.search.prove import prove, put_together
+from microagg.problem.problem import Problem, Progress
+from microagg.problem.watch import Watch
+
+WORDS = (*SEARCHES, "prove")
+MOST_FOR_PROGRAMS, LARGEST_K_FOR_PROGRAMS = 2500, 5
+FIRST_SEARCH = 20  # the search before any bound gets so much less work than those after it
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What auto is going to do, and why."""
+
+    way: str
+    """one group | one column | search | search and programs | prove"""
+    work: Work
+    why: tuple[str, ...]
+
+
+def plan(problem: Problem, effort: str | float) -> Plan:
+    """What fits these points, this k and this effort.
+
+    >>> plan(Problem.of(np.arange(8.0), k=2), "balanced").why
+    ('one column varies: its optimal cut, which no grouping can beat',)
+    """
+    n, k = len(problem.points), problem.k
+    varying = int(np.count_nonzero(np.ptp(problem.points, axis=0) > 0.0))
+    work = searching_while_proving(n) if effort == "prove" else work_of(n, effort)
+    if n < 2 * k:
+        return Plan("one group", work, (f"{n} records cannot form two groups of {k}: one group",))
+    if varying <= 1 and problem.accept is None and problem.weights is None:
+        reason = "one column varies: its optimal cut, which no grouping can beat"
+        return Plan("one column", work, (reason,))
+    start = f"{n:,} records, {varying} columns that vary, k = {k}: MDAV within blocks, then local search"
+    why = (start, work.why)
+    if effort == "prove":
+        return Plan("prove", work, (*why, "a proven lower bound from the other side"))
+    free = problem.weights is None and problem.accept is None
+    if effort == "thorough" and free and _fit_for_programs(problem):
+        work = beside_programs(n)
+        programs = "then integer programs over the groups that good partitions can have"
+        return Plan("search and programs", work, (start, work.why, programs))
+    return Plan("search", work, why)
+
+
+def _fit_for_programs(problem: Problem) -> bool:
+    """Whether the proof, from which the integer programs have their groups, can be expected to come to its end."""
+    return len(problem.points) <= MOST_FOR_PROGRAMS and problem.k <= LARGEST_K_FOR_PROGRAMS
+
+
+def auto(
+    problem: Problem,
+    *,
+    rng: np.ndarray,
+    progress: Progress | None = None,
+    effort: str | float = "balanced",
+    time_limit: float | None = None,
+    stop_after: int | None = None,
+) -> Found:
+    """Choose construction, refinement and amount of work from the numbers of records and columns and k."""
+    chosen = plan(problem, effort)
+    watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
+    bound, why = None, chosen.why
+    if chosen.way == "one group":
+        labels = np.zeros(len(problem.points), np.int32)
+    elif chosen.way == "one column":
+        column = int(np.argmax(np.ptp(problem.points, axis=0)))
+        order = np.argsort(problem.points[:, column], kind="stable")
+        labels = sums.number_by_first_record(optimal_cut(problem.points, order, problem.k)[0])
+    else:
+        labels, kept = start_with_promise(problem, rng, watch)
+        work = work_with_promise(problem, labels, chosen.work, effort)
+        why = (*why[:1], *kept, work.why, *why[2:])
+        with watch.searching():
+            if chosen.way == "prove":
+                labels, bound = _proven(problem, labels, work, rng, watch)
+            else:
+                programs = chosen.way == "search and programs"
+                watch.stage(0.1, 0.4 if programs else 1.0)
+                labels = through_ruins(problem, labels, work, rng, watch)
+                watch.stage(0.4, 1.0)
+                if programs and watch.stopped is None:
+                    labels = put_together(
+                        problem, labels, watch, lambda best: through_ruins(problem, best, work, rng, watch)
+                    )
+    return Found(labels, why, settings_of(watch), watch.stopped, bound)
+
+
+def _proven(
+    problem: Problem, labels: np.ndarray, work: Work, rng: np.ndarray, watch: Watch
+) -> tuple[np.ndarray, Bound]:
+    """Search and bound in turns; the time is shared, so a search is kept short, and the first one shorter still.
+
+    Not so with many records or a large k: there the bound takes whatever time is left, and a second turn hardly comes.
+    """
+    first = work.steps // FIRST_SEARCH if _fit_for_programs(problem) else work.steps
+
+    def search(labels: np.ndarray, rng: np.ndarray, turn: int) -> np.ndarray:
+        watch.stage(0.1, 0.3)
+        steps = work.steps if turn > 0 else first
+        found = through_ruins(problem, labels, replace(work, steps=steps), rng, watch)
+        watch.stage(0.3, 1.0)
+        return found
+
+    return prove(problem, labels, rng=rng, watch=watch, search=search)
+
+
+AUTO = Method(
+    name="auto",
+    family="search",
+    source="microagg",
+    summary="the default: chooses construction, search and amount of work by itself; less loss than any published method",
+    good_for="everyday use: the least loss, at any size",
+    run=cast(Partition, auto),
+    complexity="quick O(n log n) in practice; balanced and thorough in proportion to their steps",
+    parameters=(
+        Effort(
+            "effort",
+            WORDS,
+            "balanced",
+            "how hard to search; prove adds a proven lower bound",
+        ),
+        *STOPPING,
+    ),
+    largest_group=below_two_k,
+    seeded=True,
+)

@@ -1,0 +1,101 @@
+"""What a method is given: a Problem."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from microagg.errors import InputError
+from microagg.table.confidential import Attribute
+
+Progress = Callable[[int, int], None]
+"""Called as progress(done, total) from time to time; raising from it cancels the work.
+
+A search also hands a line of figures (loss, bound) to the callback's `tell`, if it has one; see `watch.py`."""
+
+LARGEST = 1e100  # squared distances beyond this leave the range of float64
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The points to partition into groups of at least k, and what a search must respect while doing so.
+
+    >>> Problem.of([[0.0], [0.1], [5.0], [5.1]], k=2).points.shape
+    (4, 1)
+    """
+
+    points: np.ndarray
+    k: int
+    weights: np.ndarray | None = None
+    confidential: tuple[Attribute, ...] = ()
+    accept: Callable[[np.ndarray], bool] | None = None
+    """Whether these records may form a group; None where any may. It must hold for every group of a partition given."""
+    threads: int = 1
+    """How many threads may work at once; never a matter for the result."""
+
+    @staticmethod
+    def of(
+        points: Any,
+        k: int,
+        *,
+        weights: np.ndarray | None = None,
+        confidential: tuple[Attribute, ...] = (),
+        accept: Callable[[np.ndarray], bool] | None = None,
+        threads: int | None = None,
+    ) -> Problem:
+        """A problem from anything that numpy takes for a matrix of numbers, checked."""
+        matrix = as_points(points)
+        k = checked_k(k, len(matrix))
+        return Problem(matrix, k, weights, confidential, accept, checked_threads(threads))
+
+
+def checked_threads(threads: int | None = None) -> int:
+    """The number of threads asked for, by MICROAGG_THREADS if not here; by default one for each processor."""
+    asked = os.environ.get("MICROAGG_THREADS", "") if threads is None else threads
+    if asked == "":
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        number = int(asked)
+    except (TypeError, ValueError):
+        number = 0
+    if number < 1:
+        raise InputError("the number of threads must be a whole number, at least 1.")
+    return number
+
+
+def as_points(points: Any) -> np.ndarray:
+    """The float64 C-order matrix of the points; the caller's own array where it is one already."""
+    try:
+        matrix = np.require(points, dtype=np.float64, requirements=["C", "A", "W"])
+    except (TypeError, ValueError):
+        raise InputError("points must be a matrix of numbers, one row per record.") from None
+    if matrix.ndim == 1:
+        matrix = matrix.reshape(-1, 1)
+    if matrix.ndim != 2 or matrix.shape[1] == 0:
+        raise InputError("points must be a matrix with one row per record and at least one column.")
+    usable = np.isfinite(matrix).all() and (matrix.size == 0 or np.abs(matrix).max() <= LARGEST)
+    if not usable:
+        row, column = np.argwhere(~(np.abs(matrix) <= LARGEST))[0]
+        raise InputError(
+            f"points hold a missing, infinite or too large value in row {row + 1}, column {column + 1}; "
+            "fill it in or leave the record out."
+        )
+    return matrix
+
+
+def checked_k(k: Any, n: int) -> int:
+    """k as an int, if it is a whole number from 2 to n."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        whole = isinstance(k, float | np.floating) and float(k).is_integer()
+        if not whole:
+            raise InputError("k must be a whole number, at least 2.")
+    k = int(k)
+    if k < 2:
+        raise InputError(f"k is {k}, but a group protects nobody unless k is at least 2.")
+    if k > n:
+        raise InputError(f"k is {k}, but there are only {n} records; choose k no larger than that.")
+    return k

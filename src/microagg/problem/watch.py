@@ -1,0 +1,96 @@
+"""When a search ends before it is through: at a checkpoint, so that the run can be repeated."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from microagg.errors import Cancelled
+from microagg.problem.problem import Progress
+
+
+class Enough(Cancelled):
+    """Raised by a progress callback: stop, and keep the best so far where there is one."""
+
+
+class Watch:
+    """Counts the checkpoints of a search and says at each whether to go on.
+
+    A search calls `checkpoint` at moments that depend on its work alone, never on the clock. So a run that was stopped
+    early, by a time limit or by hand, is repeated by giving the number of its last checkpoint as `stop_after`.
+
+    >>> watch = Watch(stop_after=2)
+    >>> [watch.checkpoint(done, 10) for done in (1, 2, 3)]
+    [False, True, True]
+    >>> watch.passed, watch.stopped
+    (2, 'checkpoint')
+    """
+
+    def __init__(
+        self,
+        progress: Progress | None = None,
+        parts: int = 1000,
+        *,
+        time_limit: float | None = None,
+        stop_after: int | None = None,
+    ) -> None:
+        self._progress = progress
+        self._parts = parts  # the whole work, as the callback sees it
+        self._ends = None if time_limit is None or stop_after is not None else time.monotonic() + time_limit
+        self._stop_after = stop_after
+        self._low, self._high, self._told = 0.0, 1.0, 0.0
+        self.passed = 0
+        """How many checkpoints have been passed."""
+        self.stopped: str | None = None if stop_after != 0 else "checkpoint"
+        """Why the search had to end early: "time limit", "interrupted" or "checkpoint"; None if it did not."""
+
+    def interrupted(self, done: int, total: int) -> bool:
+        """Whether a long step should break off between two checkpoints: it was stopped, or its time is over.
+
+        The step must then leave no trace, so that the state is that of the last checkpoint passed.
+        """
+        if self.stopped is None:
+            try:
+                self.tell(done, total)
+            except Enough:
+                self.stopped = "interrupted"
+        if self.stopped is None and self.seconds_left() == 0.0:
+            self.stopped = "time limit"
+        return self.stopped is not None
+
+    def seconds_left(self) -> float | None:
+        """How long the search may still take; None if there is no limit."""
+        return None if self._ends is None else max(self._ends - time.monotonic(), 0.0)
+
+    def checkpoint(self, done: int, total: int, telling: str = "") -> bool:
+        """Tell how far the work is; True if it has to end here. Calls after that do not count."""
+        if self.stopped is not None:
+            return True
+        self.passed += 1
+        try:
+            self.tell(done, total, telling)
+        except Enough:
+            self.stopped = "interrupted"
+        if self._stop_after is not None and self.passed >= self._stop_after:
+            self.stopped = "checkpoint"
+        elif self.stopped is None and self.seconds_left() == 0.0:
+            self.stopped = "time limit"
+        return self.stopped is not None
+
+    def tell(self, done: int, total: int, telling: str = "") -> None:
+        """Tell how far the work is without asking whether to go on."""
+        if self._progress is None:
+            return
+        if telling and (tell := getattr(self._progress, "tell", None)) is not None:
+            tell(telling)
+        share = self._low + (self._high - self._low) * (done / total if total else 1.0)
+        self._told = max(self._told, share)  # a search may begin anew, a bar does not
+        self._progress(int(self._parts * self._told), self._parts)
+
+    def stage(self, low: float, high: float) -> None:
+        """What is told from now on makes up this share of the whole work."""
+        self._low, self._high = low, high
+
+    def searching(self) -> contextlib.AbstractContextManager[None]:
+        """While there is a best so far to keep; a progress that can ask whether to keep it does so on Ctrl-C."""
+        return getattr(self._progress, "searching", contextlib.nullcontext)()

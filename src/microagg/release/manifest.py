@@ -1,0 +1,174 @@
+"""What was done, twice: in full for the data holder, and what may be published."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import microagg
+from microagg.guarantees.k import Anonymity
+from microagg.guarantees.promise import Promise
+from microagg.methods.method import Found
+from microagg.table.encoder import Space
+from microagg.table.io.arrow import compute as pc
+from microagg.table.io.writing import replace_whole
+from microagg.table.schema import Role, Schema
+
+LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
+PUBLIC = (
+    "format",
+    "microagg",
+    "k",
+    "l",
+    "t",
+    "diversity",
+    "c",
+    "method",
+    "params",
+    "refine",
+    "chosen",
+    "stopped_early",
+    "bound",
+    "scale",
+    "precision",
+    "records",
+    "roles",
+    "guarantee",
+    "loss",
+    "rows",
+)
+
+
+def internal_manifest(
+    *,
+    k: int,
+    promise: Promise,
+    schema: Schema,
+    method: str,
+    params: dict[str, Any],
+    refine: bool,
+    found: Found,
+    seed: int,
+    space: Space,
+    precision: str,
+    decimals: list[int | None],
+    rest: str,
+    source: pa.Table,
+    loss: dict[str, float],
+    anonymity: Anonymity,
+) -> dict[str, Any]:
+    """Everything that is needed to repeat a run to the byte."""
+    quasi = schema.names(Role.QUASI)
+    return {
+        "format": 1,
+        "microagg": microagg.__version__,
+        "k": k,
+        **promise.as_data(),
+        "method": method,
+        "params": {**params, **found.params},
+        "refine": refine,
+        "chosen": list(found.chosen),
+        "stopped_early": found.stopped is not None,
+        "bound": None if found.bound is None else {"IL": found.bound.il, "optimal": found.bound.optimal},
+        "scale": space.scale,
+        "precision": precision,
+        "records": source.num_rows,
+        "roles": {column.name: column.role.value for column in schema.columns},
+        "guarantee": {
+            "k": k,
+            "of": "each combination" if anonymity.scope == "record" else "each column alone",
+            "holds": True,  # a release that misses its guarantee does not come to be
+            "k_anonymous": anonymity.holds,
+            "classes": len(anonymity.sizes),
+            "smallest_class": int(anonymity.sizes.min()),
+            **_found(anonymity),
+        },
+        "loss": loss,
+        "seed": seed,
+        "rest": rest,
+        "input": digest_of(source),
+        "scaling": {
+            name: {"centre": float(centre), "width": float(width), "decimals": places}
+            for name, centre, width, places in zip(quasi, space.centre, space.width, decimals, strict=True)
+        },
+        "versions": {
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            **{name: importlib.metadata.version(name) for name in LIBRARIES},
+        },
+    }
+
+
+def _found(anonymity: Anonymity) -> dict[str, Any]:
+    """What l and t come to in the worst class, for each confidential column: anybody can count it on the released table."""
+    told: dict[str, dict[str, Any]] = {}
+    for finding in anonymity.findings:
+        told.setdefault(finding.guarantee, {"every_class": finding.words, "worst": {}})
+        told[finding.guarantee]["worst"][finding.column] = finding.worst
+    return told
+
+
+def public_manifest(internal: dict[str, Any]) -> dict[str, Any]:
+    """What may be published: no seed, no digest, no scaling, nothing of single records, no dropped columns.
+
+    Losses have three digits, as in reports: to sixteen, a sum of squares is an equation that the original values must fulfil.
+    """
+    public = {name: internal[name] for name in PUBLIC if name in internal}
+    for name in ("loss", "bound"):
+        if public.get(name) is not None:
+            public[name] = {
+                key: float(f"{value:.3g}") if isinstance(value, float) else value
+                for key, value in public[name].items()
+            }
+    public["roles"] = {
+        name: role for name, role in internal["roles"].items() if role != Role.IDENTIFIER.value
+    }
+    return public
+
+
+def digest_of(table: pa.Table) -> str:
+    """SHA-256 over the names and values of a table, whatever file or library it came from.
+
+    >>> digest_of(pa.table({"a": [1, 2]})) == digest_of(pa.table({"a": pa.chunked_array([[1], [2]])}))
+    True
+    """
+    digest = hashlib.sha256()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind, values = _bytes_of(column)
+        present = np.packbits(column.is_valid().to_numpy()).tobytes()
+        digest.update(f"{name}\0{kind}\0{len(column)}\0".encode() + present + values)
+    return digest.hexdigest()
+
+
+def _bytes_of(column: pa.ChunkedArray) -> tuple[str, bytes]:
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        kind = "whole" if pa.types.is_integer(column.type) else "float"
+        target = pa.int64() if kind == "whole" else pa.float64()
+        return kind, pc.cast(column, target, safe=False).fill_null(0).to_numpy().tobytes()
+    try:
+        texts = pc.cast(column, pa.large_string()).fill_null("")
+        return "text", pc.binary_length(texts).to_numpy().tobytes() + "".join(texts.to_pylist()).encode()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists and the like, bytes that are no text
+        return "other", "\0".join(repr(value) for value in column.to_pylist()).encode()
+
+
+def manifest_paths(table: Path) -> tuple[Path, Path]:
+    """Where the internal and the public manifest of a released file lie: one pair for each file, whatever its format."""
+    return table.with_name(f"{table.name}.internal.json"), table.with_name(f"{table.name}.public.json")
+
+
+def write_manifest(path: Path, content: dict[str, Any]) -> None:
+    """Write a manifest whole or not at all; an internal one for the owner's eyes only."""
+
+    def write(part: Path) -> None:
+        part.touch(mode=0o600 if path.name.endswith(".internal.json") else 0o666)
+        part.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    replace_whole(path, write, inspect=lambda part: json.loads(part.read_text("utf-8")))

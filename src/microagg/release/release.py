@@ -1,0 +1,396 @@
+"""anonymize(): the way of the data from a table to a verified release, and the release itself."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from microagg.bounds.bound import Bound
+from microagg.engine.run import problem_with, run_method
+from microagg.errors import GuaranteeError, InputError
+from microagg.guarantees.k import Anonymity, class_labels, verify
+from microagg.guarantees.promise import Promise
+from microagg.kernels import random
+from microagg.measures.loss.sse import loss_between
+from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.pairing import pair_of
+from microagg.measures.registry import assess_pair
+from microagg.methods.registry import DEFAULT, method_named
+from microagg.problem.problem import Progress, checked_k
+from microagg.release.manifest import (
+    digest_of,
+    internal_manifest,
+    manifest_paths,
+    public_manifest,
+    write_manifest,
+)
+from microagg.release.report.building import build_document
+from microagg.release.report.document import Document
+from microagg.release.report.html import to_html
+from microagg.release.report.markdown import to_markdown
+from microagg.release.report.notebook import summary_html
+from microagg.release.report.plain import to_json
+from microagg.release.report.summary import headline_of
+from microagg.release.report.terminal import summary_for_terminal
+from microagg.table.aggregate import decimals_of, group_means_for_records, round_to
+from microagg.table.confidential import Attribute, attributes_of, typed_like
+from microagg.table.encoder import Space
+from microagg.table.io.frames import column_facts, column_like, open_frame, same_type, to_arrow, values_of
+from microagg.table.io.reading import delimiter_of, format_of, read_table, read_text
+from microagg.table.io.writing import refuse_unwritable, replace_whole, write_table
+from microagg.table.schema import Role, Schema, assign_roles
+
+Names = Sequence[str | int] | str | int
+PRECISIONS = ("column", "full")
+
+
+@dataclass(frozen=True, repr=False)
+class Release:
+    """A table that holds its guarantee, and how it came about.
+
+    `labels` and `manifest` are for the data holder; `table`, once saved, and `public_manifest` are for everybody.
+    """
+
+    table: Any
+    labels: np.ndarray
+    loss: dict[str, float]
+    manifest: dict[str, Any]
+    schema: Schema
+    anonymity: Anonymity
+    notes: tuple[str, ...] = ()
+    bound: Bound | None = None
+    """The proven lower bound on the loss of any grouping, with effort="prove"; its certificate stays inside."""
+    stopped: str | None = None
+    """Why the search ended early; None if it did not."""
+    _arrow: pa.Table = field(repr=False, kw_only=True)
+    _original: nw.DataFrame[Any] = field(repr=False, kw_only=True)
+
+    @property
+    def public_manifest(self) -> dict[str, Any]:
+        """What may be published of the manifest: nothing of single records, seed, digest or scaling."""
+        return public_manifest(self.manifest)
+
+    @functools.cached_property
+    def pair(self) -> Pair:
+        """The table before and after, as numbers that measures work on; the data holder's side only."""
+        return pair_of(
+            self._original, nw.from_native(self._arrow, eager_only=True),
+            quasi=self.schema.names(Role.QUASI), confidential=self.schema.names(Role.CONFIDENTIAL),
+            keep=self.schema.names(Role.KEEP), k=int(self.manifest["k"]),
+        )  # fmt: skip
+
+    @functools.cached_property
+    def figures(self) -> tuple[tuple[Measure, Figure], ...]:
+        """Every measure of loss and of risk that fits the release, with what it found."""
+        return tuple(assess_pair(self.pair))
+
+    @property
+    def risk(self) -> dict[str, float]:
+        """What an intruder gains, by the names of the measures, such as linkage and prosecutor."""
+        return {measure.name: figure.value for measure, figure in self.figures if measure.side == "risk"}
+
+    def report(self, path: str | Path, *, public: bool = False) -> Path:
+        """Write the report as .html, .md or .json; with `public` one that says nothing of single records.
+
+        The internal one, which is not for everybody, is readable by its owner only.
+        """
+        path = Path(path)
+        render = _renderer(path)
+        refuse_unwritable(path)
+        document = build_document(
+            manifest=self.public_manifest if public else self.manifest, public=public, pair=self.pair,
+            class_sizes=self.anonymity.sizes, figures=self.figures, notes=self.notes,
+        )  # fmt: skip
+        text = render(document)
+
+        def write(part: Path) -> None:
+            part.touch(mode=0o666 if public else 0o600)
+            part.write_text(text, encoding="utf-8")
+
+        replace_whole(path, write, inspect=lambda part: None)
+        return path
+
+    def _repr_html_(self) -> str:
+        return summary_html(manifest=self.manifest, class_sizes=self.anonymity.sizes, notes=self.notes)
+
+    def __rich__(self) -> Any:
+        """What `rich.print` shows."""
+        return summary_for_terminal(
+            manifest=self.manifest, class_sizes=self.anonymity.sizes, notes=self.notes
+        )
+
+    def __repr__(self) -> str:
+        headline = headline_of(self.manifest, self.anonymity.sizes)
+        return f"<Release: {headline}, k = {self.manifest['k']}, IL = {self.loss['IL']:.4f} %>"
+
+    def save(self, path: str | Path, *, keep_order: bool = False, delimiter: str = ",") -> list[Path]:
+        """Write the table and both manifests; returns their paths. Rows are shuffled unless `keep_order`.
+
+        The file is written beside its place, read back and verified before it takes it.
+        """
+        path = Path(path)
+        _refuse_places(path)
+        table = self._arrow.replace_schema_metadata(None)
+        if not keep_order:
+            table = table.take(pa.array(self._shuffled_rows()))
+
+        def inspect(part: Path) -> None:
+            try:
+                written = read_text(part, delimiter)
+            except InputError:
+                raise GuaranteeError("the file cannot be read back; nothing was written.") from None
+            if written.column_names != table.column_names:
+                raise GuaranteeError("the file does not have the columns it should; nothing was written.")
+            quasi, k = self.schema.names(Role.QUASI), int(self.manifest["k"])
+            verify(written, quasi, k, table.num_rows, self.anonymity.scope)
+            self._promise.verify(*class_labels(written, quasi), self._attributes(written))
+
+        def describe() -> None:
+            rows = "kept" if keep_order else "shuffled"
+            internal = {**self.manifest, "rows": rows, "delimiter": delimiter, "output": digest_of(table)}
+            for place, content in zip(
+                manifest_paths(path), (internal, public_manifest(internal)), strict=True
+            ):
+                write_manifest(place, content)
+
+        replace_whole(path, lambda part: write_table(table, part, delimiter), inspect, before=describe)
+        return [path, *manifest_paths(path)]
+
+    @property
+    def _promise(self) -> Promise:
+        return Promise.of(**{name: self.manifest[name] for name in ("l", "t", "diversity", "c")})
+
+    def _attributes(self, written: pa.Table) -> tuple[Attribute, ...]:
+        """The confidential columns of a file, in which everything may be text, as what they are in the table."""
+        names = self.schema.names(Role.CONFIDENTIAL)
+        return attributes_of(typed_like(written.select(names), self._arrow), names)
+
+    def _shuffled_rows(self) -> np.ndarray:
+        # the digest takes part, so that nobody without the original table can undo the shuffle by guessing a seed
+        state = random.seeded(self.manifest["seed"], self.manifest["input"], "rows")
+        return random.permutation(state, len(self.labels))
+
+
+def anonymize(
+    table: Any,
+    k: int,
+    quasi: Names = (),
+    identifier: Names = (),
+    confidential: Names = (),
+    keep: Names = (),
+    *,
+    rest: str = "error",
+    l: float | None = None,
+    t: float | None = None,
+    diversity: str = "distinct",
+    c: float | None = None,
+    method: str = DEFAULT,
+    refine: bool = False,
+    scale: str = "zscore",
+    precision: str = "column",
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **params: Any,
+) -> Release:
+    """Make a table k-anonymous in its quasi-identifying columns, and l-diverse and t-close in its confidential ones if asked.
+
+    `table` is a pandas, polars or Arrow table, or a NumPy matrix (columns are then numbered from 0); the release's
+    table has the same type, rows and index in the order given. Every column needs a role; `rest` says what happens to
+    the others ("error", "drop", "keep"). `l`: records that share their quasi-identifying values have at least l well-spread
+    values in each confidential column (`diversity`: "distinct", "entropy" or "recursive", the last with `c`); `t`: these are
+    spread as in the whole table, up to this earth mover's distance. With precision="column" a group's value is rounded to the decimals of its
+    column, so whole numbers stay whole; with "full" it is the exact mean. `refine` improves the groups of any method by
+    local search. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
+    or a number of steps for each record) and `time_limit` in seconds.
+
+    >>> release = anonymize(pa.table({"age": [30, 32, 60, 64]}), k=2, quasi=["age"], seed=0)
+    >>> release.table.column("age").to_pylist()
+    [31, 31, 62, 62]
+    """
+    # what was asked for
+    frame = open_frame(table)
+    wanted = {
+        Role.QUASI: _as_names(quasi),
+        Role.IDENTIFIER: _as_names(identifier),
+        Role.CONFIDENTIAL: _as_names(confidential),
+        Role.KEEP: _as_names(keep),
+    }
+    schema = assign_roles(column_facts(frame), wanted, rest)
+    chosen = method_named(method)
+    settings = chosen.checked(params)
+    if precision not in PRECISIONS:
+        raise InputError(f"precision must be one of {', '.join(PRECISIONS)}.")
+    promise = Promise.of(l, t, diversity, c)
+    k = checked_k(k, len(frame))
+    seed = secrets.randbits(63) if seed is None else _as_seed(seed)
+
+    # space and partition
+    values = values_of(frame, schema.names(Role.QUASI))
+    space = Space.fit(values, scale)
+    points = space.points(values)
+    attributes = attributes_of(to_arrow(frame), schema.names(Role.CONFIDENTIAL))
+    problem = problem_with(promise, chosen, points, k, attributes, threads)
+    found = run_method(chosen, problem, settings, seed=seed, refine=refine, progress=progress)
+    labels = found.labels
+
+    # aggregate and verify
+    released, decimals = _aggregated(frame, schema, values, labels, precision)
+    arrow = to_arrow(released)
+    anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame), chosen.scope)
+    findings = promise.verify(
+        *class_labels(arrow, schema.names(Role.QUASI)), attributes_of(arrow, schema.names(Role.CONFIDENTIAL))
+    )
+    anonymity = replace(anonymity, findings=findings)
+
+    # measure and release
+    standard = space if scale == "zscore" else Space.fit(values, "zscore")
+    loss = loss_between(
+        standard.points(values), standard.points(values_of(released, schema.names(Role.QUASI)))
+    )
+    manifest = internal_manifest(
+        k=k, promise=promise, schema=schema, method=chosen.name, params=settings, refine=refine, found=found, seed=seed, space=space,
+        precision=precision, decimals=decimals, rest=rest, source=to_arrow(frame), loss=loss, anonymity=anonymity,
+    )  # fmt: skip
+    notes = _notes(schema, space, loss, standard, values, labels) + _notes_on(attributes)
+    if anonymity.scope == "column" and not anonymity.holds:
+        notes = (_warning_of_single_columns(anonymity), *notes)
+    return Release(
+        same_type(released, table), labels, loss, manifest, schema, anonymity, notes,
+        found.bound and found.bound.about(values, schema.names(Role.QUASI), space), found.stopped, _arrow=arrow,
+        _original=frame,
+    )  # fmt: skip
+
+
+def _aggregated(
+    frame: nw.DataFrame[Any], schema: Schema, values: np.ndarray, labels: np.ndarray, precision: str
+) -> tuple[nw.DataFrame[Any], list[int | None]]:
+    """The table with every quasi-identifier replaced by its group's value, identifiers dropped."""
+    means = group_means_for_records(values, labels)
+    decimals: list[int | None] = []
+    columns = []
+    for j, name in enumerate(schema.names(Role.QUASI)):
+        single = frame[name].dtype == nw.Float32
+        own = decimals_of(values[:, j], single=single) if precision == "column" else None
+        decimals.append(own)
+        columns.append(column_like(frame[name], round_to(means[:, j], own), whole=precision == "column"))
+    return frame.with_columns(*columns).select(*schema.released()), decimals
+
+
+def _notes(
+    schema: Schema,
+    space: Space,
+    loss: dict[str, float],
+    standard: Space,
+    values: np.ndarray,
+    labels: np.ndarray,
+) -> tuple[str, ...]:
+    """What a user should know about this release beyond its figures."""
+    notes = []
+    quasi = schema.names(Role.QUASI)
+    if space.constant:
+        listed = ", ".join(repr(quasi[j]) for j in space.constant)
+        notes.append(f"constant, so without influence on the groups: {listed}")
+    means = standard.points(group_means_for_records(values, labels))
+    unrounded = loss_between(standard.points(values), means)["IL"]
+    if loss["IL"] > 1.02 * unrounded and loss["IL"] - unrounded > 0.01:
+        notes.append(
+            f"rounding to the columns' own precision raised IL from {unrounded:.3g} to {loss['IL']:.3g} %; "
+            "precision='full' avoids it"
+        )
+    kept = schema.names(Role.KEEP)
+    if kept:
+        notes.append(f"kept as they are, and able to single people out: {', '.join(map(repr, kept))}")
+    return tuple(notes)
+
+
+def _notes_on(attributes: Sequence[Attribute]) -> tuple[str, ...]:
+    """Confidential columns that no grouping can protect."""
+    shared = [repr(attribute.name) for attribute in attributes if attribute.distinct == 1]
+    if not shared:
+        return ()
+    return (
+        f"one value only in the whole table, so that everybody in a class shares it and nothing hides it: {', '.join(shared)}",
+    )
+
+
+def _warning_of_single_columns(found: Anonymity) -> str:
+    records = int(found.sizes[found.failing].sum())
+    return (
+        f"NOT {found.k}-anonymous: this method protects each column alone; {records} of {int(found.sizes.sum())} records "
+        f"have a combination of values that fewer than {found.k} share"
+    )
+
+
+def _as_seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise InputError("seed must be a whole number.")
+    return int(seed)
+
+
+def _as_names(names: Names) -> list[str]:
+    listed = [names] if isinstance(names, str | int) else list(names)
+    return [str(name) for name in listed]
+
+
+def _renderer(path: Path) -> Callable[[Document], str]:
+    renderers = {".html": to_html, ".md": to_markdown, ".json": to_json}
+    if path.suffix.lower() not in renderers:
+        raise InputError(f"a report is written as {', '.join(renderers)}; {path.name} ends otherwise.")
+    return renderers[path.suffix.lower()]
+
+
+def _refuse_places(path: Path) -> None:
+    """A release is three files: make sure of all their places before one is written."""
+    for place in (path, *manifest_paths(path)):
+        refuse_unwritable(place)
+
+
+def report_paths(path: Path) -> tuple[Path, Path]:
+    """Where the internal and the public report go if one of this name is asked for.
+
+    >>> [place.name for place in report_paths(Path("survey.html"))]
+    ['survey.internal.html', 'survey.public.html']
+    """
+    return path.with_suffix(f".internal{path.suffix}"), path.with_suffix(f".public{path.suffix}")
+
+
+def anonymize_file(
+    source: str | Path,
+    target: str | Path,
+    k: int,
+    *,
+    keep_order: bool = False,
+    report: str | Path | None = None,
+    **options: Any,
+) -> Release:
+    """Read a file, anonymize it, save the release and, if asked, its two reports.
+
+    Nothing is written unless the output holds its guarantee.
+    """
+    places = report_paths(Path(report)) if report is not None else ()
+    for place in places:
+        _renderer(place)
+        refuse_unwritable(place)
+    source, target = Path(source), Path(target)
+    target_format = format_of(target)
+    table = read_table(source, numeric=_as_names(options.get("quasi", ())))
+    _refuse_places(target)
+    if target.exists() and target.samefile(source):
+        raise InputError(
+            "output and input are the same file; name another output, the original must not be lost."
+        )
+    release = anonymize(table, k, **options)
+    delimiter = delimiter_of(source) if format_of(source) == target_format == ".csv" else ","
+    release.save(target, keep_order=keep_order, delimiter=delimiter)
+    for place, public in zip(places, (False, True), strict=False):
+        release.report(place, public=public)
+    return release

@@ -1,0 +1,386 @@
+"""The parts of a report that are figures: the guarantee, loss, correlations, risk, the bound, the manifest."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from microagg.drawing.pictures import can_draw, draw_class_sizes, draw_correlations, draw_distribution
+from microagg.drawing.wording import counted, listed, number, promised, short_unit
+from microagg.measures.measure import Figure, Measure
+from microagg.release.report.bins import Bins, bins_of
+from microagg.release.report.document import Block, Facts, Grid, Listing, Paragraph, Picture, Section, Warn
+from microagg.release.report.subject import Subject, correlations, lost_of_columns
+
+DISTRIBUTIONS = 12  # pictures of columns; more are not looked at
+HEATED = 12  # columns of a heat map
+QUARTERS = (0, 0.25, 0.5, 0.75, 1)
+SIZES = 24  # bars of class sizes
+SAME_BY_COLUMN = frozenset({"il", "il-minmax", "il-raw"})
+ABREAST = 5  # measures that fit side by side in a table of columns
+WITHOUT_PICTURES = (
+    "The pictures are tables here, because matplotlib is not installed; install microagg with the extra 'plots' "
+    "(pip install 'microagg[plots]') to have them drawn."
+)
+
+
+def guarantee(subject: Subject) -> Section:
+    """What was promised, and the sizes of the classes as they were counted."""
+    sizes = subject.class_sizes
+    promise = str(subject.manifest["guarantee"]["of"])
+    rows = [
+        ("Promised", f"k = {subject.k}", f"{subject.k} or more records share {_promised(promise)}"),
+        (
+            "Classes",
+            counted(len(sizes), "class", "classes"),
+            "different combinations of values in these columns",
+        ),
+        ("Smallest class", counted(int(sizes.min()), "record"), "the least protected records"),
+        (
+            "Median class",
+            f"{number(float(np.median(sizes)), 6)} records",
+            "half of the classes are no larger",
+        ),
+        ("Largest class", counted(int(sizes.max()), "record"), "the coarsest part of the table"),
+        (
+            f"Records in classes below {subject.k}",
+            counted(int(sizes[sizes < subject.k].sum()), "record"),
+            "0 records: k-anonymous" if subject.k_anonymous else "not k-anonymous in the combinations",
+        ),
+    ]
+    rows += [(name, f"{name[0]} = {asked}", told) for name, asked, told in _of_confidential_values(subject)]
+    blocks: list[Block] = [
+        Paragraph(
+            "A class is the set of records that share all values in the quasi-identifying columns. The figures were "
+            "counted on the released table alone; a table that misses its guarantee is not written."
+        ),
+        Facts(tuple(rows)),
+        _picture_of_sizes(subject),
+    ]
+    if not can_draw():
+        blocks.append(Paragraph(WITHOUT_PICTURES))
+    return Section("The guarantee", tuple(blocks))
+
+
+def _of_confidential_values(subject: Subject) -> Iterator[tuple[str, str, str]]:
+    """l-diversity and t-closeness where they were promised: name, what was asked for, what every class keeps."""
+    asked = [name for name in ("l", "t") if subject.manifest["guarantee"].get(name)]
+    for name, told in zip(asked, promised(subject.manifest, subject.digits), strict=True):
+        title = f"l-diversity ({subject.manifest['diversity']})" if name == "l" else "t-closeness"
+        c = subject.manifest.get("c")
+        extra = f", c = {number(float(c))}" if name == "l" and c is not None else ""
+        yield title, f"{number(float(subject.manifest[name]))}{extra}", told
+
+
+def _promised(promise: str) -> str:
+    return (
+        "each combination of values" if promise == "each combination" else "each value of every single column"
+    )
+
+
+def _picture_of_sizes(subject: Subject) -> Picture:
+    names, classes, records = _size_counts(subject.class_sizes)
+    rows = tuple((name, f"{c:,}", f"{r:,}") for name, c, r in zip(names, classes, records, strict=True))
+    caption = "How many classes have which size."
+    return Picture(
+        draw_class_sizes(names, classes, subject.k),
+        f"Bars: {counted(len(subject.class_sizes), 'class', 'classes')} by size, from "
+        f"{int(subject.class_sizes.min())} to {int(subject.class_sizes.max())} records.",
+        caption,
+        Grid(("records in the class", "classes", "records in all"), rows, caption),
+    )
+
+
+def _size_counts(sizes: np.ndarray) -> tuple[list[str], list[int], list[int]]:
+    """Classes and records by class size, sizes joined into equal ranges where there are very many."""
+    low, high = int(sizes.min()), int(sizes.max())
+    step = 1
+    while (high - low) // step >= SIZES:
+        step *= 5 if str(step)[0] == "2" else 2  # 1, 2, 10, 20, 100, …
+    slot = (sizes - low) // step
+    classes = np.bincount(slot)
+    records = np.bincount(slot, weights=sizes)
+    starts = [low + step * j for j in range(len(classes))]
+    names = [str(start) if step == 1 else f"{start}–{start + step - 1}" for start in starts]
+    return names, classes.tolist(), [int(count) for count in records]
+
+
+def loss(subject: Subject) -> Section:
+    """What was lost, column by column with the distributions before and after, and by every measure."""
+    lost = lost_of_columns(subject.pair.original, subject.pair.released)
+    order = np.argsort(-lost, kind="stable")
+    names = [subject.pair.names[j] for j in order]
+    measured = subject.figures_of("loss")
+    blocks: list[Block] = [
+        Grid(
+            ("column", "variation lost, %"),
+            tuple((name, subject.number(percent)) for name, percent in zip(names, lost[order], strict=True)),
+            "Each column by itself, the one that lost most first. 0 %: untouched; 100 %: nothing but its mean is left.",
+        ),
+        *_distributions(subject, order),
+    ]
+    if measured:
+        blocks.append(
+            Paragraph("The same loss as other measures see it, over all columns and then by column.")
+        )
+        blocks.append(Facts(tuple(_rows_of_figures(subject, measured))))
+    caption = "Column by column, the one that lost most of its variation first."
+    blocks.extend(_by_column(subject, names, measured, caption))
+    if not subject.public:
+        blocks.append(_moments(subject, order))
+    return Section("What was lost", tuple(blocks))
+
+
+def _rows_of_figures(
+    subject: Subject, measured: Sequence[tuple[Measure, Figure]]
+) -> Iterator[tuple[str, str, str]]:
+    for measure, figure in measured:
+        told = meaning_of(measure)
+        if figure.details and not subject.public:  # details may be of one class or one record
+            details = (f"{_plain(name)} {subject.number(value)}" for name, value in figure.details.items())
+            told += f" Details: {'; '.join(details)}."
+        yield _capital(measure.title), subject.with_unit(figure.value, measure.unit), told
+
+
+def meaning_of(measure: Measure) -> str:
+    """What a figure says, from what its measure declares."""
+    ends = [(0.0, measure.zero_means)]
+    if math.isfinite(measure.highest):
+        ends.append((measure.highest, measure.highest_means))
+    told = (f"{number(end)} means: {_sentence(means)}" for end, means in ends)
+    return f"{'Lower' if measure.lower_is_better else 'Higher'} is better. {' '.join(told)}"
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _by_column(
+    subject: Subject, names: Sequence[str], measured: Sequence[tuple[Measure, Figure]], caption: str
+) -> Iterator[Grid]:
+    """The figures of single columns, a few measures side by side. IL of one column is the variation lost, told before."""
+    with_columns = [(m, figure) for m, figure in measured if figure.columns and m.name not in SAME_BY_COLUMN]
+    for first in range(0, len(with_columns), ABREAST):
+        part = with_columns[first : first + ABREAST]
+        head = tuple(f"{_capital(measure.title)}, {_unit(measure.unit)}" for measure, _ in part)
+        rows = []
+        for name in names:
+            found = (figure.columns.get(name) for _, figure in part)
+            rows.append((name, *("–" if value is None else subject.number(value) for value in found)))
+        yield Grid(("column", *head), tuple(rows), caption)
+
+
+def _unit(unit: str) -> str:
+    """The unit over a table of columns: what a measure does over all columns does not belong there."""
+    return short_unit(unit.partition(",")[0]) or "no unit"
+
+
+def _moments(subject: Subject, order: np.ndarray) -> Grid:
+    """Where a column lay before and after; for the data holder's eyes, for extremes are single records."""
+    rows = []
+    for j in order:
+        for when, values in (("before", subject.pair.original[:, j]), ("after", subject.pair.released[:, j])):
+            size = float(np.abs(values).max()) or 1.0  # scaled, so that squares of huge values stay finite
+            spread = size * float((values / size).std())
+            told = [size * float((values / size).mean()), spread, *map(float, np.quantile(values, QUARTERS))]
+            rows.append((subject.pair.names[j], when, *(number(value, 6) for value in told)))
+    head = (
+        "column",
+        "when",
+        "mean",
+        "standard deviation",
+        "minimum",
+        "quarter",
+        "median",
+        "three quarters",
+        "maximum",
+    )
+    return Grid(head, tuple(rows), "Before and after, in the units of each column (internal report only).")
+
+
+def _distributions(subject: Subject, order: np.ndarray) -> Iterator[Block]:
+    names = subject.pair.names
+    found = [(names[j], _bins(subject, int(j))) for j in order[:DISTRIBUTIONS]]
+    text = "The columns before (grey area) and after (blue line). "
+    if len(names) > DISTRIBUTIONS:
+        text += f"Of {len(names)} columns, the {DISTRIBUTIONS} that lost most are shown. "
+    if subject.pair.weights is not None:
+        text += "Records are counted, not weighted. "
+    if subject.public:
+        text += (
+            f"So that no record can be read off, each bin holds at least {_least(subject)} records before and after, its "
+            "edges are round numbers chosen by the released values alone, the outermost bins are open, and shares are in "
+            "whole percent."
+        )
+    yield Paragraph(text.strip())
+    yield from (_picture_of_column(subject, name, bins) for name, bins in found if bins is not None)
+    missing = [name for name, bins in found if bins is None]
+    if missing:
+        yield Paragraph(f"Without a picture, because there are not two bins to show: {listed(missing)}.")
+
+
+def _least(subject: Subject) -> int:
+    """Records in a public bin: k of them, and enough that a whole percent tells of it."""
+    return max(subject.k, -(-len(subject.pair.original) // 100))
+
+
+def _bins(subject: Subject, j: int) -> Bins | None:
+    original, released = subject.pair.original[:, j], subject.pair.released[:, j]
+    if subject.public:
+        return bins_of(original, released, _least(subject))
+    return bins_of(original, released, 0, guide=original)
+
+
+def _picture_of_column(subject: Subject, name: str, bins: Bins) -> Picture:
+    n = len(subject.pair.original)
+    places = 0 if subject.public else 1
+    before, after = (
+        [round(100 * count / n, places) for count in counts] for counts in (bins.before, bins.after)
+    )
+    rows = tuple(
+        (bin_name, f"{b:.{places}f}", f"{a:.{places}f}")
+        for bin_name, b, a in zip(bins.names(), before, after, strict=True)
+    )
+    grid = Grid((name, "before, % of records", "after, % of records"), rows, f"{name}, before and after.")
+    alternative = (
+        f"{name}: shares of records in {len(before)} bins, before (grey area) and after (blue line)."
+    )
+    return Picture(draw_distribution(name, bins.edges, before, after), alternative, name, grid, 3)
+
+
+def correlation(subject: Subject) -> Section:
+    """Correlations of the columns before and after."""
+    title = "Correlations before and after"
+    if len(subject.pair.names) < 2:
+        return Section(title, (Paragraph("There is one column only, so there is nothing to correlate."),))
+    before, after = (
+        np.round(correlations(values), 2) + 0.0 for values in (subject.pair.original, subject.pair.released)
+    )
+    change = np.nan_to_num(np.abs(after - before))
+    largest = change.max()
+    i, j = np.unravel_index(int(change.argmax()), change.shape)
+    names = subject.pair.names
+    told = (
+        f"The largest change of a correlation is {number(largest, 2)}, between {names[int(i)]} and {names[int(j)]}."
+        if largest > 0
+        else "No correlation changed in its first two digits."
+    )
+    shown = np.sort(np.argsort(-change.max(axis=0), kind="stable")[:HEATED])
+    if len(names) > HEATED:
+        told += f" Of {len(names)} columns, the {HEATED} whose correlations changed most are shown."
+    told += (
+        " A correlation is a number from −1 to 1 without a unit: 0 says that two columns have no linear relation, 1 and −1 "
+        "that one follows from the other; red is above 0, blue below. Averaging within groups takes noise away, so correlations tend to grow."
+    )
+    pictures = [
+        _picture_of_correlations([names[int(c)] for c in shown], matrix[np.ix_(shown, shown)], when)
+        for when, matrix in (("before", before), ("after", after))
+    ]
+    return Section(title, (Paragraph(told), *pictures))
+
+
+def _picture_of_correlations(names: Sequence[str], matrix: np.ndarray, when: str) -> Picture:
+    cells = [
+        ["–" if np.isnan(value) else f"{value:.2f}".replace("-", "−") for value in row] for row in matrix
+    ]
+    rows = tuple((name, *row) for name, row in zip(names, cells, strict=True))
+    grid = Grid(("", *names), rows, f"Correlations {when}.")
+    alternative = f"Heat map of the correlations of {counted(len(names), 'column')} {when}."
+    return Picture(draw_correlations(names, matrix, when), alternative, f"Correlations {when}", grid, 2)
+
+
+def risk(subject: Subject) -> Section:
+    """What an intruder could still do, number by number."""
+    measured = subject.figures_of("risk")
+    if not measured:
+        return Section("What an intruder gains", (Paragraph("No risk was measured for this release."),))
+    return Section(
+        "What an intruder gains",
+        (
+            Paragraph(
+                "An intruder is somebody who knows values of a person and looks for the person's record, or for what the "
+                "record says. Each figure is about all records together."
+            ),
+            Facts(tuple(_rows_of_figures(subject, measured))),
+            *_risk_by_column(subject, measured),
+        ),
+    )
+
+
+def _risk_by_column(subject: Subject, measured: Sequence[tuple[Measure, Figure]]) -> Iterator[Grid]:
+    """Tables of the quasi-identifiers and of the confidential columns, each with the measures that speak of them."""
+    of_columns: dict[tuple[str, ...], list[tuple[Measure, Figure]]] = {}
+    for measure, figure in measured:
+        of_columns.setdefault(tuple(figure.columns), []).append((measure, figure))
+    for names, part in of_columns.items():
+        yield from _by_column(subject, names, part, "Column by column.")
+
+
+def bound(subject: Subject, found: Mapping[str, Any]) -> Section:
+    """How far from the best possible the grouping is at most."""
+    lowest, loss_found = float(found["IL"]), float(subject.manifest["loss"]["IL"])
+    if found.get("optimal") or loss_found <= lowest:
+        told = "This grouping reaches that limit up to rounding: there is no better one."
+        gap = "0 %"
+    elif lowest > 0:
+        gap = subject.with_unit(100 * (loss_found - lowest) / lowest, "percent")
+        told = (
+            f"This one loses {subject.with_unit(loss_found, 'percent')}, which is within {gap} of that limit."
+        )
+    else:
+        gap = "not defined"
+        told = f"This one loses {subject.with_unit(loss_found, 'percent')}; against a limit of 0 % that says little."
+    rows = (
+        ("Proven limit", subject.with_unit(lowest, "percent"), "no grouping of these records can lose less"),
+        ("Loss of this release", subject.with_unit(loss_found, "percent"), "of the variation, as released"),
+        ("Distance", gap, "how much smaller the loss could be at the very most, relative to the limit"),
+    )
+    return Section(
+        "How close to the best possible",
+        (
+            Paragraph(
+                f"It is proven that no grouping of these records into groups of at least {subject.k} can lose less than "
+                f"{subject.with_unit(lowest, 'percent')} of the variation. {told}"
+            ),
+            Facts(rows),
+        ),
+    )
+
+
+def record_of_the_run(subject: Subject) -> Section:
+    """The manifest, and how the figures are defined."""
+    manifest = subject.manifest
+    blocks: list[Block] = []
+    chosen = manifest.get("chosen") or []
+    if chosen:
+        blocks.append(
+            Paragraph("How the groups were found: " + " ".join(_sentence(str(told)) for told in chosen))
+        )
+    if manifest.get("stopped_early"):
+        blocks.append(
+            Warn("The search was stopped before its end; the best grouping found until then was released.")
+        )
+    about = (
+        "what may be published of it"
+        if subject.public
+        else "with what it takes to repeat the run; keep it inside"
+    )
+    blocks.append(Paragraph(f"The manifest is the record of the run for machines, here {about}."))
+    blocks.append(Listing(json.dumps(manifest, indent=2, ensure_ascii=False)))
+    measured = [*subject.figures_of("loss"), *subject.figures_of("risk")]
+    if measured:
+        rows = tuple((_capital(measure.title), measure.name, measure.source) for measure, _ in measured)
+        blocks.append(Grid(("measure", "name", "definition"), rows, "Where the measures come from."))
+    return Section("The manifest", tuple(blocks))

@@ -1,0 +1,78 @@
+"""A report as Markdown, with tables in the place of pictures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from microagg.drawing.wording import printable
+from microagg.release.report.document import (
+    Block,
+    Document,
+    Facts,
+    Grid,
+    Listing,
+    Paragraph,
+    Picture,
+    Signature,
+    Warn,
+)
+
+AUDIENCE = {"internal": "For internal use: not for publication.", "public": "For publication."}
+_SPECIAL = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")  # a _ within a word means nothing
+
+
+def to_markdown(document: Document) -> str:
+    """The document as Markdown (with tables as GitHub, pandoc and others read them).
+
+    >>> from microagg.release.report.document import Section
+    >>> print(to_markdown(Document("Report", "public", (Section("Limits", (Paragraph("a < b"),)),))))
+    # Report
+    <BLANKLINE>
+    *For publication.*
+    <BLANKLINE>
+    ## Limits
+    <BLANKLINE>
+    a &lt; b
+    <BLANKLINE>
+    """
+    parts = [f"# {_escaped(document.title)}", f"*{AUDIENCE[document.audience]}*"]
+    for section in document.sections:
+        parts += [f"## {_escaped(section.title)}", *(_block(block) for block in section.blocks)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Paragraph(text):
+            return _escaped(text)
+        case Warn(text):
+            return f"> **Note:** {_escaped(text)}"
+        case Facts(rows):
+            return _table(("", "figure", "what it means"), rows)
+        case Grid(head, rows, caption):
+            return _table(head, rows) + (f"\n\n*{_escaped(caption)}*" if caption else "")
+        case Picture(data=data):
+            return _block(data)
+        case Listing(text):
+            fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+            return f"{fence}\n{printable(text)}\n{fence}"
+        case Signature(title, lines):
+            return "\n\n".join(
+                [f"**{_escaped(title)}**", *(f"{_escaped(line)}: {'…' * 20}" for line in lines)]
+            )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join([_row(head), "|" + " --- |" * len(head), *(_row(row) for row in rows)])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+
+
+def _escaped(text: str) -> str:
+    """A text on one line that Markdown shows to the letter."""
+    one_line = " ".join(printable(text).split())
+    safe = one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(lambda found: "\\" + found[0], safe)

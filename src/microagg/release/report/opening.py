@@ -1,0 +1,247 @@
+"""The parts of a report that are words: what was done and why it is safe, what each column is for, the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from microagg.drawing.wording import counted, listed, number, promised
+from microagg.errors import InputError
+from microagg.methods.registry import method_named
+from microagg.release.report.document import Block, Facts, Grid, Paragraph, Section, Signature, Warn
+from microagg.release.report.subject import Subject
+from microagg.table.schema import Role
+
+WHAT_HAPPENED = {
+    Role.IDENTIFIER: ("names somebody directly", "left out"),
+    Role.QUASI: ("others may know it, and find somebody by it", "replaced by the mean of its group"),
+    Role.CONFIDENTIAL: ("what nobody should learn of a person", "released as it was"),
+    Role.WEIGHT: ("how many units a record stands for", "released as it was"),
+    Role.STRATUM: ("the part of the sample a record is from", "released as it was"),
+    Role.KEEP: ("neither of these, says the data holder", "released as it was"),
+}
+UNCHANGED = (Role.KEEP, Role.WEIGHT, Role.STRATUM)
+
+
+def opening(subject: Subject) -> Section:
+    """What a person without code reads and signs."""
+    safe = subject.k_anonymous
+    blocks: list[Block] = [Paragraph(_what_was_done(subject))]
+    blocks.append(Paragraph(_why_it_is_safe(subject)) if safe else Warn(_what_is_not_safe(subject)))
+    if protected := promised(subject.manifest, subject.digits):
+        blocks.append(Paragraph(_why_values_are_safe(subject, protected)))
+    blocks.append(Paragraph(_what_it_cost(subject)))
+    blocks.append(Paragraph(_what_stays(subject)))
+    blocks.append(Facts(tuple(_headlines(subject))))
+    blocks.extend(Warn(f"{note[:1].upper()}{note[1:].rstrip('.')}.") for note in subject.notes)
+    if not subject.public:
+        blocks.append(Signature("Read, and approved for release", ("Name and function", "Date", "Signature")))
+    title = "What was done, and why it is safe" if safe else "What was done, and what it protects"
+    return Section(title, tuple(blocks))
+
+
+def _what_was_done(subject: Subject) -> str:
+    quasi = subject.columns(Role.QUASI)
+    several = len(quasi) > 1
+    each = "each column by itself" if _by_column(subject) else "these columns"
+    return (
+        f"The table has {counted(int(subject.manifest['records']), 'record')}. {counted(len(quasi), 'column')} could tell "
+        f"whose record it is, since others may know or look up such values: {listed(quasi)}. Before the table leaves the "
+        f"house, records that are alike in {each} were put together in groups of at least {subject.k}, and the group's mean "
+        f"took the place of {'these values' if several else 'this value'} in each of its records (microaggregation)."
+    )
+
+
+def _why_it_is_safe(subject: Subject) -> str:
+    k, smallest = subject.k, int(subject.class_sizes.min())
+    return (
+        f"So no record stands alone any more. Whoever knows these values of a person finds at least {k} records that fit "
+        f"equally well, and picks the right one with a chance of at most 1 in {k} ({number(100 / k, 3)} %). This was not "
+        f"assumed: it was counted on the finished table, which has {counted(len(subject.class_sizes), 'such class', 'such classes')}; "
+        f"the smallest has {counted(smallest, 'record')}."
+    )
+
+
+def _why_values_are_safe(subject: Subject, protected: list[str]) -> str:
+    meaning = {
+        "l": "whoever knows the class of a person does not know the person's value (l-diversity)",
+        "t": "a class tells hardly more of a person than the whole table does (t-closeness)",
+    }
+    told = [meaning[name] for name in ("l", "t") if subject.manifest["guarantee"].get(name)]
+    return (
+        f"Nor do records of a class, those that share these values, give confidential values away. {' '.join(protected)} "
+        f"In other words, {'; '.join(told)}. This, too, was counted on the finished table."
+    )
+
+
+def _what_is_not_safe(subject: Subject) -> str:
+    sizes = subject.class_sizes
+    below = int(sizes[sizes < subject.k].sum())
+    return (
+        f"This release is not {subject.k}-anonymous. {counted(below, 'record')} of {int(sizes.sum()):,} "
+        f"{'has' if below == 1 else 'have'} a combination of values that fewer than {subject.k} share. The method protects "
+        f"each column by itself: every single value is shared by at least {subject.k} records, but whoever knows several "
+        "values of a person together may find one record only."
+    )
+
+
+def _what_it_cost(subject: Subject) -> str:
+    lost = subject.with_unit(subject.manifest["loss"]["IL"], "percent")
+    return (
+        f"The price is accuracy: {lost} of the variation in these columns is gone (the information loss IL; 0 % would be the "
+        "untouched table, 100 % one in which all records are the same). Totals and means stay what they were, up to rounding."
+    )
+
+
+def _what_stays(subject: Subject) -> str:
+    dropped = subject.columns(Role.IDENTIFIER)
+    confidential, others = subject.columns(Role.CONFIDENTIAL), subject.columns(*UNCHANGED)
+    sentences = []
+    if dropped:
+        sentences.append(f"What names somebody directly was left out: {listed(dropped)}.")
+    elif subject.public:
+        sentences.append("Columns that name somebody directly are not in the table.")
+    if confidential:
+        sentences.append(f"Confidential values are released as they were: {listed(confidential)}.")
+    if others:
+        sentences.append(f"Also unchanged, and able to single people out: {listed(others)}.")
+    sentences.append("What all this does not protect against is told in the last part, Limits.")
+    return " ".join(sentences)
+
+
+def _headlines(subject: Subject) -> Iterator[tuple[str, str, str]]:
+    sizes = subject.class_sizes
+    yield "Records", counted(int(subject.manifest["records"]), "record"), "none was left out, none was added"
+    yield (
+        "Smallest class",
+        counted(int(sizes.min()), "record"),
+        f"so many records share a combination of values at least; {subject.k} were asked for",
+    )
+    yield (
+        "Chance of finding a person",
+        f"{number(100 / float(sizes.min()), 3)} % at most",
+        "for somebody who knows all these values of a person, and that the person is in the table",
+    )
+    yield (
+        "Information loss (IL)",
+        subject.with_unit(subject.manifest["loss"]["IL"], "percent"),
+        "of the variation in these columns, standardised; lower is better",
+    )
+    yield "Method", str(subject.manifest["method"]), _about_the_method(str(subject.manifest["method"]))
+
+
+def _about_the_method(name: str) -> str:
+    try:
+        method = method_named(name)
+    except InputError:  # a manifest may be older or newer than this registry
+        return "how the groups were found"
+    return f"{method.summary} ({method.source})"
+
+
+def roles(subject: Subject) -> Section:
+    """Each column: what it is, what happened to it."""
+    rows = []
+    for name, role in subject.manifest["roles"].items():
+        what, happened = WHAT_HAPPENED[Role(role)]
+        rows.append((name, role, what, happened))
+    return Section(
+        "The columns and their roles",
+        (
+            Paragraph(
+                "The roles are the data holder's judgement, and the guarantee is worth no more than it: it covers the "
+                "columns called quasi, and no others."
+            ),
+            Grid(("column", "role", "what it is", "what happened to it"), tuple(rows)),
+        ),
+    )
+
+
+def limits(subject: Subject) -> Section:
+    """What the guarantee does not give."""
+    head = ("what is not covered", "why", "what helps")
+    return Section(
+        "Limits: what k-anonymity does not give",
+        (
+            Paragraph(
+                "k-anonymity keeps a record from being told apart by the quasi-identifying columns. It is a strong and "
+                "simple promise, and it says nothing on the following."
+            ),
+            Grid(head, tuple(_not_covered(subject))),
+        ),
+    )
+
+
+def _not_covered(subject: Subject) -> Iterator[tuple[str, str, str]]:
+    confidential, others = subject.columns(Role.CONFIDENTIAL), subject.columns(*UNCHANGED)
+    yield (
+        "other columns",
+        "The guarantee counts only the columns called quasi. A column with another role that somebody can look up "
+        "leads to a record all the same.",
+        "Go through the roles with somebody who knows what is known outside.",
+    )
+    if confidential:
+        yield from _homogeneity(subject)
+        yield (
+            f"confidential values that are known elsewhere: {listed(confidential)}",
+            "They are released as they were. A rare or exact value may be recognised by itself.",
+            "Coarser values, or the role quasi.",
+        )
+    if others:
+        yield (
+            f"columns kept as they are: {listed(others)}",
+            "Together with the others they can make a record unique again.",
+            "The figures on uniqueness with the kept columns; leave them out where they are not needed.",
+        )
+    yield (
+        "what an intruder knows besides",
+        "Whoever can rule out some records of a class, because those people are known or differ in a confidential value, "
+        "guesses among fewer.",
+        "A larger k where people of the same circle use the table.",
+    )
+    yield (
+        "one large value in a class",
+        "The mean of a class in which one value is far larger than the others nearly tells that value.",
+        "The figures on dominance in the internal report; top coding before the groups are formed.",
+    )
+    yield (
+        "several releases of the same records",
+        "Classes of two releases can be set against each other: a person is then among those only who are in both.",
+        "Release a table once; a later edition with the same groups.",
+    )
+    yield (
+        "several records of one person",
+        f"{subject.k} records are not {subject.k} people where one person, household or company has several.",
+        "One record for each unit that is to be protected.",
+    )
+    yield (
+        "conclusions about groups of people",
+        "The table is released so that something can be learned from it, also about people who are not in it.",
+        "No technique; a decision on what the table is for.",
+    )
+    yield (
+        "the law",
+        "k-anonymity is a property of a table. Whether data count as anonymous depends on who gets them and what else "
+        "they have.",
+        "The judgement of whoever signs.",
+    )
+
+
+def _homogeneity(subject: Subject) -> Iterator[tuple[str, str, str]]:
+    if promised(subject.manifest):
+        yield (
+            "what a class tells all the same of confidential values",
+            "Values of a class differ as was promised, each column by itself. They can still be similar in meaning, some "
+            "likelier than others, or tell more where two columns are looked at together.",
+            "The figures on diversity (l) and closeness (t) among the risks; a larger l, a smaller t.",
+        )
+        return
+    yield (
+        "the same confidential value in a whole class (homogeneity)",
+        "If all records of a class agree in a confidential value, whoever knows that a person belongs to the class "
+        "knows the value, without finding the record.",
+        "A promise on confidential values: l (l-diversity) or t (t-closeness), which were not asked for here; see the "
+        "figures on both among the risks.",
+    )
+
+
+def _by_column(subject: Subject) -> bool:
+    return subject.manifest["guarantee"]["of"] != "each combination"

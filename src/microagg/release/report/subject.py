@@ -1,0 +1,129 @@
+"""What a report is about, gathered once for all its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from microagg.drawing.wording import number, with_unit
+from microagg.measures.measure import Figure, Measure, Pair
+from microagg.table.schema import Role
+
+# of what the internal manifest has, these let somebody repeat the run or recognise the input
+PRIVATE = frozenset({"seed", "rest", "input", "output", "scaling", "versions", "delimiter"})
+# What everybody may see; a measure that nobody thought about stays inside. Not here: dominance, which is the part of one
+# record, and squared errors in ranges, which set against those in units give the largest value.
+PUBLISHED = frozenset(
+    {
+        *(
+            "il",
+            "il-raw",
+            "sse",
+            "sse-raw",
+            "il1s",
+            "il1s-percent",
+            "eigenvalues",
+            "kolmogorov-smirnov",
+            "wasserstein",
+        ),
+        *("pil-means", "pil-variances", "pil-covariances", "pil-correlations", "pil-quantiles"),
+        *("regression-kept", "classification-kept", "linkage", "rank-intervals", "deviation-intervals"),
+        *("unique", "unique-with-kept", "k", "k-with-kept", "prosecutor", "journalist", "marketer"),
+        *("distinct-l", "entropy-l", "t", "sse-i"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A release as its report sees it."""
+
+    manifest: Mapping[str, Any]
+    public: bool
+    pair: Pair
+    class_sizes: np.ndarray
+    figures: Sequence[tuple[Measure, Figure]]
+    notes: Sequence[str]
+
+    @property
+    def k(self) -> int:
+        """The k that was asked for."""
+        return int(self.manifest["k"])
+
+    @property
+    def k_anonymous(self) -> bool:
+        """Whether every combination of quasi-identifying values is shared by k records."""
+        return bool(len(self.class_sizes) == 0 or self.class_sizes.min() >= self.k)
+
+    @property
+    def digits(self) -> int:
+        """How many digits of a figure are shown: more would tell of single records."""
+        return 3 if self.public else 4
+
+    def number(self, value: float) -> str:
+        """A figure as this audience may see it."""
+        return number(value, self.digits)
+
+    def with_unit(self, value: float, unit: str) -> str:
+        """A figure and its unit as this audience may see it."""
+        return with_unit(value, unit, self.digits)
+
+    def columns(self, *roles: Role) -> list[str]:
+        """The names of the columns with one of these roles."""
+        return [name for name, role in self.manifest["roles"].items() if role in {r.value for r in roles}]
+
+    def figures_of(self, side: str) -> list[tuple[Measure, Figure]]:
+        """What was measured on one side, as far as this audience may see it."""
+        return [
+            (measure, figure)
+            for measure, figure in self.figures
+            if measure.side == side and (not self.public or measure.name in PUBLISHED)
+        ]
+
+
+def published(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest without what must stay inside, even if the internal one was given.
+
+    >>> published({"k": 5, "seed": 7, "roles": {"name": "identifier", "age": "quasi"}})
+    {'k': 5, 'roles': {'age': 'quasi'}}
+    """
+    kept = {name: value for name, value in manifest.items() if name not in PRIVATE}
+    roles = manifest["roles"].items()
+    kept["roles"] = {name: role for name, role in roles if role != Role.IDENTIFIER.value}
+    return kept
+
+
+def lost_of_columns(original: np.ndarray, released: np.ndarray) -> np.ndarray:
+    """How much of each column's variation is gone, in percent; 0 for a constant column that stayed as it was.
+
+    >>> lost_of_columns(np.array([[0.0], [2.0], [10.0], [12.0]]), np.array([[1.0], [1.0], [11.0], [11.0]]))
+    array([3.84615385])
+    """
+    size = np.maximum(np.abs(original).max(axis=0), np.abs(released).max(axis=0))
+    size[size == 0] = 1.0  # scaled, so that squares of huge values stay finite
+    before, after = original / size, released / size
+    total = ((before - before.mean(axis=0)) ** 2).sum(axis=0)
+    error = ((before - after) ** 2).sum(axis=0)
+    return 100.0 * np.divide(error, total, out=np.where(error > 0, 1.0, 0.0), where=total > 0)
+
+
+def correlations(values: np.ndarray) -> np.ndarray:
+    """Pearson's correlations, NaN where a column is constant.
+
+    >>> correlations(np.array([[1.0, 2.0, 7.0], [2.0, 4.0, 7.0]])).round(2).tolist()
+    [[1.0, 1.0, nan], [1.0, 1.0, nan], [nan, nan, nan]]
+    """
+    size = np.abs(values).max(axis=0)
+    size[size == 0] = 1.0
+    centred = values / size
+    centred = centred - centred.mean(axis=0)
+    spread = np.sqrt((centred**2).sum(axis=0))
+    constant = np.ptp(values, axis=0) == 0
+    centred = centred / np.where(constant | (spread == 0), 1.0, spread)
+    found = np.clip(centred.T @ centred, -1.0, 1.0)
+    found[constant, :] = np.nan
+    found[:, constant] = np.nan
+    return found

@@ -1,0 +1,57 @@
+"""A release in a few lines: what a notebook and a terminal show of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from microagg.drawing.wording import counted, number, promised
+
+
+def headline_of(manifest: Mapping[str, Any], class_sizes: np.ndarray) -> str:
+    """The release in one line.
+
+    >>> headline_of({"records": 4}, np.array([2, 2]))
+    '4 records in 2 classes of 2'
+    """
+    low, high = int(class_sizes.min()), int(class_sizes.max())
+    span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return f"{counted(int(manifest['records']), 'record')} in {counted(len(class_sizes), 'class', 'classes')} of {span}"
+
+
+def summary_of(
+    manifest: Mapping[str, Any], class_sizes: np.ndarray, notes: Sequence[str] = ()
+) -> list[tuple[str, str]]:
+    """What matters of a release: (name, sentence) for each line."""
+    rows = [
+        ("guarantee", _guarantee(manifest, int(class_sizes.min()))),
+        *(("", told) for told in promised(manifest)),
+        ("loss", _loss(manifest)),
+    ]
+    if manifest.get("bound"):
+        rows.append(("bound", _bound(manifest["bound"])))
+    return [*rows, ("method", _method(manifest)), *(("note", note) for note in notes)]
+
+
+def _guarantee(manifest: Mapping[str, Any], smallest: int) -> str:
+    k = int(manifest["k"])
+    if smallest >= k:
+        return f"k = {k}: {k} or more records share each combination of quasi-identifying values"
+    return f"k = {k} in each column alone; NOT {k}-anonymous: the smallest class has {counted(smallest, 'record')}"
+
+
+def _loss(manifest: Mapping[str, Any]) -> str:
+    return f"IL = {number(manifest['loss']['IL'])} % of the variation"
+
+
+def _method(manifest: Mapping[str, Any]) -> str:
+    given = {name: value for name, value in manifest["params"].items() if value is not None}
+    params = ", ".join(f"{name}={value}" for name, value in given.items())
+    return f"{manifest['method']} ({params})" if params else str(manifest["method"])
+
+
+def _bound(bound: Mapping[str, Any]) -> str:
+    least = f"no grouping can lose less than {number(bound['IL'])} % (proven)"
+    return f"{least}: this one is optimal" if bound["optimal"] else least

@@ -1,1 +1,0 @@
-"""What composes construction, refinement and bounds."""

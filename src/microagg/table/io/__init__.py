@@ -1,0 +1,1 @@
+"""Reading and writing tables: files and data frames."""

@@ -1,0 +1,121 @@
+"""Search and proof together: the optimum, found and proven."""
+
+import numpy as np
+import pytest
+
+import plain
+from microagg.errors import InputError
+from microagg.kernels.random import seeded
+from microagg.methods.search import prove as proving
+from microagg.methods.search.prove import prove, put_together
+from microagg.problem.problem import Problem
+from microagg.problem.watch import Watch
+from optima import best_loss, proves, tiny_problem
+
+
+def any_labels(n, k):
+    return np.minimum(np.arange(n) // k, max(n // k - 1, 0)).astype(np.int32)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(3))
+def test_three_hundred_optima(block):
+    for seed in range(100 * block, 100 * block + 100):
+        points, k = tiny_problem(seed)
+        labels, bound = prove(Problem.of(points, k), any_labels(len(points), k), rng=seeded(0))
+        optimum = best_loss(points, k)
+        assert bound.optimal, seed
+        assert bound.sse <= optimum * (1.0 + 1e-12), seed
+        assert bound.sse == pytest.approx(optimum, rel=1e-9, abs=1e-300), seed
+        assert plain.sse(points, labels) == pytest.approx(
+            optimum, rel=1e-9, abs=1e-12 * np.abs(points).max() ** 2
+        ), seed
+        assert np.bincount(labels).min() >= k
+        assert proves(points, bound)
+
+
+def test_stopped_runs_are_valid_and_repeatable():
+    points = np.random.default_rng(1).normal(size=(12, 2))
+    optimum = best_loss(points, 3)
+    for stop_after in (1, 2, 3, 5):
+        runs = [
+            prove(Problem.of(points, 3), any_labels(12, 3), rng=seeded(0), watch=Watch(stop_after=stop_after))
+            for _ in range(2)
+        ]
+        assert np.array_equal(runs[0][0], runs[1][0])
+        for labels, bound in runs:
+            assert bound.sse <= optimum * (1.0 + 1e-12)
+            assert proves(points, bound)
+            assert np.bincount(labels).min() >= 3
+
+
+def test_a_search_is_asked_and_only_believed_if_better():
+    points = np.random.default_rng(6).normal(size=(40, 2))
+    asked = []
+
+    def search(labels, rng, turn):
+        asked.append(turn)
+        return any_labels(40, 2)[::-1].copy()
+
+    labels, bound = prove(Problem.of(points, 2), any_labels(40, 2), rng=seeded(0), search=search)
+    assert asked[0] == 0
+    assert bound.optimal
+    assert bound.gap(labels) < 1e-6
+
+
+def test_groups_that_are_not_accepted_are_not_formed():
+    points = np.random.default_rng(3).normal(size=(30, 2))
+    side = np.arange(30) % 2
+
+    def accept(records):
+        return len(set(side[records].tolist())) == 1
+
+    start = np.empty(30, np.int32)
+    for half in (0, 1):
+        start[side == half] = any_labels(15, 3) + 5 * half
+    labels, bound = prove(Problem.of(points, 3, accept=accept), start, rng=seeded(0))
+    assert all(accept(np.flatnonzero(labels == g)) for g in range(labels.max() + 1))
+    assert plain.sse(points, labels) <= plain.sse(points, start)
+    assert bound.sse <= plain.sse(points, labels)
+
+
+def test_weights_are_refused():
+    with pytest.raises(InputError):
+        prove(Problem.of(np.ones((4, 1)), 2, weights=np.ones(4)), any_labels(4, 2), rng=seeded(0))
+
+
+def test_programs_over_known_groups_never_do_harm_and_mostly_find_the_optimum():
+    missed = []
+    for seed in range(60):
+        points, k = tiny_problem(seed)
+        start = any_labels(len(points), k)
+        labels = put_together(Problem.of(points, k), start, Watch())
+        assert np.bincount(labels).min() >= k
+        found, optimum = plain.sse(points, labels), best_loss(points, k)
+        assert found <= plain.sse(points, start) * (1.0 + 1e-12)
+        if found > optimum * (1.0 + 1e-9) + 1e-12 * np.abs(points).max() ** 2:
+            missed.append(seed)
+    assert len(missed) <= 6, missed
+
+
+def test_a_program_that_did_not_end_never_makes_an_optimum(monkeypatch):
+    honest = proving.best_cover
+
+    def cut_short(*args, **options):
+        chosen, bound, _ = honest(*args, **options)
+        return chosen, bound, False
+
+    told = 0
+    for seed in range(40):
+        points = np.random.default_rng(seed).normal(size=(24, 2))
+        labels, bound = prove(Problem.of(points, 3), any_labels(24, 3), rng=seeded(0))
+        assert bound.optimal
+        if bound.certified_sse > plain.sse(points, labels) * (1.0 - 1e-9):
+            continue  # the prices prove it by themselves
+        told += 1
+        with monkeypatch.context() as patch:
+            patch.setattr(proving, "best_cover", cut_short)
+            labels, unsure = prove(Problem.of(points, 3), any_labels(24, 3), rng=seeded(0))
+        assert not unsure.optimal
+        assert unsure.sse < plain.sse(points, labels)
+    assert told > 0

@@ -1,0 +1,449 @@
+"""The report: one document, three forms; complete, escaped, deterministic, small."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import warnings
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+
+from microagg.measures.measure import Figure, Measure, Pair
+from microagg.release.report.building import build_document
+from microagg.release.report.document import (
+    Document,
+    Facts,
+    Grid,
+    Listing,
+    Paragraph,
+    Picture,
+    Section,
+    Signature,
+    Warn,
+)
+from microagg.release.report.html import to_html
+from microagg.release.report.markdown import to_markdown
+from microagg.release.report.notebook import summary_html
+from microagg.release.report.plain import to_json
+from microagg.release.report.subject import correlations, lost_of_columns
+from microagg.release.report.terminal import summary_for_terminal
+
+HOSTILE = '<script>alert("x")</script> & | `a` *b* $y$ <blink>'
+FORMS = {"html": to_html, "markdown": to_markdown, "json": to_json}
+
+
+def measure(name: str, side: str, unit: str = "percent") -> Measure:
+    return Measure(
+        name, f"the {name}", side, unit, True, 0.0, 100.0, "nothing.", "everything", f"source of {name}",
+        lambda pair: Figure(0.0),
+    )  # fmt: skip
+
+
+def release(columns: int = 3, n: int = 60, k: int = 5, names: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What build_document takes, of made-up numbers in groups of k neighbours."""
+    rng = np.random.default_rng(columns)
+    original = rng.normal(50, 12, size=(n, columns)).round(1)
+    labels = np.argsort(np.argsort(original[:, 0])) // k
+    released = np.array([original[labels == g].mean(axis=0) for g in labels])
+    names = names or tuple(f"column_{j}" for j in range(columns))
+    pair = Pair(original, released, names, k=k)
+    manifest = {
+        "format": 1,
+        "k": k,
+        "method": "mdav",
+        "params": {},
+        "records": n,
+        "roles": {
+            "passport": "identifier",
+            **dict.fromkeys(names, "quasi"),
+            "ill": "confidential",
+            "town": "keep",
+        },
+        "guarantee": {"k": k, "of": "each combination", "k_anonymous": True},
+        "loss": {"IL": 12.345678, "SSE": 3.0},
+        "seed": 424242,
+    }
+    figures = [
+        (measure("il", "loss"), Figure(12.345678, {name: 1.0 + j for j, name in enumerate(names)})),
+        (measure("il1s", "loss", "records"), Figure(1.0, dict.fromkeys(names, 2.5), {"a_detail": 77.125})),
+        (measure("linkage", "risk"), Figure(3.21987, {}, {"second": 88.25})),
+        (measure("dominance", "risk"), Figure(99.875, dict.fromkeys(names, 66.625))),
+    ]
+    return {
+        "manifest": manifest,
+        "pair": pair,
+        "class_sizes": np.bincount(labels),
+        "figures": figures,
+        "notes": ["town is kept"],
+        "bound": {"IL": 11.0, "optimal": False},
+    }
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of words and numbers: drawing takes longer than all the rest."""
+    monkeypatch.setattr("microagg.drawing.pictures._drawn", lambda draw, inches, salt: "")
+
+
+def texts(document: Document) -> str:
+    return to_json(document)
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("public", [False, True])
+def test_the_parts_and_their_order(public: bool) -> None:
+    document = build_document(public=public, **release())
+    assert [section.title.split(",")[0].split(":")[0] for section in document.sections] == [
+        "What was done",
+        "The columns and their roles",
+        "The guarantee",
+        "What was lost",
+        "Correlations before and after",
+        "What an intruder gains",
+        "How close to the best possible",
+        "The manifest",
+        "Limits",
+    ]
+    assert document.audience == ("public" if public else "internal")
+    first = document.sections[0].blocks
+    assert isinstance(first[0], Paragraph)
+    assert isinstance(first[-1], Signature) != public, "the data holder's version is signed"
+    assert Warn("Town is kept.") in first
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_what_the_first_page_says() -> None:
+    told = json.dumps(
+        json.loads(to_json(build_document(public=False, **release())))["sections"][0], ensure_ascii=False
+    )
+    for words in (
+        "60 records",
+        "3 columns",
+        "at least 5",
+        "1 in 5 (20 %)",
+        "12.35 %",
+        "12 such classes",
+        "passport",
+        "ill",
+    ):
+        assert words in told
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_every_figure_has_a_unit_and_a_meaning() -> None:
+    document = build_document(public=False, **release())
+    for section in document.sections:
+        for block in section.blocks:
+            if isinstance(block, Facts):
+                assert all(name and value and meaning for name, value, meaning in block.rows)
+    told = texts(document)
+    assert "3.22 %" in told
+    assert "1 record" in told
+    assert "Lower is better. 0 means: nothing. 100 means: everything." in told
+    assert "a detail 77.12" in told
+    assert "99.88 %" in told
+    assert "66.62" in told
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_public_version_leaves_out_what_is_of_single_records() -> None:
+    for form in FORMS.values():
+        told = form(build_document(public=True, **release()))
+        for secret in ("424242", "passport", "77.1", "88.2", "99.9", "66.6", "dominance)", "minimum"):
+            assert secret not in told
+        assert "12.3 %" in told
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_release_that_is_not_k_anonymous_says_so_first() -> None:
+    given = release()
+    given["class_sizes"] = np.array([1, 2, 57])
+    given["manifest"]["guarantee"]["of"] = "each column alone"
+    first = build_document(public=True, **given).sections[0]
+    assert first.title == "What was done, and what it protects"
+    assert isinstance(first.blocks[1], Warn)
+    assert "not 5-anonymous. 3 records of 60 have" in first.blocks[1].text
+    assert "each column by itself" in first.blocks[0].text
+    assert "100 % at most" in texts(Document("", "public", (first,)))
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_bound() -> None:
+    def told(bound: dict[str, Any] | None) -> str:
+        given = {**release(), "bound": bound}
+        return texts(build_document(public=False, **given))
+
+    assert (
+        "can lose less than 11 % of the variation. This one loses 12.35 %, which is within 12.23 %"
+        in told({"IL": 11.0})
+    )
+    assert "there is no better one" in told({"IL": 12.3, "optimal": True})
+    assert "says little" in told({"IL": 0.0, "optimal": False})
+    assert "How close" not in told(None)
+    given = {**release(), "bound": None}
+    given["manifest"]["bound"] = {"IL": 10.0, "optimal": False}
+    assert "less than 10 %" in texts(build_document(public=True, **given)), "the manifest's own"
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_newer_fields_of_the_manifest() -> None:
+    given = release()
+    given["manifest"] |= {"chosen": ["quick: 3 candidates", "the best was kept."], "stopped_early": True}
+    told = texts(build_document(public=False, **given))
+    assert "How the groups were found: quick: 3 candidates. the best was kept." in told
+    assert "stopped before its end" in told
+    given["manifest"]["method"] = "from-the-future"
+    assert "from-the-future" in texts(build_document(public=False, **given))
+
+
+class Reader(HTMLParser):
+    """Collects tags and attributes, and checks that elements are closed in order."""
+
+    VOID = ("meta", "wbr", "br", "path", "use")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def read(page: str) -> list[tuple[str, dict[str, str | None]]]:
+    reader = Reader()
+    reader.feed(page)
+    assert reader.open == []
+    return reader.tags
+
+
+def test_the_page_needs_nothing_else() -> None:
+    page = to_html(build_document(public=False, **release()))
+    tags = read(page)
+    assert not {"script", "link", "img", "image", "iframe", "object"} & {tag for tag, _ in tags}
+    for _, attributes in tags:
+        for name in ("href", "src", "xlink:href", "action"):
+            assert (attributes.get(name) or "#").startswith("#")
+    assert "url(http" not in page
+    assert "@import" not in page
+    assert "default-src 'none'" in page
+    ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
+    assert len(ids) == len(set(ids)), "no id twice, whatever pictures bring along"
+    assert set(re.findall(r"url\(#([^)]+)\)", page)) <= set(ids)
+
+
+def test_the_page_can_be_read_without_eyes() -> None:
+    tags = read(to_html(build_document(public=False, **release())))
+    assert ("html", {"lang": "en"}) in tags
+    assert [tag for tag, _ in tags if tag in ("h1", "h2")] == ["h1"] + ["h2"] * 9
+    pictures = [attributes for tag, attributes in tags if tag == "svg"]
+    assert len(pictures) == 1 + 3 + 2
+    assert all(attributes["role"] == "img" and attributes["aria-label"] for attributes in pictures)
+    assert all("scope" in attributes for tag, attributes in tags if tag == "th")
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_hostile_names(public: bool) -> None:
+    given = release(names=(HOSTILE, "b\x00\x1b\ud800\nb", "$a^$" + "列" * 40))
+    given["notes"] = [HOSTILE]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        document = build_document(public=public, **given)
+    page = to_html(document)
+    assert not {"script", "blink"} & {tag for tag, _ in read(page)}
+    assert "&lt;script&gt;" in page
+    text = to_markdown(document)
+    fenced = re.compile(r"^(```+)$.*?^\1$", re.DOTALL | re.MULTILINE)
+    assert "<script" not in fenced.sub("", text)
+    tables = [line for line in text.splitlines() if line.startswith("| &lt;script")]
+    assert tables
+    assert all("\\|" in line and "\\`" in line and "\\*" in line for line in tables)
+    for form in FORMS.values():
+        written = form(document).encode("utf-8")  # lone surrogates could not be written
+        assert not re.search(rb"[\x00-\x08\x0b-\x1f]", written)
+    assert json.loads(to_json(document))["title"] == document.title
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_rows_of_markdown_tables_have_all_their_cells() -> None:
+    for public in (False, True):
+        lines = to_markdown(build_document(public=public, **release(names=(HOSTILE, "b", "c")))).splitlines()
+        runs: list[int] = []
+        for line in lines:
+            cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else 0
+            assert not (cells and runs and runs[-1]) or cells == runs[-1]
+            runs.append(cells)
+
+
+def test_the_fence_of_a_listing_is_longer_than_what_it_holds() -> None:
+    text = to_markdown(Document("r", "public", (Section("s", (Listing("a ```` b"),)),)))
+    assert "\n`````\na ```` b\n`````\n" in text
+
+
+def test_many_columns_stay_small() -> None:
+    names = tuple(f"a_rather_long_name_of_the_column_with_number_{j}" for j in range(30))
+    for public in (False, True):
+        document = build_document(public=public, **release(columns=30, n=200, names=names))
+        page = to_html(document)
+        assert len(page.encode()) < 1_000_000
+        assert len(re.findall("<svg", page)) == 1 + 12 + 2
+        assert "the 12 that lost most are shown" in page
+        assert "Of 30 columns, the 12 whose correlations changed most" in page
+        assert "and 18 more" in page
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_the_same_bytes_again(public: bool) -> None:
+    import matplotlib
+
+    first = to_html(build_document(public=public, **release()))
+    with matplotlib.rc_context({"font.size": 20, "xtick.labelsize": 30, "svg.fonttype": "path"}):
+        assert to_html(build_document(public=public, **release())) == first
+        assert matplotlib.rcParams["font.size"] == 20, "the user's settings are left alone"
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_without_matplotlib_tables_stand_for_pictures(monkeypatch: pytest.MonkeyPatch, public: bool) -> None:
+    drawn = build_document(public=public, **release())
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    document = build_document(public=public, **release())
+    page = to_html(document)
+    assert "<svg" not in page
+    assert "microagg[plots]" in page
+    assert "microagg[plots]" not in to_html(drawn)
+    pictures = [
+        [block.data for section in d.sections for block in section.blocks if isinstance(block, Picture)]
+        for d in (drawn, document)
+    ]
+    assert pictures[0] == pictures[1]
+    assert page.count("to under") > 5, "the bins as rows"
+    read(page)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_markdown_and_json_have_the_numbers_of_the_pictures() -> None:
+    document = build_document(public=True, **release())
+    grids = [b.data for s in document.sections for b in s.blocks if isinstance(b, Picture)]
+    text, data = to_markdown(document), json.loads(to_json(document))
+    for grid in grids:
+        assert all(" | ".join(row) in text for row in grid.rows)
+    kept = [b["data"]["rows"] for s in data["sections"] for b in s["blocks"] if b["kind"] == "picture"]
+    assert kept == [[list(row) for row in grid.rows] for grid in grids]
+    assert "svg" not in to_json(document)
+
+
+DEGENERATE = {
+    "one column": (np.arange(10.0).reshape(-1, 1), np.repeat([2.0, 7.0], 5).reshape(-1, 1)),
+    "constant": (np.full((10, 2), 7.0), np.full((10, 2), 7.0)),
+    "nothing lost": (
+        np.repeat(np.arange(4.0), 5).reshape(-1, 2),
+        np.repeat(np.arange(4.0), 5).reshape(-1, 2),
+    ),
+    "collapsed": (np.arange(20.0).reshape(-1, 2), np.tile([9.0, 10.0], (10, 1))),
+    "huge": (np.arange(20.0).reshape(-1, 2) * 1e305, np.tile([9e305, 1e306], (10, 1))),
+    "tiny": (np.arange(20.0).reshape(-1, 2) * 1e-320, np.tile([9e-320, 10e-320], (10, 1))),
+    "far away": (1e15 + np.arange(20.0).reshape(-1, 2), np.tile([1e15 + 9, 1e15 + 10], (10, 1))),
+}
+
+
+@pytest.mark.parametrize("public", [False, True])
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_degenerate_tables(name: str, public: bool) -> None:
+    original, released = DEGENERATE[name]
+    given = release(columns=original.shape[1])
+    given["pair"] = Pair(original, released, given["pair"].names, weights=np.ones(len(original)), k=5)
+    given["class_sizes"] = np.array([5, 5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        document = build_document(public=public, **given)
+        for form in FORMS.values():
+            assert "nan" not in form(document).lower().replace("dominance", "")
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("largest", [1, 5, 24, 40, 1000, 123_456])
+def test_class_sizes_are_counted(largest: int) -> None:
+    given = release()
+    sizes = np.unique(np.linspace(1, largest, 50).astype(int))
+    given["class_sizes"] = sizes
+    guarantee = build_document(public=False, **given).sections[2]
+    (picture,) = [block for block in guarantee.blocks if isinstance(block, Picture)]
+    rows = [[cell.replace(",", "") for cell in row] for row in picture.data.rows]
+    assert len(rows) <= 25
+    for name, classes, records in rows:
+        low, _, high = name.partition("–")
+        inside = sizes[(sizes >= int(low)) & (sizes <= int(high or low))]
+        assert (int(classes), int(records)) == (len(inside), inside.sum())
+    assert sum(int(row[1]) for row in rows) == len(sizes)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_loss_and_correlations_of_columns(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    before = rng.integers(0, 5, size=(int(rng.integers(2, 30)), 3)).astype(float)
+    after = before + rng.normal(size=before.shape)
+    after[:, 2] = before[:, 2] = 4.0
+    for j, lost in enumerate(lost_of_columns(before, after)):
+        mean = sum(before[:, j]) / len(before)
+        total = sum((x - mean) ** 2 for x in before[:, j])
+        error = sum((x - y) ** 2 for x, y in zip(before[:, j], after[:, j], strict=True))
+        assert lost == pytest.approx(100 * error / total if total else 100 * (error > 0))
+    if np.ptp(before[:, :2], axis=0).all():
+        np.testing.assert_allclose(correlations(before)[:2, :2], np.corrcoef(before[:, :2].T), atol=1e-12)
+    assert np.isnan(correlations(before)[2]).all()
+
+
+def test_the_summary_for_notebooks() -> None:
+    manifest = release()["manifest"]
+    told = summary_html(manifest=manifest, class_sizes=np.array([5, 6, 49]), notes=[HOSTILE])
+    read(told)
+    for words in ("60 records in 3 classes of 5 to 49", "k = 5", "IL = 12.35 %", "mdav", "&lt;script&gt;"):
+        assert words in told
+    assert "<script" not in told
+    manifest["params"] = {"gamma": 0.2}
+    told = summary_html(manifest=manifest, class_sizes=np.array([1, 5]))
+    assert "mdav (gamma=0.2)" in told
+    assert "NOT 5-anonymous: the smallest class has 1 record" in told
+
+
+def test_the_summary_for_terminals() -> None:
+    from rich.console import Console
+
+    manifest = release()["manifest"] | {"bound": {"IL": 12.0, "optimal": False}}
+    console = Console(width=100, force_terminal=True, color_system=None, record=True)
+    console.print(
+        summary_for_terminal(manifest=manifest, class_sizes=np.arange(5, 20), notes=["[red]not markup[/red]"])
+    )
+    told = console.export_text()
+    for words in (
+        "60 records in 15 classes of 5 to 19",
+        "k = 5",
+        "IL = 12.35 %",
+        "12 % (proven)",
+        "[red]not",
+        "larger     7",
+    ):
+        assert words in told
+    assert told.count("█") >= 8
+    assert max(map(len, told.splitlines())) <= 100
+
+
+def test_numbers_stand_right() -> None:
+    page = to_html(
+        Document("r", "public", (Section("s", (Grid(("a", "b", "c"), (("x", "−1,234.5", "y"),)),)),))
+    )
+    assert '<td class="number">−1,234.5</td><td>y</td>' in page

@@ -1,0 +1,197 @@
+"""The public report discloses nothing of single records: canaries in every column, extremes replaced."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import microagg as ma
+from microagg.measures.measure import Pair
+from microagg.measures.pairing import pair_of
+from microagg.measures.registry import assess_pair
+from microagg.release.report.building import build_document
+from microagg.release.report.document import Document, Picture
+from microagg.release.report.html import to_html
+from microagg.release.report.markdown import to_markdown
+from microagg.release.report.plain import to_json
+
+QUASI = ["turnover", "change", "share"]
+OUTLIERS = {"turnover": 4815162.25, "change": -2342108.75, "share": 31.4159265}
+TEXTS = ("canary-disease", "canary-village", "canary-name", "canary-id")
+SEED = 987654321987
+
+
+def table() -> pa.Table:
+    """Records with a canary in every column: an extreme one, or an odd one inside."""
+    rng = np.random.default_rng(4)
+    n = 400
+    columns: dict[str, Any] = {
+        "canary-id": [f"person {j}" for j in range(n)],
+        "turnover": rng.lognormal(5, 1, n).round(2),
+        "change": rng.normal(0, 30, n).round(2),
+        "share": rng.uniform(0, 60, n).round(7),
+        "disease": rng.choice(["none", "asthma"], n).tolist(),
+        "village": rng.choice(["north", "south"], n).tolist(),
+    }
+    for position, name in enumerate(QUASI):
+        columns[name][17 + 50 * position] = OUTLIERS[name]
+    columns["disease"][30], columns["village"][40], columns["canary-id"][50] = TEXTS[:3]
+    return pa.table(columns)
+
+
+def reported(source: pa.Table, *, public: bool, k: int = 5, method: str = "mdav") -> Document:
+    release = ma.anonymize(
+        source, k=k, quasi=QUASI, identifier=["canary-id"], confidential=["disease"], keep=["village"],
+        method=method, seed=SEED,
+    )  # fmt: skip
+    before, after = (nw.from_native(t, eager_only=True) for t in (source, release.table))
+    pair = pair_of(before, after, quasi=QUASI, confidential=["disease"], keep=["village"], k=k)
+    return build_document(
+        manifest=release.public_manifest if public else release.manifest,
+        public=public, pair=pair, class_sizes=release.anonymity.sizes, figures=assess_pair(pair), notes=release.notes,
+    )  # fmt: skip
+
+
+def forms(document: Document) -> dict[str, str]:
+    return {"html": to_html(document), "markdown": to_markdown(document), "json": to_json(document)}
+
+
+def disguises(source: pa.Table) -> dict[str, str]:
+    """The numeric canaries as they might slip out: to six digits, plain, standardised, min-max, as logarithms."""
+    shapes = {}
+    for name, value in OUTLIERS.items():
+        column = source.column(name).to_numpy()
+        scaled = {
+            "plain": value,
+            "doubled": 2 * value,
+            "standardised": (value - column.mean()) / column.std(),
+            "from zero to one": (value - column.min()) / np.ptp(column),
+            "range": np.ptp(column),
+            "distance from the mean": value - column.mean(),
+            "logarithm": np.log10(abs(value)),
+        }
+        for how, number in scaled.items():
+            cut = re.sub(r"\D", "", f"{abs(number):.12f}").lstrip("0")[:6]
+            rounded = f"{abs(number):.5e}".partition("e")[0].replace(".", "")
+            for digits in (cut, rounded):
+                if len(set(digits)) > 2:  # 1.00000 and the like say nothing
+                    shapes[f"{name}, {how}, {'cut' if digits is cut else 'rounded'}"] = digits.rstrip("0")
+    return shapes
+
+
+def digits_only(text: str) -> str:
+    return re.sub(r"(?<=\d)[.,](?=\d)", "", text)
+
+
+@pytest.mark.parametrize("method", ["mdav", "individual-ranking"])
+def test_no_canary_sings(method: str) -> None:
+    source = table()
+    for form, text in forms(reported(source, public=True, method=method)).items():
+        for canary in (*TEXTS, str(SEED), "person 1"):
+            assert canary not in text, (form, canary)
+        plain = digits_only(text)
+        for how, digits in disguises(source).items():
+            assert digits not in plain, (form, how)
+
+
+def test_the_internal_report_does_tell() -> None:
+    """So that the test above is able to fail."""
+    source = table()
+    for text in forms(reported(source, public=False)).values():
+        plain = digits_only(text)
+        shapes = disguises(source)
+        assert shapes["turnover, plain, rounded"] in plain
+        assert shapes["change, plain, rounded"] in plain
+        assert str(SEED) in text
+        assert "canary-id" in text
+
+
+def test_the_internal_manifest_given_by_mistake() -> None:
+    source = table()
+    release = ma.anonymize(
+        source,
+        k=5,
+        quasi=QUASI,
+        identifier=["canary-id"],
+        confidential=["disease"],
+        keep=["village"],
+        seed=SEED,
+    )
+    pair = Pair(np.zeros((400, 3)), np.zeros((400, 3)), tuple(QUASI))
+    document = build_document(
+        manifest=release.manifest, public=True, pair=pair, class_sizes=release.anonymity.sizes, figures=[]
+    )
+    for text in forms(document).values():
+        assert str(SEED) not in text
+        assert release.manifest["input"] not in text
+        assert "centre" not in text
+        assert "canary-id" not in text
+
+
+def pair_and_extremes() -> tuple[Pair, dict[str, Any]]:
+    source = table()
+    release = ma.anonymize(source, k=5, quasi=QUASI, rest="drop", seed=1)
+    original = np.column_stack([source.column(name).to_numpy() for name in QUASI])
+    released = np.column_stack([release.table.column(name).to_numpy() for name in QUASI])
+    given = {
+        "manifest": release.public_manifest,
+        "public": True,
+        "class_sizes": release.anonymity.sizes,
+        "figures": [],
+    }
+    return Pair(original, released, tuple(QUASI), k=5), given
+
+
+def test_replacing_an_extreme_changes_no_picture_of_a_distribution() -> None:
+    pair, given = pair_and_extremes()
+
+    def distributions(found: Pair) -> dict[str, Picture]:
+        lost = build_document(pair=found, **given).sections[3]
+        return {block.caption: block for block in lost.blocks if isinstance(block, Picture)}
+
+    before = distributions(pair)
+    assert set(before) == set(QUASI)
+    for extreme in (77777777.75, 1e15):
+        changed = pair.original.copy()
+        changed[17, 0] = extreme
+        changed[67, 1] = -extreme
+        assert distributions(replace(pair, original=changed)) == before
+
+
+def test_bins_of_the_public_report_hold_enough_records() -> None:
+    pair, given = pair_and_extremes()
+    lost = build_document(pair=pair, **given).sections[3]
+    for picture in (block for block in lost.blocks if isinstance(block, Picture)):
+        j = QUASI.index(picture.caption)
+        named = (x for row in picture.data.rows for x in re.findall(r"[−\d][\d,.]*", row[0]))
+        edges = sorted({float(x.replace(",", "").replace("−", "-")) for x in named})
+        for values, cells in ((pair.original[:, j], 1), (pair.released[:, j], 2)):
+            counts = np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
+            assert counts.min() >= 5
+            shown = [int(row[cells]) for row in picture.data.rows]  # whole percents
+            assert shown == [round(100 * count / 400) for count in counts.tolist()]
+        assert not set(edges) & set(pair.original[:, j].tolist())
+
+
+def test_correlations_of_the_public_report_have_two_digits() -> None:
+    pair, given = pair_and_extremes()
+    part = build_document(pair=pair, **given).sections[4]
+    cells = [cell for b in part.blocks if isinstance(b, Picture) for row in b.data.rows for cell in row[1:]]
+    assert len(cells) == 18
+    assert all(re.fullmatch(r"−?[01]\.\d\d", cell) for cell in cells)
+
+
+def test_figures_of_the_public_report_have_three_digits() -> None:
+    document = reported(table(), public=True)
+    text = to_markdown(replace(document, sections=document.sections[3:6]))
+    for number in re.findall(r"\d[\d,]*\.\d+", text):
+        significant = re.sub(r"\D", "", number).lstrip("0")
+        assert len(significant) <= 3, number
+    assert "min-max" not in text, "squared ranges beside squared units give the range away"
+    assert "one record makes up" not in text

@@ -1,0 +1,118 @@
+"""Digests, and the two manifests."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import microagg as ma
+import tables
+from microagg.release.manifest import digest_of, manifest_paths, public_manifest, write_manifest
+
+BASE = {"a": [1, 2, None], "b": ["x", "", None], "c": [0.5, None, float("nan")]}
+
+
+def test_a_digest_depends_on_values_alone() -> None:
+    table = pa.table(BASE)
+    chunked = pa.concat_tables([table.slice(0, 1), table.slice(1)])
+    large = table.cast(pa.schema([("a", pa.int16()), ("b", pa.large_string()), ("c", pa.float32())]))
+    encoded = table.set_column(1, "b", table.column("b").dictionary_encode())
+    described = table.replace_schema_metadata({"from": "elsewhere"})
+    assert len({digest_of(version) for version in (table, chunked, large, encoded, described)}) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {**BASE, "a": [1, 2, 0]},
+        {**BASE, "a": [2, 1, None]},
+        {**BASE, "a": [1.0, 2.0, None]},
+        {**BASE, "b": ["x", None, None]},
+        {**BASE, "b": ["", "x", None]},
+        {**BASE, "c": [0.5, 0.0, float("nan")]},
+        {"a": BASE["a"], "B": BASE["b"], "c": BASE["c"]},
+        {"b": BASE["b"], "a": BASE["a"], "c": BASE["c"]},
+        {"a": BASE["a"], "b": BASE["b"]},
+        {name: values[:2] for name, values in BASE.items()},
+    ],
+)
+def test_a_digest_notices(other: dict[str, list[object]]) -> None:
+    assert digest_of(pa.table(other)) != digest_of(pa.table(BASE))
+
+
+def test_texts_do_not_run_into_each_other() -> None:
+    assert digest_of(pa.table({"a": ["ab", "c"]})) != digest_of(pa.table({"a": ["a", "bc"]}))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([[1, 2], [3]], [[1], [2, 3]]),
+        ([{"x": 1}], [{"x": 2}]),
+        ([b"\xff"], [b"\xfe"]),
+        ([True, False], [False, True]),
+    ],
+)
+def test_other_types_have_digests_too(one: list[object], other: list[object]) -> None:
+    assert digest_of(pa.table({"a": one})) == digest_of(pa.table({"a": one}))
+    assert digest_of(pa.table({"a": one})) != digest_of(pa.table({"a": other}))
+
+
+def test_the_internal_manifest_has_all_that_a_run_needs() -> None:
+    release = ma.anonymize(tables.people(), 3, tables.QUASI, rest="drop", seed=8)
+    manifest = release.manifest
+    assert json.loads(json.dumps(manifest)) == manifest, "not plain data"
+    assert manifest["seed"] == 8
+    assert manifest["input"] == digest_of(tables.people())
+    assert set(manifest["scaling"]) == set(tables.QUASI)
+    assert manifest["scaling"]["debt"]["decimals"] == 2
+    assert manifest["guarantee"] == {
+        "k": 3,
+        "of": "each combination",
+        "holds": True,
+        "k_anonymous": True,
+        "classes": 4,
+        "smallest_class": 3,
+    }
+    assert set(manifest["versions"]) == {
+        "python",
+        "machine",
+        "numpy",
+        "numba",
+        "pyarrow",
+        "narwhals",
+        "highspy",
+    }
+
+
+def test_the_public_manifest_hides_the_rest() -> None:
+    release = ma.anonymize(tables.people(), 3, tables.QUASI, rest="drop", seed=8)
+    public = public_manifest(release.manifest)
+    assert public == release.public_manifest
+    assert not {"seed", "input", "output", "scaling", "rest", "versions", "delimiter"} & set(public)
+    assert set(public["roles"]) == set(tables.QUASI)
+    assert release.manifest["roles"]["name"] == "identifier", "the internal one was changed"
+    for name in ("IL", "SSE"):
+        assert public["loss"][name] == float(f"{release.loss[name]:.3g}") != release.loss[name]
+    surprising = public_manifest({**release.manifest, "something_new": "secret"})
+    assert "something_new" not in surprising, "what is new is inside until somebody decides otherwise"
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.v2.parquet", "a.internal.csv"])
+def test_places_and_permissions(tmp_path: Path, name: str) -> None:
+    internal, public = manifest_paths(tmp_path / name)
+    assert internal.name == f"{name}.internal.json"
+    assert public.name == f"{name}.public.json"
+    mask = os.umask(0o022)
+    try:
+        write_manifest(internal, {"seed": 1, "town": "Zürich"})
+        write_manifest(public, {"k": 3})
+    finally:
+        os.umask(mask)
+    assert internal.stat().st_mode & 0o777 == 0o600
+    assert public.stat().st_mode & 0o777 == 0o644
+    assert json.loads(internal.read_text("utf-8")) == {"seed": 1, "town": "Zürich"}
