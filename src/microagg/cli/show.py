@@ -13,6 +13,7 @@ from rich.table import Table
 
 from microagg.bounds.bound import Bound
 from microagg.cli.bar import Bar
+from microagg.cli.options import as_typed
 from microagg.drawing.wording import number, with_unit
 from microagg.guarantees.k import Anonymity
 from microagg.kernels.compiling import on_first_compile
@@ -80,29 +81,33 @@ def shell_list(names: Sequence[str]) -> str:
 def release(done: Release, target: Path) -> None:
     """The honest summary of a release."""
     manifest, classes = done.manifest, done.anonymity
+    asked = manifest["settings"]
     quasi = done.schema.names(Role.QUASI)
-    params = ", ".join(f"{name}={value}" for name, value in manifest["params"].items() if value is not None)
+    params = ", ".join(f"{name}={value}" for name, value in asked["params"].items() if value is not None)
     largest = int(classes.sizes.max())
     out.print(
         f"{manifest['records']:,} records in {len(classes.sizes):,} classes of {classes.sizes.min():,} to {largest:,}."
     )
     for bar in size_bars(classes.sizes):
         out.print(bar)
-    refined = ", refined" if manifest["refine"] else ""
+    refined = ", refined" if asked["refine"] else ""
     out.print(
-        f"method      {manifest['method']}{f' ({params})' if params else ''}{refined}, scale {manifest['scale']}"
+        f"method      {asked['method']}{f' ({params})' if params else ''}{refined}, scale {asked['scale']}"
     )
     for sentence in manifest["chosen"]:
         out.print(f"            {sentence}")
     if done.stopped is not None:
         out.print(f"            stopped early ({done.stopped}) at a checkpoint: the best grouping until then")
+    units = "standardised" if asked["scale"] == "zscore" else f"scale {asked['scale']}"
     out.print(
-        f"loss        IL = {done.loss['IL']:.4f} % of the variation, SSE = {done.loss['SSE']:.4f} (standardised)"
+        f"loss        IL = {done.loss['IL']:.4f} % of the variation, SSE = {done.loss['SSE']:.4f} ({units})"
     )
+    if "IL_zscore" in done.loss:
+        out.print(f"            {done.loss['IL_zscore']:.4f} % where columns are standardised (z-scores)")
     if done.bound is not None:
         bound(done.bound, done.labels)
     what = "each combination of" if classes.scope == "record" else "each value of every single column among"
-    out.print(f"guarantee   verified on the written file: {manifest['k']} or more records share {what}")
+    out.print(f"guarantee   verified on the written file: {asked['k']} or more records share {what}")
     out.print(f"            {', '.join(quasi)}")
     for finding in classes.findings:
         out.print(
@@ -112,7 +117,7 @@ def release(done: Release, target: Path) -> None:
     if dropped:
         out.print(f"dropped     {', '.join(dropped)}")
     for note in done.notes:
-        out.print(f"note        {note}")
+        out.print(f"note        {as_typed(note)}")
     internal, public = manifest_paths(target)
     out.print(f"written     {target}, {public}")
     out.print(f"keep inside {internal} (it has the seed and the scaling)")

@@ -15,13 +15,12 @@ from microagg.errors import InputError
 from microagg.measures.measure import Measure
 from microagg.measures.registry import measure_named
 from microagg.problem.problem import Progress, checked_k
-from microagg.release.release import PRECISIONS
+from microagg.release.settings import Settings
 from microagg.studies.assess import Names, finite, names_of
 from microagg.studies.compare_cells import Cell, Outcome, Study, plan
 from microagg.studies.compare_state import State
 from microagg.studies.compare_workers import outcomes
 from microagg.table.confidential import attributes_of
-from microagg.table.encoder import SCALES
 from microagg.table.io.frames import column_facts, open_frame, to_arrow, values_of
 from microagg.table.io.reading import read_as_numbers, read_table
 from microagg.table.schema import Kind, Role, assign_roles
@@ -286,10 +285,8 @@ def _study(
     for name in names_of(known):
         if name not in chosen:
             raise InputError(f"an intruder cannot know {name!r}: it is no quasi-identifier.")
-    if scale not in SCALES:
-        raise InputError(f"scale must be one of {', '.join(SCALES)}.")
-    if precision not in PRECISIONS:
-        raise InputError(f"precision must be one of {', '.join(PRECISIONS)}.")
+    for name, value in (("scale", scale), ("precision", precision)):
+        Settings.parameters()[name].parse(value)
     return Study(
         table=to_arrow(frame.select(*schema.released())),
         quasi=tuple(chosen),

@@ -70,10 +70,10 @@ def _of_confidential_values(subject: Subject) -> Iterator[tuple[str, str, str]]:
     """l-diversity and t-closeness where they were promised: name, what was asked for, what every class keeps."""
     asked = [name for name in ("l", "t") if subject.manifest["guarantee"].get(name)]
     for name, told in zip(asked, promised(subject.manifest, subject.digits), strict=True):
-        title = f"l-diversity ({subject.manifest['diversity']})" if name == "l" else "t-closeness"
-        c = subject.manifest.get("c")
+        title = f"l-diversity ({subject.settings['diversity']})" if name == "l" else "t-closeness"
+        c = subject.settings.get("c")
         extra = f", c = {number(float(c))}" if name == "l" and c is not None else ""
-        yield title, f"{number(float(subject.manifest[name]))}{extra}", told
+        yield title, f"{number(float(subject.settings[name]))}{extra}", told
 
 
 def _promised(promise: str) -> str:
