@@ -38,6 +38,11 @@ def test_two_reports_are_written(microagg: Microagg, source: Path, ending: str) 
             assert value not in told
     assert "seed" not in told
     assert "linkage" in internal.read_text("utf-8")
+    manifest = json.loads((source.parent / "out.csv.internal.json").read_text())
+    for name in ("in.csv", manifest["input"]["digest"], manifest["settings"]["date"]):
+        assert name in internal.read_text("utf-8")
+        assert name not in told
+    assert "out.csv" in told
 
 
 def test_a_report_of_an_unknown_kind_is_refused_before_any_work(microagg: Microagg, source: Path) -> None:

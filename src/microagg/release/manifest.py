@@ -54,6 +54,7 @@ def internal_manifest(
     space: Space,
     decimals: list[int | None],
     source: pa.Table,
+    file: str | None,
     loss: dict[str, float],
     anonymity: Anonymity,
 ) -> dict[str, Any]:
@@ -78,7 +79,7 @@ def internal_manifest(
         "bound": None if found.bound is None else {"IL": found.bound.il, "optimal": found.bound.optimal},
         "chosen": list(found.chosen),
         "stopped_early": found.stopped is not None,
-        "input": {"file": None, "digest": digest_of(source)},
+        "input": {"file": file, "digest": digest_of(source)},
         "scaling": {name: {**space.about_column(j), "decimals": decimals[j]} for j, name in enumerate(quasi)},
         "versions": {
             "python": platform.python_version(),
@@ -116,6 +117,8 @@ def public_manifest(internal: Mapping[str, Any]) -> dict[str, Any]:
                 key: float(f"{value:.3g}") if isinstance(value, float) else value
                 for key, value in public[name].items()
             }
+    if public.get("output"):
+        public["output"] = {"file": public["output"]["file"]}
     public["roles"] = {
         name: role for name, role in internal["roles"].items() if role != Role.IDENTIFIER.value
     }

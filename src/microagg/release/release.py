@@ -70,6 +70,8 @@ class Release:
     """Why the search ended early; None if it did not."""
     _arrow: pa.Table = field(repr=False, kw_only=True)
     _original: nw.DataFrame[Any] = field(repr=False, kw_only=True)
+    _written: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
+    """What saving adds to the manifest: where to, in which order of rows."""
 
     @property
     def public_manifest(self) -> dict[str, Any]:
@@ -109,7 +111,7 @@ class Release:
         render = _renderer(path)
         refuse_unwritable(path)
         document = build_document(
-            manifest=self.public_manifest if public else self.manifest, public=public, pair=self.pair,
+            manifest={**self.manifest, **self._written}, public=public, pair=self.pair,
             class_sizes=self.anonymity.sizes, figures=self.figures, notes=self.notes,
         )  # fmt: skip
         text = render(document)
@@ -159,7 +161,8 @@ class Release:
         def describe() -> None:
             rows = "kept" if keep_order else "shuffled"
             output = {"file": path.name, "digest": digest_of(table)}
-            internal = {**self.manifest, "rows": rows, "delimiter": delimiter, "output": output}
+            self._written.update(rows=rows, delimiter=delimiter, output=output)
+            internal = {**self.manifest, **self._written}
             for place, content in zip(
                 manifest_paths(path), (internal, public_manifest(internal)), strict=True
             ):
@@ -223,9 +226,17 @@ def anonymize(
 
 
 def protect(
-    table: Any, settings: Settings, *, threads: int | None = None, progress: Progress | None = None
+    table: Any,
+    settings: Settings,
+    *,
+    file: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
 ) -> Release:
-    """The way of the data, from a table and settings to a release that holds its guarantee."""
+    """The way of the data, from a table and settings to a release that holds its guarantee.
+
+    `file` is the name of the file that the table was read from; the internal manifest keeps it.
+    """
     # what was asked for
     settings = settings.settled()
     frame = open_frame(table)
@@ -257,7 +268,7 @@ def protect(
     # measure and release
     loss = _loss(space, values, values_of(released, schema.names(Role.QUASI)))
     manifest = internal_manifest(
-        settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, loss=loss,
+        settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file, loss=loss,
         anonymity=anonymity,
     )  # fmt: skip
     notes = _notes(schema, space, loss, values, labels) + _notes_on(attributes)
@@ -393,8 +404,7 @@ def anonymize_file(
         raise InputError(
             "output and input are the same file; name another output, the original must not be lost."
         )
-    release = protect(table, asked, threads=threads, progress=progress)
-    release.manifest["input"]["file"] = source.name
+    release = protect(table, asked, file=source.name, threads=threads, progress=progress)
     delimiter = delimiter_of(source) if format_of(source) == target_format == ".csv" else ","
     release.save(target, keep_order=keep_order, delimiter=delimiter)
     for place, public in zip(places, (False, True), strict=False):

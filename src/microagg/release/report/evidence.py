@@ -359,6 +359,17 @@ def bound(subject: Subject, found: Mapping[str, Any]) -> Section:
     )
 
 
+def _files_of_the_run(subject: Subject) -> Iterator[tuple[str, str, str]]:
+    """Which files the report is about: inside, input and day as well; for all, the released file alone."""
+    source, target = subject.manifest.get("input") or {}, subject.manifest.get("output") or {}
+    if not subject.public and source:
+        yield "Input", source["file"] or "a table in memory", f"SHA-256 of its values: {source['digest']}"
+        yield "Date", subject.settings.get("date") or "not told", "the day of the run"
+    if target:
+        digest = target.get("digest")
+        yield "Output", target["file"], f"SHA-256 of its values: {digest}" if digest else "the released table"
+
+
 def record_of_the_run(subject: Subject) -> Section:
     """The manifest, and how the figures are defined."""
     manifest = subject.manifest
@@ -372,6 +383,7 @@ def record_of_the_run(subject: Subject) -> Section:
         blocks.append(
             Warn("The search was stopped before its end; the best grouping found until then was released.")
         )
+    blocks.append(Facts(tuple(_files_of_the_run(subject))))
     about = (
         "what may be published of it"
         if subject.public
