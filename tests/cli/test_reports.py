@@ -82,6 +82,16 @@ def test_assess(microagg: Microagg, source: Path) -> None:
     assert {f["name"]: f["value"] for f in json.loads(by_key.out)["figures"]} == figures
 
 
+def test_assess_refuses_rows_in_another_order(microagg: Microagg, source: Path) -> None:
+    microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, *QUICKLY)
+    for form in ((), ("--json",)):
+        done = microagg("assess", source, "out.csv", "--quasi", ",".join(tables.QUASI), *form)
+        done.refused(
+            "match them by a column that tells them apart (--key), or save the release with --keep-order"
+        )
+        assert done.out == ""
+
+
 def test_assess_refuses_what_does_not_fit(microagg: Microagg, source: Path) -> None:
     other = tables.write(tables.people(50), source.parent / "other.csv")
     microagg("assess", source, other, "--quasi", "income").refused("50")

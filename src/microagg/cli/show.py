@@ -36,7 +36,9 @@ err = Console(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr
 def progress(what: str) -> Bar:
     """A progress bar on standard error while work goes on; nothing where nobody watches."""
     on_first_compile(
-        lambda: err.print("compiling the kernels for this machine, this once; it takes some 15 seconds ...")
+        lambda: err.print(
+            "compiling for this machine: what runs for the first time takes longer, this once ..."
+        )
     )
     return Bar(what, err)
 
@@ -190,7 +192,7 @@ def comparison(done: Comparison, plot: Path | None) -> None:
         method = row.method if row.k_anonymous else f"{row.method} (not k-anonymous)"
         shown.add_row(best, method, str(row.k), *figures, f"{row.seconds:.1f}")
     Console(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
-    out.print("\n* no other setting is at least as good in both and better in one")
+    out.print("\n* no other k-anonymous setting is at least as good in both and better in one")
     if plot is not None:
         out.print(f"written     {plot}")
 

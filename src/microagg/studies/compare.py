@@ -14,6 +14,7 @@ from microagg.drawing.maps import MapPoint, draw_map
 from microagg.errors import InputError
 from microagg.measures.measure import Measure
 from microagg.measures.registry import measure_named
+from microagg.methods.registry import method_named
 from microagg.problem.problem import Progress, checked_k
 from microagg.release.settings import Settings
 from microagg.studies.assess import Names, finite, names_of
@@ -48,6 +49,11 @@ class Row:
         """Whether at least k records share every combination; methods for single columns do not give that."""
         return self.smallest_class >= self.k
 
+    @property
+    def family(self) -> str:
+        """The family of its method, as in the registry."""
+        return method_named(self.method.partition(":")[0]).family
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -65,8 +71,8 @@ class Comparison:
 
     @property
     def front(self) -> tuple[Row, ...]:
-        """The rows that no other beats: none is at least as good in loss and risk and better in one of them."""
-        able = [row for row in self.rows if not row.error]
+        """The k-anonymous rows that no other such row beats: at least as good in loss and risk, better in one of them."""
+        able = [row for row in self.rows if row.k_anonymous and not row.error]
         best = pareto_front([(self._cost(row, self.loss), self._cost(row, self.risk)) for row in able])
         return tuple(able[position] for position in best)
 
@@ -119,7 +125,7 @@ class Comparison:
         points = [
             MapPoint(
                 row.method, row.k, row.figures[self.loss.name], row.figures[self.risk.name],
-                on_front=row in front, k_anonymous=row.k_anonymous,
+                on_front=row in front, k_anonymous=row.k_anonymous, family=row.family,
             )
             for row in self.rows
             if not row.error
@@ -189,8 +195,8 @@ def compare(
 
     >>> import numpy as np
     >>> table = np.random.default_rng(1).normal(size=(40, 2))
-    >>> found = compare(table, ks=[2, 4], methods=["mdav", "individual-ranking"])
-    >>> [(row.method, row.k, row.k_anonymous) for row in found.rows]
+    >>> comparison = compare(table, ks=[2, 4], methods=["mdav", "individual-ranking"])
+    >>> [(row.method, row.k, row.k_anonymous) for row in comparison.rows]
     [('mdav', 2, True), ('mdav', 4, True), ('individual-ranking', 2, False), ('individual-ranking', 4, False)]
     """
     if isinstance(table, str | Path):
@@ -208,9 +214,9 @@ def compare(
         raise InputError("there is nothing to compare; name at least one method, one k and one seed.")
     if _whole(jobs, "jobs") < 1:
         raise InputError("jobs must be at least 1.")
-    found = _run(study, cells, jobs, None if state is None else Path(state), progress, name)
+    outcome_of = _run(study, cells, jobs, None if state is None else Path(state), progress, name)
     return Comparison(
-        rows=tuple(_row(cell, found[cell]) for cell in cells),
+        rows=tuple(_row(cell, outcome_of[cell]) for cell in cells),
         loss=sides[0],
         risk=sides[1],
         name=name,
@@ -229,22 +235,22 @@ def _run(
     state = None if path is None else State(path)
     fingerprint = study.fingerprint()
     keys = {cell: cell.key(fingerprint) for cell in cells}
-    found = {cell: state.found[keys[cell]] for cell in cells if state and keys[cell] in state.found}
+    done = {cell: state.outcomes[keys[cell]] for cell in cells if state and keys[cell] in state.outcomes}
     tell = getattr(progress, "tell", None)
 
     def heed() -> None:
         if progress is not None:
-            progress(len(found), len(cells))
+            progress(len(done), len(cells))
 
     heed()
-    for cell, outcome in outcomes(study, [cell for cell in cells if cell not in found], jobs, heed):
+    for cell, outcome in outcomes(study, [cell for cell in cells if cell not in done], jobs, heed):
         if state is not None and outcome.lasting:
             state.add(keys[cell], outcome)
-        found[cell] = outcome
+        done[cell] = outcome
         if tell is not None:
             tell(_news(name, cell, outcome))
         heed()
-    return found
+    return done
 
 
 def _news(name: str, cell: Cell, outcome: Outcome) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from microagg.drawing.pictures import can_draw, draw_class_sizes, draw_correlations, draw_distribution
+from microagg.drawing.canvas import can_draw
+from microagg.drawing.pictures import draw_class_sizes, draw_correlations, draw_distribution
 from microagg.drawing.wording import counted, listed, number, promised, short_unit
 from microagg.measures.measure import Figure, Measure
 from microagg.release.report.bins import Bins, bins_of
