@@ -14,10 +14,11 @@ import typer.main
 
 import microagg as ma
 import tables
-from microagg.cli.commands import app
+from microagg.cli.commands import NOT_SHARED, app
 from microagg.cli.options import SEARCHING
 from microagg.release.manifest import RESULTS, public_manifest
 from microagg.release.settings import Settings
+from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
 from microagg.table.io.reading import read_table
 
@@ -67,6 +68,22 @@ def test_the_command_line_has_an_option_for_each_setting() -> None:
     own = {"--threads", "--keep-order", "--report"}
     assert options_of("anonymize") - {"--help"} == flags | searching | {"--param"} | own
     assert options_of("check") >= {"--k", "--quasi", "--confidential", "--l", "--t", "--diversity", "--c"}
+
+
+def test_a_comparison_has_an_option_for_each_setting_that_releases_can_share() -> None:
+    flags = {f"--{name.replace('_', '-')}" for name in Settings.parameters() if name not in NOT_SHARED}
+    assert {"--l", "--t", "--scale", "--precision", "--refine"} <= flags <= options_of("compare")
+
+
+def test_cells_of_a_comparison_are_settings() -> None:
+    table = tables.people(30)
+    roles: dict[str, Any] = {"quasi": tables.QUASI, "confidential": ["disease"]}
+    row = compare(table, ks=[3], methods="mdav", scale="minmax", l=2, **roles).rows[0]
+    release = ma.anonymize(table, 3, **roles, rest="drop", l=2, scale="minmax", method="mdav", seed=0)
+    assert row.classes == len(release.anonymity.sizes)
+    for wrong in ({"scale": "log"}, {"seed": 3}, {"colour": "red"}, {"l": 1}):
+        with pytest.raises(ma.InputError):
+            compare(table, ks=[3], methods="mdav", **roles, **wrong)
 
 
 def test_no_result_of_a_manifest_is_called_like_a_setting() -> None:

@@ -357,10 +357,10 @@ def test_an_unforeseen_error_is_a_row_and_is_tried_again(
     state = tmp_path / "state.jsonl"
     for error, told in ((ValueError("4815162"), "a bug in microagg (ValueError)"), (MemoryError(), "memory")):
 
-        def fail(table: Any, k: int, error: BaseException = error, **options: Any) -> Any:
-            if options["method"] == "mdav":
+        def fail(table: Any, settings: Any, error: BaseException = error, **options: Any) -> Any:
+            if settings.method == "mdav":
                 raise error
-            return ma.anonymize(table, k, **options)
+            return ma.anonymize(table, settings=settings, **options)
 
         monkeypatch.setattr(compare_cells, "anonymize", fail)
         broken, _ = again(state)

@@ -32,6 +32,15 @@ app = typer.Typer(
 WrongUse: Any = typer.BadParameter.__mro__[2]
 
 STOPPED = 130
+NOT_SHARED = (
+    "k",
+    "identifier",
+    "rest",
+    "method",
+    "params",
+    "seed",
+    "date",
+)  # by the releases of a comparison
 
 _saved: list[Path] = []  # what a command has written by the time it stops
 
@@ -196,19 +205,17 @@ def assess(
 
 
 @app.command()
+@takes_settings(*(name for name in Settings.parameters() if name not in NOT_SHARED))
 def compare(
     source: Annotated[Path, typer.Argument(help="The confidential table: .csv or .parquet.")],
+    given: dict[str, Any],
     k: Annotated[list[str], typer.Option("--k", help="One or several, comma-separated.")],
     methods: Annotated[
         list[str] | None, typer.Option(help="Names, with parameters as v-mdav:gamma=0.2; all if not given.")
     ] = None,
-    quasi: Columns = None,
-    confidential: Columns = None,
-    keep: Columns = None,
     known: Annotated[list[str] | None, typer.Option(help="The columns that an intruder knows.")] = None,
     loss: Annotated[str, typer.Option(help="The measure of loss on the map.")] = "il",
     risk: Annotated[str, typer.Option(help="The measure of risk on the map.")] = "linkage",
-    scale: Annotated[str, typer.Option(help="zscore, minmax, robust or none.")] = "zscore",
     seeds: Annotated[int, typer.Option(help="How often to run a method that is random.")] = 1,
     jobs: Annotated[int, typer.Option(help="How many processes work at once.")] = 1,
     state: Annotated[
@@ -224,9 +231,8 @@ def compare(
     with show.progress("comparing") as progress:
         done = compare_methods(
             source, ks=[K.parse(each) for each in names_in(k)], methods=names_in(methods) or "all",
-            quasi=names_in(quasi), confidential=names_in(confidential), keep=names_in(keep), known=names_in(known),
-            loss=loss, risk=risk, measures=(loss, risk), scale=scale, seeds=tuple(range(seeds)), jobs=jobs,
-            state=state, progress=progress,
+            known=names_in(known), loss=loss, risk=risk, measures=(loss, risk), seeds=tuple(range(seeds)), jobs=jobs,
+            state=state, progress=progress, **given,
         )  # fmt: skip
     if plot is not None:
         done.draw(plot)

@@ -18,7 +18,7 @@ from microagg.methods.registry import method_named
 from microagg.problem.problem import Progress, checked_k
 from microagg.release.settings import Settings
 from microagg.studies.assess import Names, finite, names_of
-from microagg.studies.compare_cells import Cell, Outcome, Study, plan
+from microagg.studies.compare_cells import OF_A_CELL, Cell, Outcome, Study, plan
 from microagg.studies.compare_state import State
 from microagg.studies.compare_workers import outcomes
 from microagg.table.confidential import attributes_of
@@ -175,13 +175,12 @@ def compare(
     loss: str = "il",
     risk: str = "linkage",
     measures: Sequence[str] = MEASURES,
-    scale: str = "zscore",
-    precision: str = "column",
     seeds: Sequence[int] = (0,),
     jobs: int = 1,
     state: str | Path | None = None,
     progress: Progress | None = None,
     name: str = "",
+    **settings: Any,
 ) -> Comparison:
     """Protect one table by every method with every k, and measure all the releases.
 
@@ -190,7 +189,8 @@ def compare(
     where wanted ("v-mdav:gamma=1.1"), or "all". `loss` and `risk` name the measures of the map, `measures` those of the table.
     With `state`, each result is written to that file as it comes in; a run that was stopped or killed goes on
     from there, and ends with the same rows as one that was not. `jobs` processes share the work; rows do not depend on how many.
-    A method that cannot work on the table gets a row that says so.
+    A method that cannot work on the table gets a row that says so. `settings` are those that all releases share, such as
+    `scale`, `precision`, `l` and `t` of `anonymize`.
     `progress` is called as progress(done, total) in cells; if it has an attribute `tell`, that gets a line for each new cell.
 
     >>> import numpy as np
@@ -203,7 +203,8 @@ def compare(
         name = name or Path(table).stem
         table = _read(Path(table), names_of(quasi))
     wanted = tuple(dict.fromkeys([loss, risk, *measures]))
-    study = _study(table, quasi, confidential, keep, weight, known, wanted, scale, precision)
+    roles = {"quasi": names_of(quasi), "confidential": names_of(confidential), "keep": names_of(keep)}
+    study = _study(table, roles, settings, weight, known, wanted)
     sides = _side(loss, "loss", study), _side(risk, "risk", study)
     cells = plan(
         [methods] if isinstance(methods, str) else methods,
@@ -221,10 +222,10 @@ def compare(
         risk=sides[1],
         name=name,
         records=study.table.num_rows,
-        quasi=study.quasi,
-        known=study.known or study.quasi,
-        scale=scale,
-        precision=precision,
+        quasi=study.settings.quasi,
+        known=study.known or study.settings.quasi,
+        scale=study.settings.scale,
+        precision=study.settings.precision,
     )
 
 
@@ -266,24 +267,22 @@ def _news(name: str, cell: Cell, outcome: Outcome) -> str:
 
 def _study(
     table: Any,
-    quasi: Names,
-    confidential: Names,
-    keep: Names,
+    named: dict[str, list[str]],
+    given: dict[str, Any],
     weight: str | int | None,
     known: Names,
     measures: tuple[str, ...],
-    scale: str,
-    precision: str,
 ) -> Study:
     """Everything that can be wrong with a comparison as a whole is found here, before any cell is run."""
     frame = open_frame(table)
-    roles = {Role.CONFIDENTIAL: names_of(confidential), Role.KEEP: names_of(keep)}
+    _refuse_what_differs(given)
+    roles = {Role.CONFIDENTIAL: named["confidential"], Role.KEEP: named["keep"]}
     if weight is not None:
         roles[Role.WEIGHT] = [str(weight)]
     taken = {name for names in roles.values() for name in names}
     facts = column_facts(frame)
     numbers = [fact.name for fact in facts if fact.numeric and fact.name not in taken]
-    schema = assign_roles(facts, {Role.QUASI: names_of(quasi) or numbers, **roles}, rest="drop")
+    schema = assign_roles(facts, {Role.QUASI: named["quasi"] or numbers, **roles}, rest="drop")
     chosen = schema.names(Role.QUASI)
     values_of(frame, chosen)  # raises where a value is missing or no number
     for name in measures:
@@ -291,19 +290,23 @@ def _study(
     for name in names_of(known):
         if name not in chosen:
             raise InputError(f"an intruder cannot know {name!r}: it is no quasi-identifier.")
-    for name, value in (("scale", scale), ("precision", precision)):
-        Settings.parameters()[name].parse(value)
+    shared = Settings.of(
+        **given, k=2, quasi=chosen, confidential=schema.names(Role.CONFIDENTIAL), keep=schema.names(Role.KEEP)
+    )
     return Study(
         table=to_arrow(frame.select(*schema.released())),
-        quasi=tuple(chosen),
-        confidential=tuple(schema.names(Role.CONFIDENTIAL)),
-        keep=tuple(schema.names(Role.KEEP)),
+        settings=shared,
         weight=None if weight is None else str(weight),
         known=tuple(names_of(known)),
         measures=measures,
-        scale=scale,
-        precision=precision,
     )
+
+
+def _refuse_what_differs(given: dict[str, Any]) -> None:
+    """What each cell has for itself cannot be given for all."""
+    for name in given:
+        if name in OF_A_CELL or name not in Settings.parameters():
+            raise InputError(f"{name} is no setting that all releases of a comparison can share.")
 
 
 def _read(path: Path, quasi: Sequence[str]) -> pa.Table:
@@ -315,11 +318,11 @@ def _side(name: str, side: str, study: Study) -> Measure:
     measure = measure_named(name)
     if measure.side != side:
         raise InputError(f"{name!r} is a measure of {measure.side}, and one of {side} is needed here.")
-    attributes = attributes_of(study.table, study.confidential)
+    attributes = attributes_of(study.table, study.settings.confidential)
     has = {
         "confidential": bool(attributes),
         "categories": any(attribute.kind is not Kind.NUMERIC for attribute in attributes),
-        "kept": bool(study.keep),
+        "kept": bool(study.settings.keep),
     }
     if not has.get(measure.needs, True):
         needed = (

@@ -24,7 +24,11 @@ from microagg.methods.registry import methods as all_methods
 from microagg.problem.problem import Progress
 from microagg.release.manifest import digest_of
 from microagg.release.release import anonymize
+from microagg.release.settings import Settings
 from microagg.table.io.frames import open_frame, values_of
+
+OF_A_CELL = ("k", "method", "params", "seed", "date")
+"""The settings that differ from cell to cell, or make no difference."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +36,17 @@ class Study:
     """What all cells of a comparison share: the table and how it is protected and measured."""
 
     table: pa.Table
-    quasi: tuple[str, ...]
-    confidential: tuple[str, ...]
-    keep: tuple[str, ...]
+    settings: Settings
+    """Of all releases; each cell has its own k, method and seed."""
     weight: str | None
     known: tuple[str, ...]
     measures: tuple[str, ...]
-    scale: str
-    precision: str
 
     def fingerprint(self) -> dict[str, Any]:
         """Everything that the figures of a cell depend on besides the cell: table and code as their digests."""
-        settings = {name: value for name, value in vars(self).items() if name != "table"}
-        return {"input": digest_of(self.table), "microagg": code_digest(), **settings}
+        shared = {name: value for name, value in self.settings.as_data().items() if name not in OF_A_CELL}
+        measured = {"weight": self.weight, "known": self.known, "measures": self.measures}
+        return {"input": digest_of(self.table), "microagg": code_digest(), **shared, **measured}
 
 
 @functools.cache
@@ -156,7 +158,7 @@ def run_cell(study: Study, cell: Cell, progress: Progress | None = None) -> Outc
 def _import_what_is_needed(study: Study, cell: Cell) -> None:
     """Call what imports large libraries, once a process: the first cell must not look slow for it."""
     method_named(cell.method)
-    values_of(open_frame(study.table), study.quasi[:1])
+    values_of(open_frame(study.table), study.settings.quasi[:1])
 
 
 def _working_time() -> float:
@@ -165,26 +167,15 @@ def _working_time() -> float:
 
 
 def _figures(study: Study, cell: Cell, progress: Progress | None) -> tuple[dict[str, float], Any]:
-    names = [*study.quasi, *study.confidential, *study.keep]
-    release = anonymize(
-        study.table.select(names),
-        cell.k,
-        quasi=study.quasi,
-        confidential=study.confidential,
-        keep=study.keep,
-        method=cell.method,
-        scale=study.scale,
-        precision=study.precision,
-        seed=cell.seed,
-        progress=progress,
-        **dict(cell.params),
-    )
+    asked = study.settings.but(k=cell.k, method=cell.method, params=dict(cell.params), seed=cell.seed)
+    names = [*asked.quasi, *asked.confidential, *asked.keep]
+    release = anonymize(study.table.select(names), settings=asked, progress=progress)
     pair = pair_of(
         open_frame(study.table),
         open_frame(release.table),
-        quasi=study.quasi,
-        confidential=study.confidential,
-        keep=study.keep,
+        quasi=asked.quasi,
+        confidential=asked.confidential,
+        keep=asked.keep,
         weight=study.weight,
         k=cell.k,
     )
