@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from microagg.errors import InputError, MicroaggError
+from microagg.table.io.formats import known_suffixes
 
 if TYPE_CHECKING:
     from microagg.release.release import Release
@@ -112,8 +113,8 @@ def _global_options(
 
 @app.command()
 def anonymize(
-    source: Annotated[Path, typer.Argument(help="The confidential table: .csv or .parquet.")],
-    target: Annotated[Path, typer.Argument(help="The table to write: .csv or .parquet.")],
+    source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
+    target: Annotated[Path, typer.Argument(help=f"The table to write: {known_suffixes()}.")],
     k: KOption,
     quasi: Columns = None,
     identifier: Columns = None,
@@ -175,7 +176,7 @@ def anonymize(
 def repeat(
     manifest: Annotated[Path, typer.Argument(help="The internal manifest of a release.")],
     source: Annotated[Path, typer.Argument(help="The table that the release was made from.")],
-    target: Annotated[Path, typer.Argument(help="The table to write: .csv or .parquet.")],
+    target: Annotated[Path, typer.Argument(help=f"The table to write: {known_suffixes()}.")],
 ) -> None:
     """Make a release again from its internal manifest and the original table."""
     from microagg.cli import show
@@ -188,7 +189,7 @@ def repeat(
 
 @app.command()
 def check(
-    source: Annotated[Path, typer.Argument(help="Any table: .csv or .parquet.")],
+    source: Annotated[Path, typer.Argument(help=f"Any table: {known_suffixes()}.")],
     k: KOption,
     quasi: Columns = None,
     confidential: Columns = None,
@@ -210,7 +211,7 @@ def check(
 
 @app.command()
 def assess(
-    original: Annotated[Path, typer.Argument(help="The table before: .csv or .parquet.")],
+    original: Annotated[Path, typer.Argument(help=f"The table before: {known_suffixes()}.")],
     release: Annotated[Path, typer.Argument(help="The table after, ours or another tool's.")],
     quasi: Columns = None,
     confidential: Columns = None,
@@ -242,7 +243,7 @@ def assess(
 
 @app.command()
 def compare(
-    source: Annotated[Path, typer.Argument(help="The confidential table: .csv or .parquet.")],
+    source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     k: Annotated[list[str], typer.Option("--k", help="One or several, comma-separated.")],
     methods: Annotated[
         list[str] | None, typer.Option(help="Names, with parameters as v-mdav:gamma=0.2; all if not given.")
@@ -283,7 +284,7 @@ def compare(
 
 @app.command()
 def bound(
-    source: Annotated[Path, typer.Argument(help="The confidential table: .csv or .parquet.")],
+    source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     k: KOption,
     quasi: Columns = None,
     scale: Annotated[str, typer.Option(help="zscore, minmax, robust or none.")] = "zscore",

@@ -10,7 +10,7 @@ from typing import Any
 from microagg.errors import InputError
 from microagg.problem.problem import Progress
 from microagg.release.manifest import digest_of, manifest_paths
-from microagg.release.release import Release, anonymize_file
+from microagg.release.release import Release, anonymize_table
 from microagg.table.io.reading import read_table
 from microagg.table.schema import Role
 
@@ -38,10 +38,11 @@ def repeat_file(
     """
     then = _read(Path(manifest))
     quasi = _named(then, Role.QUASI)
-    if digest_of(read_table(Path(source), numeric=quasi)) != then["input"]:
+    table = read_table(source, numeric=quasi)
+    if digest_of(table) != then["input"]:
         raise InputError("this is not the table that the release was made from: its digest differs.")
-    release = anonymize_file(
-        source, target, then["k"], keep_order=then.get("rows") == "kept",
+    release = anonymize_table(
+        table, source, target, then["k"], keep_order=then.get("rows") == "kept",
         **{name: then[name] for name in ("l", "t", "diversity", "c") if name in then},
         quasi=quasi, identifier=_named(then, Role.IDENTIFIER), confidential=_named(then, Role.CONFIDENTIAL),
         keep=_named(then, Role.KEEP), rest=then["rest"], method=then["method"], refine=then["refine"],

@@ -111,7 +111,7 @@ def test_types_that_csv_cannot_hold(tmp_path: Path) -> None:
 
 
 def test_a_part_is_written_in_the_format_of_its_target(tmp_path: Path) -> None:
-    write_table(pa.table({"a": [1]}), tmp_path / ".1.out.csv.part", ";")
+    write_table(pa.table({"a": [1]}), tmp_path / ".1.out.csv.part", delimiter=";")
     assert (tmp_path / ".1.out.csv.part").read_text() == '"a"\n1\n'
     write_table(pa.table({"a": [1]}), tmp_path / ".1.out.parquet.part")
     assert (tmp_path / ".1.out.parquet.part").read_bytes().startswith(b"PAR1")
