@@ -16,6 +16,9 @@ from microagg.table.io.format import Format
 if TYPE_CHECKING:
     import pyarrow as pa
 
+FIRST = ("microagg.table.io.csv_format:CSV", "microagg.table.io.parquet_format:PARQUET")
+"""The list that tests add a format to, whatever else microagg has by then."""
+
 READS: list[str] = []
 """The suffix of every file that was read; tests clear it."""
 

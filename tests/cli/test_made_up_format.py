@@ -20,7 +20,7 @@ K = ("--k", "4")
 
 
 def use(monkeypatch: pytest.MonkeyPatch, entry: str) -> None:
-    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, f"made_up_format:{entry}"))
+    monkeypatch.setattr(formats, "FORMATS", (*made_up_format.FIRST, f"made_up_format:{entry}"))
 
 
 def rows_of(path: Path, mark: str) -> list[tuple[str, ...]]:
@@ -131,4 +131,4 @@ def test_help_names_every_suffix(tmp_path: Path) -> None:
     path = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
     for command in ("anonymize", "check"):
         done = run("-c", code, command, folder=tmp_path, environment={"PYTHONPATH": path})
-        assert ".csv, .parquet, .ribbon or .rib" in " ".join(done.out.split()), done
+        assert ", .ribbon or .rib" in " ".join(done.out.split()), done

@@ -30,7 +30,7 @@ def add(monkeypatch: pytest.MonkeyPatch):
     """Add formats of the made-up module by their lines."""
 
     def lines(*entries: str) -> None:
-        listed = (*formats.FORMATS, *(f"made_up_format:{entry}" for entry in entries))
+        listed = (*made_up_format.FIRST, *(f"made_up_format:{entry}" for entry in entries))
         monkeypatch.setattr(formats, "FORMATS", listed)
 
     return lines
@@ -80,7 +80,8 @@ def test_a_type_that_no_file_can_hold(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["in", "in.txt", ".csv", "csv", "in.csv.part", "in.parquet.csvx", ""])
-def test_names_that_tell_no_format(name: str) -> None:
+def test_names_that_tell_no_format(add, name: str) -> None:
+    add()
     with pytest.raises(ma.InputError, match=r"name a file that ends in \.csv or \.parquet\.$"):
         format_of(Path(name))
 
@@ -107,6 +108,7 @@ def test_options(add, tmp_path: Path) -> None:
 
 def test_a_made_up_format(add, tmp_path: Path) -> None:
     path = tmp_path / "in.ribbon"
+    add()
     with pytest.raises(ma.InputError, match=r"ends in \.csv or \.parquet\.$"):
         write_table(TABLE, path)
     add("RIBBON")
