@@ -30,8 +30,8 @@ def notes_on_shared_values(classes: np.ndarray, attributes: Sequence[Attribute])
         sharing = low == high
         if attribute.distinct == 1:
             notes.append(
-                f"one value only in the whole table, so that everybody in all {groups:,} groups ({len(codes):,} records) "
-                f"shares it and nothing hides it: {attribute.name!r}"
+                "one value only in the whole table, so that everybody in a class shares it and nothing hides it, in all "
+                f"{groups:,} groups ({len(codes):,} records): {attribute.name!r}"
             )
         elif sharing.any():
             notes.append(

@@ -159,6 +159,8 @@ def _verdict(cell: Reproduced, bound: float | None) -> str:
     words = [cell.verdict]
     if cell.verdict == "not at hand" and cell.obtained is not None:
         words.append("ours is lower" if cell.obtained < figure.value else "ours is higher")
+    if figure.scaling == "raw":
+        words.append("on raw data, not comparable with z-scores")
     if bound is not None and figure.dataset in REFERENCE:  # of other data, a bound says nothing here
         half_a_digit = 0.6 * 10.0**-figure.decimals
         if figure.value < bound * (1.0 - 1e-9) - half_a_digit:

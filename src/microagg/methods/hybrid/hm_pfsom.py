@@ -126,11 +126,13 @@ def _place_small_parts(points: np.ndarray, labels: np.ndarray, joined: np.ndarra
         placed, rest = records[labels[records] >= 0], records[labels[records] < 0]
         if len(placed) == 0:
             labels[rest] = labels.max() + 1
-            continue
-        numbers = np.unique(labels[placed])
-        means = np.array([sums.mean_of(points, placed[labels[placed] == number]) for number in numbers])
-        for record in rest:
-            labels[record] = numbers[sums.nearest_mean(means, points[record])]
+        elif len(rest) > 0:
+            numbers, own = np.unique(labels[placed], return_inverse=True)
+            means = sums.group_means(
+                np.ascontiguousarray(points[placed]), own.reshape(-1).astype(np.int32), len(numbers)
+            )
+            for record in rest:
+                labels[record] = numbers[sums.nearest_mean(means, points[record])]
 
 
 def _told(found: np.ndarray, parts: np.ndarray) -> tuple[str, ...]:
