@@ -14,6 +14,13 @@ from microagg.methods.parts import Heuristic, labels_by
 from microagg.problem.problem import Problem, Progress
 from microagg.table.parameters import Choice, Effort, Number
 
+AT_HAND = (
+    "Abidi",
+    "Chettri",
+    "Kabir",
+    "Mortazavi",
+)  # first authors of the papers that microagg was built from
+
 
 class Partition(Protocol):
     """The general shape of a method."""
@@ -111,6 +118,20 @@ class Method:
             return None
         years = re.findall(r"\b(?:19|20)\d\d\b", self.source)
         return int(years[0]) if years else None
+
+    @property
+    def text(self) -> str:
+        """Whether the text of a paper that prints the method was at hand when it was built.
+
+        >>> from microagg.methods.registry import method_named
+        >>> [method_named(name).text[:11] for name in ("mdav2k", "tfrp1", "auto")]
+        ['at hand', 'not at hand', 'our own']
+        """
+        if self.source.startswith("microagg"):
+            return "our own"
+        if any(author in self.source for author in AT_HAND):
+            return "at hand"
+        return "not at hand: built from what later papers say of the method"
 
     def checked(self, params: dict[str, Any]) -> dict[str, Any]:
         """All parameters with their values: those given, checked, and the defaults."""

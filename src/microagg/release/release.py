@@ -38,6 +38,7 @@ from microagg.release.report.plain import to_json
 from microagg.release.report.summary import headline_of
 from microagg.release.report.terminal import summary_for_terminal
 from microagg.release.settings import Settings, settings_from
+from microagg.release.shared_values import notes_on_shared_values
 from microagg.table.aggregate import decimals_of, group_means_for_records, round_to
 from microagg.table.confidential import Attribute, attributes_of, typed_like
 from microagg.table.encoder import Space
@@ -263,9 +264,8 @@ def protect(
     released, decimals = _aggregated(frame, schema, values, labels, settings.precision)
     arrow = to_arrow(released)
     anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame), method.scope)
-    findings = promise.verify(
-        *class_labels(arrow, schema.names(Role.QUASI)), attributes_of(arrow, schema.names(Role.CONFIDENTIAL))
-    )
+    classes, count = class_labels(arrow, schema.names(Role.QUASI))
+    findings = promise.verify(classes, count, attributes_of(arrow, schema.names(Role.CONFIDENTIAL)))
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
@@ -274,7 +274,7 @@ def protect(
         settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file, loss=loss,
         anonymity=anonymity,
     )  # fmt: skip
-    notes = _notes(schema, space, loss, values, labels) + _notes_on(attributes)
+    notes = _notes(schema, space, loss, values, labels) + notes_on_shared_values(classes, attributes)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
@@ -332,16 +332,6 @@ def _notes(
     if kept:
         notes.append(f"kept as they are, and able to single people out: {', '.join(map(repr, kept))}")
     return tuple(notes)
-
-
-def _notes_on(attributes: Sequence[Attribute]) -> tuple[str, ...]:
-    """Confidential columns that no grouping can protect."""
-    shared = [repr(attribute.name) for attribute in attributes if attribute.distinct == 1]
-    if not shared:
-        return ()
-    return (
-        f"one value only in the whole table, so that everybody in a class shares it and nothing hides it: {', '.join(shared)}",
-    )
 
 
 def _warning_of_single_columns(found: Anonymity) -> str:

@@ -157,26 +157,36 @@ def test_confidential_columns_are_asked_for():
         ma.partition(np.zeros((9, 1)), 2, "hm-pfsom")
 
 
-def classes(attributes, k=3, records=None):
+def classes(attributes, records=None):
     n = len(attributes[0].values)
-    return ConfidentialClasses(attributes).of(
-        np.arange(n) if records is None else records, k, random.seeded(0)
-    )
+    return ConfidentialClasses(attributes).of(np.arange(n) if records is None else records, random.seeded(0))
+
+
+def of_categories(*sizes, records=None):
+    """The sizes of the classes of categories with so many records each."""
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    return np.bincount(classes((attribute(codes, Kind.NOMINAL),), records)).tolist()
 
 
 def test_categories_are_classes_and_rare_ones_go_together():
-    codes = np.repeat([0, 1, 2, 3, 4], [6, 5, 2, 2, 1])
-    assert classes((attribute(codes, Kind.NOMINAL),)).tolist() == [0] * 6 + [1] * 5 + [2] * 5
-    assert classes((attribute(codes[:13], Kind.NOMINAL),)).tolist() == [0] * 6 + [1] * 7, (
-        "too few for a class"
-    )
-    assert not classes((attribute(np.arange(9), Kind.NOMINAL),), k=10).any()
-    assert not classes((attribute(np.arange(9), Kind.NOMINAL),)).any()
+    assert of_categories(60, 35, 5) == [60, 35, 5], "a twentieth is enough"
+    assert of_categories(60, 34, 3, 3) == [60, 34, 6], "together they are"
+    assert of_categories(60, 36, 2, 2) == [60, 40], "too few for a class join the smallest"
+    assert of_categories(98, 1, 1) == [98, 2], "but two classes there are"
+    assert of_categories(*[1] * 41) == [21, 20], "also where all are rare"
+    assert of_categories(7) == [7]
 
 
 def test_only_the_records_of_the_part_count():
-    codes = np.repeat([0, 1], [6, 6])
-    assert not classes((attribute(codes, Kind.NOMINAL),), records=np.arange(8)).any()
+    assert of_categories(6, 60, records=np.arange(8)) == [6, 2]
+    assert of_categories(6, 60, records=np.arange(6)) == [6]
+
+
+def test_numbers_that_make_no_clusters_are_cut_in_two():
+    assert np.bincount(classes((attribute(np.r_[np.zeros(99), 5.0]),))).tolist() == [99, 1]
+    assert not classes((attribute(np.full(30, 2.5)),)).any()
+    one_place = np.r_[np.zeros(60), np.ones(1), np.full(1, 1e6), np.full(1, -1e9)]
+    assert len(np.unique(classes((attribute(one_place),)))) == 2
 
 
 def test_outliers_make_no_class():
@@ -204,7 +214,7 @@ def test_ordered_categories_and_wide_numbers_are_numbers():
 def test_many_categories_beside_a_number_take_little_room():
     rng = np.random.default_rng(0)
     found = classes((attribute(rng.normal(size=5000)), attribute(np.arange(5000), Kind.NOMINAL)))
-    assert np.bincount(found).min() >= 3
+    assert len(np.unique(found)) >= 2
 
 
 def test_from_a_table():
