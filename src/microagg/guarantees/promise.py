@@ -45,7 +45,7 @@ class Promise:
     >>> ill = Attribute("ill", Kind.NOMINAL, np.array([0, 1, 1, 1]))
     >>> promise.accept((ill,))(np.array([1, 2])), promise.accept((ill,))(np.array([0, 2]))
     (False, True)
-    >>> [finding.worst for finding in promise.look(np.array([0, 0, 1, 1]), 2, (ill,))]
+    >>> [finding.worst for finding in promise.evaluate(np.array([0, 0, 1, 1]), 2, (ill,))]
     [1.0]
     """
 
@@ -109,7 +109,7 @@ class Promise:
                 f"{about[self.diversity.kind]}; ask for less or leave the column out."
             )
 
-    def look(
+    def evaluate(
         self, labels: np.ndarray, classes: int, attributes: tuple[Attribute, ...]
     ) -> tuple[Finding, ...]:
         """What the promise comes to on classes 0 to classes - 1, column by column."""
@@ -134,7 +134,7 @@ class Promise:
         self, labels: np.ndarray, classes: int, attributes: tuple[Attribute, ...]
     ) -> tuple[Finding, ...]:
         """Raise unless every class keeps the promise: the last word before a release."""
-        findings = self.look(labels, classes, attributes) if self else ()
+        findings = self.evaluate(labels, classes, attributes) if self else ()
         for finding in findings:
             if not finding.holds:
                 raise GuaranteeError(

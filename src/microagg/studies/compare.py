@@ -233,18 +233,20 @@ def _run(
     found = {cell: state.found[keys[cell]] for cell in cells if state and keys[cell] in state.found}
     tell = getattr(progress, "tell", None)
 
-    def heed() -> None:
+    def check_cancelled() -> None:
         if progress is not None:
             progress(len(found), len(cells))
 
-    heed()
-    for cell, outcome in outcomes(study, [cell for cell in cells if cell not in found], jobs, heed):
+    check_cancelled()
+    for cell, outcome in outcomes(
+        study, [cell for cell in cells if cell not in found], jobs, check_cancelled
+    ):
         if state is not None and outcome.lasting:
             state.add(keys[cell], outcome)
         found[cell] = outcome
         if tell is not None:
             tell(_news(name, cell, outcome))
-        heed()
+        check_cancelled()
     return found
 
 

@@ -7,7 +7,7 @@ import plain
 from microagg.errors import InputError
 from microagg.kernels.random import seeded
 from microagg.methods.search import prove as proving
-from microagg.methods.search.prove import prove, put_together
+from microagg.methods.search.prove import improve_by_set_partitioning, prove
 from microagg.problem.problem import Problem
 from microagg.problem.watch import Watch
 from optima import best_loss, proves, tiny_problem
@@ -89,7 +89,7 @@ def test_programs_over_known_groups_never_do_harm_and_mostly_find_the_optimum():
     for seed in range(60):
         points, k = tiny_problem(seed)
         start = any_labels(len(points), k)
-        labels = put_together(Problem.of(points, k), start, Watch())
+        labels = improve_by_set_partitioning(Problem.of(points, k), start, Watch())
         assert np.bincount(labels).min() >= k
         found, optimum = plain.sse(points, labels), best_loss(points, k)
         assert found <= plain.sse(points, start) * (1.0 + 1e-12)

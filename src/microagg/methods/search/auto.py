@@ -28,7 +28,7 @@ from microagg.methods.lns.effort import Work, beside_programs, searching_while_p
 from microagg.methods.lns.lns import STOPPING, settings_of, through_ruins
 from microagg.methods.method import Effort, Found, Method, Partition, below_two_k
 from microagg.methods.search.enforce import start_with_promise, work_with_promise
-from microagg.methods.search.prove import prove, put_together
+from microagg.methods.search.prove import improve_by_set_partitioning, prove
 from microagg.problem.problem import Problem, Progress
 from microagg.problem.watch import Watch
 
@@ -110,7 +110,7 @@ def auto(
                 labels = through_ruins(problem, labels, work, rng, watch)
                 watch.stage(0.4, 1.0)
                 if programs and watch.stopped is None:
-                    labels = put_together(
+                    labels = improve_by_set_partitioning(
                         problem, labels, watch, lambda best: through_ruins(problem, best, work, rng, watch)
                     )
     return Found(labels, why, settings_of(watch), watch.stopped, bound)

@@ -86,7 +86,7 @@ def prove(
     return duel.labels, duel.bound()
 
 
-def put_together(
+def improve_by_set_partitioning(
     problem: Problem,
     labels: np.ndarray,
     watch: Watch,
@@ -97,7 +97,7 @@ def put_together(
     If it stays far from what is proven, `search` may look for another partition, with whose groups they try once more. For some
     thousand records and k up to 5: the work grows steeply with k.
 
-    >>> put_together(Problem.of([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], 3), np.array([0, 1, 0, 1, 0, 1]), Watch()).tolist()
+    >>> improve_by_set_partitioning(Problem.of([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], 3), np.array([0, 1, 0, 1, 0, 1]), Watch()).tolist()
     [0, 0, 0, 1, 1, 1]
     """
     labels = sums.number_by_first_record(np.ascontiguousarray(labels, np.int32))
