@@ -181,7 +181,17 @@ class Acceptance:
         starts = np.append(0, np.cumsum(np.bincount(labels)))
         return shortfalls(order, starts, *self.standard)
 
+    def of_part(self, records: np.ndarray) -> Acceptance:
+        """The same for some records, numbered anew: t still compares with all records of the table.
 
-def standard_for(accept: object, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
+        >>> ill = Attribute("ill", Kind.NOMINAL, np.array([0, 0, 1, 1]))
+        >>> accept = Promise.of(t=0.1).accept((ill,)).of_part(np.array([0, 1, 2]))
+        >>> accept(np.array([0, 1])), accept(np.array([1, 2]))
+        (False, True)
+        """
+        return Acceptance(self.promise, self.standard.of_rows(records))
+
+
+def standard_for(accept: Acceptance | None, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
     """What a kernel measures groups of some records against; nothing where there is no promise."""
-    return accept.standard.of_rows(rows) if isinstance(accept, Acceptance) else NO_STANDARD
+    return NO_STANDARD if accept is None else accept.standard.of_rows(rows)

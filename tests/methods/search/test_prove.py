@@ -5,11 +5,14 @@ import pytest
 
 import plain
 from microagg.errors import InputError
+from microagg.guarantees.promise import Promise
 from microagg.kernels.random import seeded
 from microagg.methods.search import prove as proving
 from microagg.methods.search.prove import improve_by_set_partitioning, prove
 from microagg.problem.problem import Problem
 from microagg.problem.watch import Watch
+from microagg.table.confidential import Attribute
+from microagg.table.schema import Kind
 from optima import best_loss, proves, tiny_problem
 
 
@@ -65,14 +68,12 @@ def test_a_search_is_asked_and_only_believed_if_better():
 
 def test_groups_that_are_not_accepted_are_not_formed():
     points = np.random.default_rng(3).normal(size=(30, 2))
-    side = np.arange(30) % 2
-
-    def accept(records):
-        return len(set(side[records].tolist())) == 1
-
-    start = np.empty(30, np.int32)
-    for half in (0, 1):
-        start[side == half] = any_labels(15, 3) + 5 * half
+    attributes = (Attribute("side", Kind.NOMINAL, np.arange(30) % 2),)
+    accept = Promise.of(l=2).accept(attributes)
+    assert accept is not None
+    start = any_labels(30, 3)
+    free, _ = prove(Problem.of(points, 3), start, rng=seeded(0))
+    assert not all(accept(np.flatnonzero(free == g)) for g in range(free.max() + 1)), "it would not matter"
     labels, bound = prove(Problem.of(points, 3, accept=accept), start, rng=seeded(0))
     assert all(accept(np.flatnonzero(labels == g)) for g in range(labels.max() + 1))
     assert plain.sse(points, labels) <= plain.sse(points, start)

@@ -113,7 +113,7 @@ def auto(
                     labels = improve_by_set_partitioning(
                         problem, labels, watch, lambda best: through_ruins(problem, best, work, rng, watch)
                     )
-    return Found(labels, why, settings_of(watch), watch.stopped, bound)
+    return Found(labels, why, settings_of(watch), watch.stopped, bound, passed=watch.passed)
 
 
 def _proven(
@@ -154,4 +154,5 @@ AUTO = Method(
     ),
     largest_group=below_two_k,
     seeded=True,
+    heeds_promise=True,
 )
