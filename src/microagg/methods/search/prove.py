@@ -70,8 +70,7 @@ def prove(
     >>> labels.tolist(), bound.optimal
     ([0, 0, 0, 1, 1, 1], True)
     """
-    if problem.weights is not None:
-        raise InputError("there is no bound for weighted records yet; leave the weights out.")
+    refuse_weights(problem)
     labels = sums.number_by_first_record(np.ascontiguousarray(labels, np.int32))
     duel = Duel(problem, labels, Listener(watch))
     searches = 0
@@ -84,6 +83,12 @@ def prove(
             duel.round()
         duel.checkpoint()
     return duel.labels, duel.bound()
+
+
+def refuse_weights(problem: Problem) -> None:
+    """Raise where records have weights: what is proven holds without them only."""
+    if problem.weights is not None:
+        raise InputError("there is no bound for weighted records yet; leave the weights out.")
 
 
 def improve_by_set_partitioning(
