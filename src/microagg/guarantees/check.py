@@ -52,7 +52,9 @@ def check(
     found = anonymity(chosen, names, k)
     if not promise or chosen.num_rows == 0:
         return found
-    return replace(found, findings=promise.look(*class_labels(chosen, names), attributes_of(chosen, hidden)))
+    return replace(
+        found, findings=promise.evaluate(*class_labels(chosen, names), attributes_of(chosen, hidden))
+    )
 
 
 def _named(names: Sequence[str] | str) -> list[str]:

@@ -9,6 +9,8 @@ import pytest
 import microagg as ma
 import mixtures
 import plain
+import promised
+from microagg.engine.run import run_method
 from microagg.kernels import random
 from microagg.methods.hybrid.classes import ConfidentialClasses
 from microagg.methods.hybrid.group_rule import diverse_groups
@@ -16,6 +18,7 @@ from microagg.methods.hybrid.splitting import join_small_parts, split_into_parts
 from microagg.methods.method import MethodName
 from microagg.methods.parts import records_by_label
 from microagg.methods.registry import method_named, methods
+from microagg.problem.problem import Problem
 from microagg.problem.watch import Enough
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
@@ -81,18 +84,66 @@ def test_what_the_method_inside_needs_is_asked_for():
     assert isinstance(method_named("hybrid").parameters[1], MethodName)
 
 
-def test_a_search_inside_is_not_kept_half_done():
+def test_a_method_without_checkpoints_inside_cannot_be_kept_half_done():
     points = np.random.default_rng(0).normal(size=(300, 2))
-    told = []
 
     def enough(done, total):
-        told.append(done)
         if done > 0.5 * total:
             raise Enough("stopped")
 
     with pytest.raises(ma.Cancelled):
-        ma.partition(points, 3, "hybrid", inside="lns", progress=enough)
-    assert told
+        ma.partition(points, 3, "hybrid", inside="mdav", progress=enough)
+    with pytest.raises(ma.InputError, match="cannot be stopped"):
+        ma.partition(points, 3, "hybrid", inside="mdav", time_limit=1)
+
+
+def test_a_search_inside_is_stopped_and_repeated():
+    points = np.random.default_rng(0).normal(size=(300, 2))
+    method = method_named("hybrid")
+    params = method.checked({"inside": "lns", "split": "blocks", "largest": 80})
+
+    problem = Problem.of(points, 3, threads=2)
+    stopped = run_method(method, problem, params, seed=5, progress=enough_once(0.6))
+    assert stopped.stopped == "interrupted"
+    again = run_method(method, problem, {**params, **stopped.params}, seed=5)
+    assert again.stopped == "checkpoint"
+    assert np.array_equal(stopped.labels, again.labels)
+    assert not np.array_equal(stopped.labels, run_method(method, problem, params, seed=5).labels)
+
+
+def enough_once(share):
+    told = []
+
+    def progress(done, total):
+        if done > share * total and not told:
+            told.append(done)
+            raise Enough("stopped")
+
+    return progress
+
+
+@pytest.mark.parametrize("asked", [{"t": 0.3}, {"l": 1.6, "diversity": "entropy", "t": 0.4}], ids=str)
+def test_a_search_inside_keeps_the_promise_at_less_loss_than_merging_afterwards(asked):
+    """The confidential value goes with a column, so parts miss t as a whole and have to join others."""
+    rng = np.random.default_rng(1)
+    points = np.exp(rng.standard_normal((150, 2)) @ rng.standard_normal((2, 3)))
+    ill = np.clip(
+        4 * (np.argsort(np.argsort(points[:, 0])) / 150 + rng.uniform(-0.4, 0.4, 150)), 0, 3
+    ).astype(int)
+    parts = split_into_parts(points, 3, rng=random.seeded(0, "hybrid"), split="blocks", largest=40)
+    assert not all(
+        promised.is_kept(ill.tolist(), records.tolist(), nominal=True, **asked)
+        for records in records_by_label(parts)
+    )
+    losses = {}
+    for inside in ("mdav", "auto"):
+        labels = ma.partition(
+            points, 3, "hybrid", inside=inside, split="blocks", largest=40, confidential=ill, **asked
+        )
+        groups = [np.flatnonzero(labels == group).tolist() for group in range(labels.max() + 1)]
+        assert all(promised.is_kept(ill.tolist(), group, nominal=True, **asked) for group in groups)
+        losses[inside] = plain.sse(points, labels)
+    assert losses["auto"] < 0.8 * losses["mdav"]
 
 
 def attribute(values, kind=Kind.NUMERIC):

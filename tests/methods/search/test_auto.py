@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import microagg as ma
@@ -15,6 +16,7 @@ from microagg.methods.method import Found
 from microagg.methods.registry import method_named, methods
 from microagg.methods.search.auto import plan
 from microagg.problem.problem import Problem
+from microagg.verify_bound import check_certificate
 from optima import best_loss, tiny_problem
 
 
@@ -155,3 +157,33 @@ def test_where_a_proof_takes_long_it_begins_with_a_whole_search(monkeypatch: pyt
         search(points, k, effort="prove", time_limit=0.2)
         steps = plan(Problem.of(points, k), "prove").work.steps
         assert asked[0] == steps if whole else 0 < asked[0] < steps / 10
+
+
+@pytest.mark.parametrize(("n", "k", "columns"), [(40, 3, 1), (7, 4, 2), (9, 3, 0)], ids=str)
+def test_prove_gives_a_bound_where_the_optimum_is_known(n: int, k: int, columns: int) -> None:
+    points = np.full((n, 2), 4.0)
+    points[:, :columns] = np.random.default_rng(0).normal(size=(n, columns))
+    method = method_named("auto")
+    found = run_method(method, Problem.of(points, k), method.checked({"effort": "prove"}), seed=0)
+    quick = run_method(method, Problem.of(points, k), method.checked({"effort": "quick"}), seed=0)
+    assert quick.bound is None
+    assert np.array_equal(found.labels, quick.labels)
+    assert found.bound.optimal
+    assert found.bound.gap(found.labels) == pytest.approx(0.0, abs=1e-6)
+    verdict = check_certificate(found.bound.certificate(), points)
+    assert verdict.holds, verdict.reason
+    with pytest.raises(ma.InputError, match="weighted"):
+        run_method(
+            method, Problem.of(points, k, weights=np.ones(n)), method.checked({"effort": "prove"}), seed=0
+        )
+
+
+def test_a_release_of_one_column_or_one_group_states_its_bound() -> None:
+    rng = np.random.default_rng(0)
+    for n in (5, 30):
+        table = pd.DataFrame({"age": rng.integers(20, 90, n), "rent": rng.normal(size=n)})
+        quasi = ["age"] if n == 30 else ["age", "rent"]
+        release = ma.anonymize(table, k=3, quasi=quasi, rest="drop", effort="prove", precision="full", seed=1)
+        assert release.bound is not None
+        assert release.bound.optimal
+        assert release.loss["IL"] == pytest.approx(release.bound.il, rel=1e-9)

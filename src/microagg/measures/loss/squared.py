@@ -4,6 +4,7 @@ SSE = Σ_i w_i Σ_j (x_ij - x'_ij)² over records i and columns j; SST is the sa
 weights w_i are 1 where there are none; where there are, the means (and the standard deviations of the standardised form) are
 weighted too. Standardised: population standard deviation. A column that is constant in the original keeps its own unit; if
 the release leaves it as it was (up to rounding) it adds nothing. Where nothing varies there is nothing to lose: IL is 0.
+One value for all records tells nothing of any: there IL is 100 at most, although a rounded mean is farther off than the mean.
 
 Each form has IL per column; it is the same in all three, for a column's unit cancels out.
 """
@@ -39,9 +40,15 @@ def squared_loss(pair: Pair, scale: str = "zscore") -> tuple[Figure, Figure]:
         total = loss_between(before, after)
     else:
         total = {"SSE": float(sse.sum()), "IL": float(_percent(sse.sum(), sst.sum()))}
+    percents, one_value = _percent(sse, sst), np.ptp(after, axis=0) == 0.0
+    percents[one_value] = np.minimum(
+        percents[one_value], 100.0
+    )  # all is lost, and no more, as in `loss_between`
+    if one_value.all():
+        total["IL"] = min(total["IL"], 100.0)
     return (
         Figure(total["SSE"], dict(zip(pair.names, sse.tolist(), strict=True))),
-        Figure(total["IL"], dict(zip(pair.names, _percent(sse, sst).tolist(), strict=True))),
+        Figure(total["IL"], dict(zip(pair.names, percents.tolist(), strict=True))),
     )
 
 
