@@ -16,7 +16,7 @@ import pyarrow as pa
 from microagg.bounds.bound import Bound
 from microagg.engine.run import problem_with, run_method
 from microagg.errors import GuaranteeError, InputError
-from microagg.guarantees.k import Anonymity, class_labels, verify
+from microagg.guarantees.k import Anonymity, verify
 from microagg.guarantees.promise import Promise
 from microagg.kernels import random
 from microagg.measures.loss.sse import loss_between
@@ -90,7 +90,9 @@ class Release:
     @functools.cached_property
     def figures(self) -> tuple[tuple[Measure, Figure], ...]:
         """Every measure of loss and of risk that fits the release, with what it found."""
-        return tuple(assess_pair(self.pair))
+        figures = tuple(assess_pair(self.pair))
+        self.pair.forget()
+        return figures
 
     @property
     def risk(self) -> dict[str, float]:
@@ -138,30 +140,36 @@ class Release:
         """
         path = Path(path)
         _refuse_places(path)
-        table = self._arrow.replace_schema_metadata(None)
-        if not keep_order:
-            table = table.take(pa.array(self._shuffled_rows()))
+        digest = ""
+
+        def write(part: Path) -> None:
+            nonlocal digest
+            table = self._arrow.replace_schema_metadata(None)
+            if not keep_order:
+                table = table.take(pa.array(self._shuffled_rows()))
+            write_table(table, part, delimiter)
+            digest = digest_of(table)
 
         def inspect(part: Path) -> None:
             try:
                 written = read_text(part, delimiter)
             except InputError:
                 raise GuaranteeError("the file cannot be read back; nothing was written.") from None
-            if written.column_names != table.column_names:
+            if written.column_names != self._arrow.column_names:
                 raise GuaranteeError("the file does not have the columns it should; nothing was written.")
             quasi, k = self.schema.names(Role.QUASI), int(self.manifest["k"])
-            verify(written, quasi, k, table.num_rows, self.anonymity.scope)
-            self._promise.verify(*class_labels(written, quasi), self._attributes(written))
+            found = verify(written, quasi, k, self._arrow.num_rows, self.anonymity.scope)
+            self._promise.verify(found.labels, len(found.sizes), self._attributes(written))
 
         def describe() -> None:
             rows = "kept" if keep_order else "shuffled"
-            internal = {**self.manifest, "rows": rows, "delimiter": delimiter, "output": digest_of(table)}
+            internal = {**self.manifest, "rows": rows, "delimiter": delimiter, "output": digest}
             for place, content in zip(
                 manifest_paths(path), (internal, public_manifest(internal)), strict=True
             ):
                 write_manifest(place, content)
 
-        replace_whole(path, lambda part: write_table(table, part, delimiter), inspect, before=describe)
+        replace_whole(path, write, inspect, before=describe)
         return [path, *manifest_paths(path)]
 
     @property
@@ -236,31 +244,34 @@ def anonymize(
     # space and partition
     values = values_of(frame, schema.names(Role.QUASI))
     space = Space.fit(values, scale)
+    standard = space if scale == "zscore" else Space.fit(values, "zscore")
     points = space.points(values)
+    del values  # a search has better use for their room; to read them again is a moment's work
     attributes = attributes_of(to_arrow(frame), schema.names(Role.CONFIDENTIAL))
     problem = problem_with(promise, chosen, points, k, attributes, threads)
     found = run_method(chosen, problem, settings, seed=seed, refine=refine, progress=progress)
     labels = found.labels
 
     # aggregate and verify
-    released, decimals = _aggregated(frame, schema, values, labels, precision)
+    values = values_of(frame, schema.names(Role.QUASI))
+    released, decimals, means = _aggregated(frame, schema, values, labels, precision)
     arrow = to_arrow(released)
     anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame), chosen.scope)
     findings = promise.verify(
-        *class_labels(arrow, schema.names(Role.QUASI)), attributes_of(arrow, schema.names(Role.CONFIDENTIAL))
+        anonymity.labels, len(anonymity.sizes), attributes_of(arrow, schema.names(Role.CONFIDENTIAL))
     )
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
-    standard = space if scale == "zscore" else Space.fit(values, "zscore")
-    loss = loss_between(
-        standard.points(values), standard.points(values_of(released, schema.names(Role.QUASI)))
-    )
+    points = points if scale == "zscore" else standard.points(values)
+    unrounded = loss_between(points, standard.points(means))
+    del means
+    loss = loss_between(points, standard.points(values_of(released, schema.names(Role.QUASI))))
     manifest = internal_manifest(
         k=k, promise=promise, schema=schema, method=chosen.name, params=settings, refine=refine, found=found, seed=seed, space=space,
         precision=precision, decimals=decimals, rest=rest, source=to_arrow(frame), loss=loss, anonymity=anonymity,
     )  # fmt: skip
-    notes = _notes(schema, space, loss, standard, values, labels) + _notes_on(attributes)
+    notes = _notes(schema, space, loss["IL"], unrounded["IL"]) + _notes_on(attributes)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
@@ -272,8 +283,8 @@ def anonymize(
 
 def _aggregated(
     frame: nw.DataFrame[Any], schema: Schema, values: np.ndarray, labels: np.ndarray, precision: str
-) -> tuple[nw.DataFrame[Any], list[int | None]]:
-    """The table with every quasi-identifier replaced by its group's value, identifiers dropped."""
+) -> tuple[nw.DataFrame[Any], list[int | None], np.ndarray]:
+    """The table with every quasi-identifier replaced by its group's value, identifiers dropped; decimals; exact means."""
     means = group_means_for_records(values, labels)
     decimals: list[int | None] = []
     columns = []
@@ -282,28 +293,19 @@ def _aggregated(
         own = decimals_of(values[:, j], single=single) if precision == "column" else None
         decimals.append(own)
         columns.append(column_like(frame[name], round_to(means[:, j], own), whole=precision == "column"))
-    return frame.with_columns(*columns).select(*schema.released()), decimals
+    return frame.with_columns(*columns).select(*schema.released()), decimals, means
 
 
-def _notes(
-    schema: Schema,
-    space: Space,
-    loss: dict[str, float],
-    standard: Space,
-    values: np.ndarray,
-    labels: np.ndarray,
-) -> tuple[str, ...]:
+def _notes(schema: Schema, space: Space, loss: float, unrounded: float) -> tuple[str, ...]:
     """What a user should know about this release beyond its figures."""
     notes = []
     quasi = schema.names(Role.QUASI)
     if space.constant:
         listed = ", ".join(repr(quasi[j]) for j in space.constant)
         notes.append(f"constant, so without influence on the groups: {listed}")
-    means = standard.points(group_means_for_records(values, labels))
-    unrounded = loss_between(standard.points(values), means)["IL"]
-    if loss["IL"] > 1.02 * unrounded and loss["IL"] - unrounded > 0.01:
+    if loss > 1.02 * unrounded and loss - unrounded > 0.01:
         notes.append(
-            f"rounding to the columns' own precision raised IL from {unrounded:.3g} to {loss['IL']:.3g} %; "
+            f"rounding to the columns' own precision raised IL from {unrounded:.3g} to {loss:.3g} %; "
             "precision='full' avoids it"
         )
     kept = schema.names(Role.KEEP)

@@ -45,7 +45,9 @@ class Space:
 
     def points(self, values: np.ndarray) -> np.ndarray:
         """The points of these values."""
-        return np.ascontiguousarray((values - self.centre) / self.width)
+        points = np.subtract(values, self.centre, order="C")
+        points /= self.width
+        return points
 
 
 def _deviation_of_small(values: np.ndarray) -> np.ndarray:
