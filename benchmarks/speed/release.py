@@ -152,9 +152,7 @@ def show(found: dict[str, Any], records: int) -> None:
         print(package)
         for key, told in (("plain", "without report"), ("report", "with reports")):
             row = entry[key]
-            print(
-                f"  {told:14} {row['seconds']:7.1f} s, {row['cpu']:7.1f} CPU s, peak {row['peak']:6.0f} MB"
-            )
+            print(f"  {told:14} {row['seconds']:7.1f} s, {row['cpu']:7.1f} CPU s, peak {row['peak']:6.0f} MB")
         print(
             f"  with / without {entry['ratio of seconds']:5.2f} x the time, {entry['ratio of cpu']:5.2f} x the CPU time"
         )

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import GuaranteeError
-from microagg.table.io.arrow import comparable
+from microagg.table.io.arrow import comparable, give_back
 from microagg.table.io.arrow import compute as pc
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def class_labels(table: pa.Table, quasi: Sequence[str]) -> tuple[np.ndarray, int
             pairs = labels * np.int64(values)
             pairs += codes
             labels, classes = _encoded(pa.chunked_array([pa.array(pairs)]))
+    give_back()
     return labels, classes
 
 

@@ -96,6 +96,8 @@ def assess_pair(
     seen = _seen_by_intruder(pair, known)
     figures = []
     for done, measure in enumerate(chosen):
+        if done > 0 and measure.side != chosen[done - 1].side:
+            pair.forget()  # what measures of loss share is of no use to those of risk
         figures.append((measure, measure.compute(seen if measure.name in LINKING else pair)))
         if progress is not None:
             progress(done + 1, len(chosen))

@@ -145,7 +145,7 @@ def digest_of(table: pa.Table) -> str:
     for name, column in zip(table.column_names, table.columns, strict=True):
         kind, parts = _parts_of(column)
         digest.update(f"{name}\0{kind}\0{len(column)}\0".encode())
-        digest.update(np.packbits(column.is_valid().to_numpy()))
+        digest.update(np.packbits(column.is_valid().to_numpy()).tobytes())
         for part in parts:
             digest.update(part)
     return digest.hexdigest()

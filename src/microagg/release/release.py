@@ -43,6 +43,7 @@ from microagg.release.report.terminal import summary_for_terminal
 from microagg.table.aggregate import decimals_of, group_means_for_records, round_to
 from microagg.table.confidential import Attribute, attributes_of, typed_like
 from microagg.table.encoder import Space
+from microagg.table.io.arrow import give_back
 from microagg.table.io.frames import column_facts, column_like, open_frame, same_type, to_arrow, values_of
 from microagg.table.io.reading import delimiter_of, format_of, read_table, read_text
 from microagg.table.io.writing import refuse_unwritable, replace_whole, write_table
@@ -151,6 +152,7 @@ class Release:
             digest = digest_of(table)
 
         def inspect(part: Path) -> None:
+            give_back()
             try:
                 written = read_text(part, delimiter)
             except InputError:
@@ -170,6 +172,7 @@ class Release:
                 write_manifest(place, content)
 
         replace_whole(path, write, inspect, before=describe)
+        give_back()
         return [path, *manifest_paths(path)]
 
     @property
@@ -245,12 +248,14 @@ def anonymize(
     values = values_of(frame, schema.names(Role.QUASI))
     space = Space.fit(values, scale)
     standard = space if scale == "zscore" else Space.fit(values, "zscore")
-    points = space.points(values)
-    del values  # a search has better use for their room; to read them again is a moment's work
+    points = space.points(
+        values, out=values
+    )  # a search needs the room: to read the values again takes a moment
     attributes = attributes_of(to_arrow(frame), schema.names(Role.CONFIDENTIAL))
     problem = problem_with(promise, chosen, points, k, attributes, threads)
     found = run_method(chosen, problem, settings, seed=seed, refine=refine, progress=progress)
     labels = found.labels
+    del problem, points
 
     # aggregate and verify
     values = values_of(frame, schema.names(Role.QUASI))
@@ -263,10 +268,12 @@ def anonymize(
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
-    points = points if scale == "zscore" else standard.points(values)
-    unrounded = loss_between(points, standard.points(means))
+    points = standard.points(values, out=values)
+    unrounded = loss_between(points, standard.points(means, out=means))
     del means
-    loss = loss_between(points, standard.points(values_of(released, schema.names(Role.QUASI))))
+    moved = values_of(released, schema.names(Role.QUASI))
+    loss = loss_between(points, standard.points(moved, out=moved))
+    del values, points, moved
     manifest = internal_manifest(
         k=k, promise=promise, schema=schema, method=chosen.name, params=settings, refine=refine, found=found, seed=seed, space=space,
         precision=precision, decimals=decimals, rest=rest, source=to_arrow(frame), loss=loss, anonymity=anonymity,
@@ -276,8 +283,8 @@ def anonymize(
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
         same_type(released, table), labels, loss, manifest, schema, anonymity, notes,
-        found.bound and found.bound.about(values, schema.names(Role.QUASI), space), found.stopped, _arrow=arrow,
-        _original=frame,
+        found.bound and found.bound.about(values_of(frame, schema.names(Role.QUASI)), schema.names(Role.QUASI), space),
+        found.stopped, _arrow=arrow, _original=frame,
     )  # fmt: skip
 
 
@@ -385,6 +392,7 @@ def anonymize_file(
     source, target = Path(source), Path(target)
     target_format = format_of(target)
     table = read_table(source, numeric=_as_names(options.get("quasi", ())))
+    give_back()
     _refuse_places(target)
     if target.exists() and target.samefile(source):
         raise InputError(

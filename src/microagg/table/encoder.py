@@ -43,9 +43,9 @@ class Space:
             width[flat] = _deviation_of_small(np.ascontiguousarray(values[:, flat]))
         return Space(scale, centre, width, constant)
 
-    def points(self, values: np.ndarray) -> np.ndarray:
-        """The points of these values."""
-        points = np.subtract(values, self.centre, order="C")
+    def points(self, values: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """The points of these values; in the array `out`, which may be that of the values, if one is given."""
+        points = np.subtract(values, self.centre, out=out, order="C")
         points /= self.width
         return points
 

@@ -66,10 +66,10 @@ def _determinations(standard: StandardPair, columns: np.ndarray) -> list[float]:
     trial = held_out(columns.shape[1])
     if trial.all():
         return [0.0] * len(columns)
-    known = columns[:, ~trial]
+    known = np.compress(~trial, columns, axis=1)
     shares = standard.shares[~trial] / standard.shares[~trial].sum()
     centres, covariances = mean(known, shares), covariance(known, shares)
-    tried = standard.before[:, trial] - centres[:, None]
+    tried = np.compress(trial, standard.before, axis=1) - centres[:, None]
     weights = standard.shares[trial] / standard.shares[trial].sum()
     found = []
     for target in range(len(columns)):
@@ -129,7 +129,7 @@ def _right(standard: StandardPair, columns: np.ndarray, codes: np.ndarray, trial
 
     O(records · classes · columns) time, O(records · columns) memory.
     """
-    known = columns[:, ~trial]
+    known = np.compress(~trial, columns, axis=1)
     shares = standard.shares[~trial] / standard.shares[~trial].sum()
     classes, members = np.unique(codes[~trial], return_inverse=True)
     common = np.bincount(members, weights=shares)
@@ -138,7 +138,10 @@ def _right(standard: StandardPair, columns: np.ndarray, codes: np.ndarray, trial
         column -= own[members]
     values, vectors = np.linalg.eigh(covariance(known, shares))
     whiten = vectors / np.sqrt(np.maximum(values, 0.0) + RIDGE)
-    tried, centroids = _turned(whiten, standard.before[:, trial]), _turned(whiten, centroids)
+    tried, centroids = (
+        _turned(whiten, np.compress(trial, standard.before, axis=1)),
+        _turned(whiten, centroids),
+    )
     best, chosen = np.full(tried.shape[1], -np.inf), np.zeros(tried.shape[1], np.int64)
     for c in range(len(classes)):
         score = np.log(common[c]) - 0.5 * np.sum((tried - centroids[:, c, None]) ** 2, axis=0)

@@ -103,7 +103,9 @@ def correlations_loss(pair: Pair) -> Figure:
     before, after = (_correlations(matrix, standard.rounding) for matrix in standard.covariances)
     variances = np.zeros_like(before)
     centres = mean(standard.before, standard.shares)  # deviations are 1: μ_20 = μ_02 = 1 and μ_11 = ρ
-    fourth = [mean((x - centre) ** 4, standard.shares) for x, centre in zip(standard.before, centres, strict=True)]
+    fourth = [
+        mean((x - centre) ** 4, standard.shares) for x, centre in zip(standard.before, centres, strict=True)
+    ]
     for i, j in _pairs(len(before)):
         first, second = standard.before[i] - centres[i], standard.before[j] - centres[j]
         rho, product = before[i, j], first * second

@@ -78,7 +78,9 @@ def spread_within(pair: Pair) -> Figure:
     for name, column, nominal in _confidential(pair):
         tallied = pair.once(_tally, name, False) if nominal else None
         distances = (
-            _numeric_spreads(column, classes) if tallied is None else _nominal_spreads(column, classes, tallied)
+            _numeric_spreads(column, classes)
+            if tallied is None
+            else _nominal_spreads(column, classes, tallied)
         )
         here = np.bincount(classes.labels, distances, len(classes))
         spreads += here
