@@ -248,14 +248,13 @@ def anonymize(
     values = values_of(frame, schema.names(Role.QUASI))
     space = Space.fit(values, scale)
     standard = space if scale == "zscore" else Space.fit(values, "zscore")
-    points = space.points(
-        values, out=values
-    )  # a search needs the room: to read the values again takes a moment
-    attributes = attributes_of(to_arrow(frame), schema.names(Role.CONFIDENTIAL))
+    points = space.points(values, out=values)  # a search needs the room; values can be read again
+    source = to_arrow(frame)
+    attributes = attributes_of(source, schema.names(Role.CONFIDENTIAL))
     problem = problem_with(promise, chosen, points, k, attributes, threads)
     found = run_method(chosen, problem, settings, seed=seed, refine=refine, progress=progress)
     labels = found.labels
-    del problem, points
+    del problem, points, values
 
     # aggregate and verify
     values = values_of(frame, schema.names(Role.QUASI))
@@ -276,7 +275,7 @@ def anonymize(
     del values, points, moved
     manifest = internal_manifest(
         k=k, promise=promise, schema=schema, method=chosen.name, params=settings, refine=refine, found=found, seed=seed, space=space,
-        precision=precision, decimals=decimals, rest=rest, source=to_arrow(frame), loss=loss, anonymity=anonymity,
+        precision=precision, decimals=decimals, rest=rest, source=source, loss=loss, anonymity=anonymity,
     )  # fmt: skip
     notes = _notes(schema, space, loss["IL"], unrounded["IL"]) + _notes_on(attributes)
     if anonymity.scope == "column" and not anonymity.holds:

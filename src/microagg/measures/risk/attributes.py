@@ -76,12 +76,10 @@ def spread_within(pair: Pair) -> Figure:
     classes, columns = pair.classes, {}
     spreads = np.zeros(len(classes))
     for name, column, nominal in _confidential(pair):
-        tallied = pair.once(_tally, name, False) if nominal else None
-        distances = (
-            _numeric_spreads(column, classes)
-            if tallied is None
-            else _nominal_spreads(column, classes, tallied)
-        )
+        if nominal:
+            distances = _nominal_spreads(column, classes, pair.once(_tally, name, False))
+        else:
+            distances = _numeric_spreads(column, classes)
         here = np.bincount(classes.labels, distances, len(classes))
         spreads += here
         columns[name] = float(here.min())
