@@ -53,7 +53,6 @@ def bins_of(
     Bins(edges=(25.0,), before=(3, 3), after=(3, 3))
     """
     guide = released if guide is None else guide
-    original, released = np.sort(original), np.sort(released)
     for edges in _subdivisions(guide):
         chosen = _merged(edges, released, at_least)
         if len(chosen) == 0:
@@ -87,7 +86,7 @@ def _subdivisions(values: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _merged(edges: np.ndarray, released: np.ndarray, at_least: int) -> np.ndarray:
-    """Without the edges that would part off a bin of too few released records, which come in ascending order."""
+    """Without the edges that would part off a bin of too few released records."""
     kept: list[float] = []
     held = 0
     counts = _counts(released, edges).tolist()
@@ -101,7 +100,5 @@ def _merged(edges: np.ndarray, released: np.ndarray, at_least: int) -> np.ndarra
     return np.array(kept)
 
 
-def _counts(ascending: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """How many values lie below the first edge, from each edge on, and from the last."""
-    below = np.searchsorted(ascending, edges, side="left")
-    return np.diff(below, prepend=0, append=len(ascending))
+def _counts(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    return np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
