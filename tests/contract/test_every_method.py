@@ -12,7 +12,7 @@ import microagg as ma
 import plain
 from microagg.methods.families import by_family
 from microagg.methods.method import Choice, Effort, Method
-from microagg.methods.registry import methods
+from microagg.methods.registry import ENTRIES, methods
 
 ALL = [method for method in methods() if method.scope == "record"]
 
@@ -163,6 +163,9 @@ def test_progress_is_told_and_can_cancel() -> None:
 def test_the_registry_describes_every_method() -> None:
     names = [method.name for method in methods()]
     assert len(set(names)) == len(names)
+    assert names == [entry.partition(" = ")[0] for entry in ENTRIES], (
+        "a line of the registry has another name"
+    )
     for method in methods():
         assert method.source
         assert method.summary

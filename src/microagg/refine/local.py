@@ -206,7 +206,10 @@ class _Search:
         means = np.ascontiguousarray(arena.centres[live, : arena.points.shape[1]])
         near = nearest_centroids(means, width, threads)
         candidates = self._candidates if width == CANDIDATES else np.empty((len(clock), width), np.int32)
-        candidates[live] = np.where(near < 0, -1, live[near])
+        groups = live.astype(np.int32)[near]
+        groups[near < 0] = -1
+        candidates[live] = groups
+        del near, groups
         clock[live] = 0
         queued[live] = 1
         agenda = Agenda.of(candidates, clock, live.astype(np.int32), queued, arena)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from microagg.bounds.bound import Bound
 from microagg.engine.run import problem_with, run_method
 from microagg.errors import GuaranteeError, InputError
-from microagg.guarantees.k import Anonymity, class_labels, verify
+from microagg.guarantees.k import Anonymity, verify
 from microagg.kernels import random
 from microagg.measures.loss.sse import loss_between
 from microagg.measures.measure import Figure, Measure, Pair
@@ -42,6 +42,7 @@ from microagg.release.shared_values import notes_on_shared_values
 from microagg.table.aggregate import decimals_of, group_means_for_records, round_to
 from microagg.table.confidential import Attribute, attributes_of, typed_like
 from microagg.table.encoder import Space
+from microagg.table.io.arrow import give_back
 from microagg.table.io.formats import format_of, options_for, options_shared
 from microagg.table.io.frames import column_facts, column_like, open_frame, same_type, to_arrow, values_of
 from microagg.table.io.reading import read_table, read_written
@@ -97,7 +98,9 @@ class Release:
     @functools.cached_property
     def figures(self) -> tuple[tuple[Measure, Figure], ...]:
         """Every measure of loss and of risk that fits the release, with what it found."""
-        return tuple(assess_pair(self.pair))
+        figures = tuple(assess_pair(self.pair))
+        self.pair.forget()
+        return figures
 
     @property
     def risk(self) -> dict[str, float]:
@@ -147,24 +150,31 @@ class Release:
         path = Path(path)
         options = options_for(format_of(path), options)
         _refuse_places(path)
-        table = self._arrow.replace_schema_metadata(None)
-        if not keep_order:
-            table = table.take(pa.array(self._shuffled_rows()))
+        digest = ""
+
+        def write(part: Path) -> None:
+            nonlocal digest
+            table = self._arrow.replace_schema_metadata(None)
+            if not keep_order:
+                table = table.take(pa.array(self._shuffled_rows()))
+            write_table(table, part, **options)
+            digest = digest_of(table)
 
         def inspect(part: Path) -> None:
+            give_back()
             try:
                 written = read_written(part, **options)
             except InputError:
                 raise GuaranteeError("the file cannot be read back; nothing was written.") from None
-            if written.column_names != table.column_names:
+            if written.column_names != self._arrow.column_names:
                 raise GuaranteeError("the file does not have the columns it should; nothing was written.")
             quasi, k = self.schema.names(Role.QUASI), self.settings.k
-            verify(written, quasi, k, table.num_rows, self.anonymity.scope)
-            self.settings.promise.verify(*class_labels(written, quasi), self._attributes(written))
+            found = verify(written, quasi, k, self._arrow.num_rows, self.anonymity.scope)
+            self.settings.promise.verify(found.labels, len(found.sizes), self._attributes(written))
 
         def describe() -> None:
             rows = "kept" if keep_order else "shuffled"
-            output = {"file": path.name, "digest": digest_of(table)}
+            output = {"file": path.name, "digest": digest}
             self._written.update(rows=rows, dialect=options, output=output)
             internal = {**self.manifest, **self._written}
             for place, content in zip(
@@ -172,7 +182,8 @@ class Release:
             ):
                 write_manifest(place, content)
 
-        replace_whole(path, lambda part: write_table(table, part, **options), inspect, before=describe)
+        replace_whole(path, write, inspect, before=describe)
+        give_back()
         return [path, *manifest_paths(path)]
 
     def _attributes(self, written: pa.Table) -> tuple[Attribute, ...]:
@@ -251,52 +262,65 @@ def protect(
     # space and partition
     values = values_of(frame, schema.names(Role.QUASI))
     space = Space.fit(values, settings.scale)
+    points = space.points(values, out=values)  # a search needs the room; values can be read again
     source = to_arrow(frame)
     attributes = attributes_of(source, schema.names(Role.CONFIDENTIAL))
-    problem = problem_with(promise, method, space.points(values), k, attributes, threads)
+    problem = problem_with(promise, method, points, k, attributes, threads)
     found = run_method(
         method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine, progress=progress
     )
     labels = found.labels
     settings = replace(settings, params={**settings.params, **found.params})
+    del problem, points, values
 
     # aggregate and verify
-    released, decimals = _aggregated(frame, schema, values, labels, settings.precision)
+    values = values_of(frame, schema.names(Role.QUASI))
+    released, decimals, means = _aggregated(frame, schema, values, labels, settings.precision)
     arrow = to_arrow(released)
     anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame), method.scope)
-    classes, count = class_labels(arrow, schema.names(Role.QUASI))
-    findings = promise.verify(classes, count, attributes_of(arrow, schema.names(Role.CONFIDENTIAL)))
+    findings = promise.verify(
+        anonymity.labels, len(anonymity.sizes), attributes_of(arrow, schema.names(Role.CONFIDENTIAL))
+    )
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
-    loss = _loss(space, values, values_of(released, schema.names(Role.QUASI)))
+    loss, unrounded = _losses(space, values, means, values_of(released, schema.names(Role.QUASI)))
+    del values, means
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file, loss=loss,
         anonymity=anonymity,
     )  # fmt: skip
-    notes = _notes(schema, space, loss, values, labels) + notes_on_shared_values(classes, attributes)
+    notes = _notes(schema, space, loss["IL"], unrounded)
+    notes += notes_on_shared_values(anonymity.labels, attributes)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
         same_type(released, table), labels, loss, manifest, schema, anonymity, notes,
-        found.bound and found.bound.about(values, schema.names(Role.QUASI), space), found.stopped, _arrow=arrow,
-        _original=frame,
+        found.bound and found.bound.about(values_of(frame, schema.names(Role.QUASI)), schema.names(Role.QUASI), space),
+        found.stopped, _arrow=arrow, _original=frame,
     )  # fmt: skip
 
 
-def _loss(space: Space, values: np.ndarray, released: np.ndarray) -> dict[str, float]:
-    """What was lost in the space that was searched, where a bound holds too; beside it, where that is another one, in z-scores."""
-    loss = loss_between(space.points(values), space.points(released))
+def _losses(
+    space: Space, values: np.ndarray, means: np.ndarray, released: np.ndarray
+) -> tuple[dict[str, float], float]:
+    """What was lost, and IL before rounding, in the space that was searched, where a bound holds too.
+
+    Where that is not z-scores, IL in z-scores stands beside. The arrays are used up.
+    """
+    beside = {}
     if space.scale != SCALE.default:
         standard = Space.fit(values)
-        loss["IL_zscore"] = loss_between(standard.points(values), standard.points(released))["IL"]
-    return loss
+        beside["IL_zscore"] = loss_between(standard.points(values), standard.points(released))["IL"]
+    points = space.points(values, out=values)
+    unrounded = loss_between(points, space.points(means, out=means))["IL"]
+    return {**loss_between(points, space.points(released, out=released)), **beside}, unrounded
 
 
 def _aggregated(
     frame: nw.DataFrame[Any], schema: Schema, values: np.ndarray, labels: np.ndarray, precision: str
-) -> tuple[nw.DataFrame[Any], list[int | None]]:
-    """The table with every quasi-identifier replaced by its group's value, identifiers dropped."""
+) -> tuple[nw.DataFrame[Any], list[int | None], np.ndarray]:
+    """The table with every quasi-identifier replaced by its group's value, identifiers dropped; decimals; exact means."""
     means = group_means_for_records(values, labels)
     decimals: list[int | None] = []
     columns = []
@@ -305,27 +329,19 @@ def _aggregated(
         own = decimals_of(values[:, j], single=single) if precision == "column" else None
         decimals.append(own)
         columns.append(column_like(frame[name], round_to(means[:, j], own), whole=precision == "column"))
-    return frame.with_columns(*columns).select(*schema.released()), decimals
+    return frame.with_columns(*columns).select(*schema.released()), decimals, means
 
 
-def _notes(
-    schema: Schema,
-    space: Space,
-    loss: dict[str, float],
-    values: np.ndarray,
-    labels: np.ndarray,
-) -> tuple[str, ...]:
+def _notes(schema: Schema, space: Space, loss: float, unrounded: float) -> tuple[str, ...]:
     """What a user should know about this release beyond its figures."""
     notes = []
     quasi = schema.names(Role.QUASI)
     if space.constant:
         listed = ", ".join(repr(quasi[j]) for j in space.constant)
         notes.append(f"constant, so without influence on the groups: {listed}")
-    means = space.points(group_means_for_records(values, labels))
-    unrounded = loss_between(space.points(values), means)["IL"]
-    if loss["IL"] > 1.02 * unrounded and loss["IL"] - unrounded > 0.01:
+    if loss > 1.02 * unrounded and loss - unrounded > 0.01:
         notes.append(
-            f"rounding to the columns' own precision raised IL from {unrounded:.3g} to {loss['IL']:.3g} %; "
+            f"rounding to the columns' own precision raised IL from {unrounded:.3g} to {loss:.3g} %; "
             "precision='full' avoids it"
         )
     kept = schema.names(Role.KEEP)
@@ -417,6 +433,7 @@ def anonymize_table(
     source, target = Path(source), Path(target)
     places = _report_places(report)
     shared = options_shared(source, target)
+    give_back()
     _refuse_places(target)
     if target.exists() and target.samefile(source):
         raise InputError(
