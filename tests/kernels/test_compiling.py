@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import microagg
 import tables
 from microagg.kernels import compiling
 from microagg.kernels.compiling import kernel
-from running import finish, run, start
+from running import Outcome, run
 
 PROBE = """
 from microagg.kernels.compiling import on_first_compile
@@ -59,16 +58,18 @@ def probe(package: Path, cache: str | Path) -> list[str]:
     return done.out.split("\n")[:-1]
 
 
+@pytest.mark.slow
 def test_an_edit_in_a_callee_is_noticed(package: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     assert probe(package, cache) == ["compiling", "20 25.0"]
     assert probe(package, cache) == ["20 25.0"], "the cache was not used"
     (package / "kernels" / "callee.py").write_text(CALLEE.format(added=2))
     assert probe(package, cache) == ["compiling", "30 35.0"], "stale code from the cache"
-    (package / "release.py").write_text((package / "release.py").read_text() + "\n# no kernel here\n")
+    (package / "errors.py").write_text((package / "errors.py").read_text() + "\n# no kernel here\n")
     assert probe(package, cache) == ["30 35.0"], "an edit that concerns no kernel"
 
 
+@pytest.mark.slow
 def test_a_broken_cache_is_compiled_anew(package: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     probe(package, cache)
@@ -78,6 +79,7 @@ def test_a_broken_cache_is_compiled_anew(package: Path, tmp_path: Path) -> None:
     assert probe(package, cache) == ["20 25.0"], "the cache was not mended"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", ["/proc/nowhere", "a-file"])
 def test_a_cache_that_cannot_be_written(package: Path, tmp_path: Path, cache: str) -> None:
     (tmp_path / "a-file").write_text("")
@@ -133,23 +135,34 @@ class TestTheFolder:
         assert kernel(fourfold)(3) == 12
 
 
+def anonymize_a_few(folder: Path, cache: str | Path | None) -> tuple[Outcome, bytes]:
+    """Run the command line with that cache; what it said, and what it wrote."""
+    folder.mkdir()
+    tables.write(tables.people(40), folder / "in.csv")
+    arguments = ("anonymize", "in.csv", "out.csv", "--k", "3", *tables.ROLES, "--seed", "5")
+    environment = {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
+    done = run("-m", "microagg", *arguments, folder=folder, environment=environment)
+    assert done.code == 0, done.err
+    return done, (folder / "out.csv").read_bytes()
+
+
 @pytest.mark.slow
 def test_the_first_compile_is_announced_once_and_changes_nothing(tmp_path: Path) -> None:
-    arguments = ("anonymize", "in.csv", "out.csv", "--k", "3", *tables.ROLES, "--seed", "5")
-
-    def begin(name: str, cache: str | Path) -> subprocess.Popen[str]:
-        (tmp_path / name).mkdir()
-        tables.write(tables.people(40), tmp_path / name / "in.csv")
-        environment = {"NUMBA_CACHE_DIR": str(cache)}
-        return start("-m", "microagg", *arguments, folder=tmp_path / name, environment=environment)
-
-    first, nowhere = (
-        finish(run) for run in (begin("first", tmp_path / "cache"), begin("nowhere", "/proc/nowhere"))
-    )
-    second = finish(begin("second", tmp_path / "cache"))
-    assert [done.code for done in (first, second, nowhere)] == [0, 0, 0], (first.err, second.err, nowhere.err)
+    first, written = anonymize_a_few(tmp_path / "first", tmp_path / "cache")
+    second, written_again = anonymize_a_few(tmp_path / "second", tmp_path / "cache")
     assert len(first.err.splitlines()) == 1
     assert "compiling" in first.err
     assert second.err == ""
-    assert first.out == second.out == nowhere.out
-    assert len({(tmp_path / name / "out.csv").read_bytes() for name in ("first", "second", "nowhere")}) == 1
+    assert first.out == second.out
+    assert written == written_again
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_compiling_each_time_changes_nothing(tmp_path: Path) -> None:
+    usual, written = anonymize_a_few(tmp_path / "usual", None)
+    nowhere, written_again = anonymize_a_few(tmp_path / "nowhere", "/proc/nowhere")
+    assert len(nowhere.err.splitlines()) == 1
+    assert "compiling" in nowhere.err
+    assert usual.out == nowhere.out
+    assert written == written_again
