@@ -188,6 +188,7 @@ def test_a_column_that_csv_cannot_hold(microagg: Microagg, tmp_path: Path) -> No
     assert microagg("anonymize", source, "out.parquet", "--k", "4", *tables.ROLES).code == 0
 
 
+@pytest.mark.slow
 def test_a_terminal_without_the_letters(microagg: Microagg, tmp_path: Path) -> None:
     from running import run
 

@@ -23,6 +23,7 @@ def source(tmp_path: Path) -> Path:
     return tables.write(tables.people(60), tmp_path / "in.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".html", ".md", ".json"])
 def test_two_reports_are_written(microagg: Microagg, source: Path, ending: str) -> None:
     done = microagg(
