@@ -138,6 +138,7 @@ def test_numbers_as_texts_keep_their_zeros(microagg: Microagg, tmp_path: Path) -
     ]
 
 
+@pytest.mark.slow
 def test_rows_are_shuffled_unless_asked(microagg: Microagg, tmp_path: Path) -> None:
     source = tables.write(tables.people(60), tmp_path / "in.csv")
     given = tables.people(60).column("code").to_pylist()

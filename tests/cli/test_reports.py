@@ -85,6 +85,7 @@ def test_assess_refuses_what_does_not_fit(microagg: Microagg, source: Path) -> N
     microagg("assess", source, "missing.csv").refused("missing.csv")
 
 
+@pytest.mark.slow
 def test_compare(microagg: Microagg, source: Path) -> None:
     arguments = (
         "compare", source, "--k", "3,5", "--methods", "mdav,v-mdav:gamma=1.1", "--quasi", ",".join(tables.QUASI),

@@ -64,6 +64,7 @@ def manifest(folder: Path, name: str = "out.csv") -> dict[str, object]:
     return json.loads((folder / f"{name}.internal.json").read_text())
 
 
+@pytest.mark.slow
 def test_the_default_says_what_it_chose(microagg: Microagg, source: Path) -> None:
     done = microagg("anonymize", source, "out.csv", "--k", "3", "--quasi", QUASI)
     assert done.code == 0, done

@@ -99,6 +99,7 @@ def test_valid_and_never_worse_on_hard_inputs(seed: int) -> None:
     assert np.array_equal(start, kept[1])
 
 
+@pytest.mark.slow
 def test_tiny_problems_are_solved() -> None:
     missed = []
     for seed in range(100):
@@ -114,6 +115,7 @@ def test_tiny_problems_are_solved() -> None:
     assert len(missed) <= 3, missed
 
 
+@pytest.mark.slow
 def test_weights_decide() -> None:
     for seed in range(30):
         points, k = tiny_problem(seed)
@@ -125,6 +127,7 @@ def test_weights_decide() -> None:
         assert weighted_sse(points, labels, weights) <= best * (1.0 + 1e-9) + 1e-12, seed
 
 
+@pytest.mark.slow
 def test_only_accepted_groups() -> None:
     for seed in range(30):
         points, k = tiny_problem(seed)
@@ -160,6 +163,7 @@ def test_accepting_everything_changes_nothing() -> None:
     assert max(asked) == 5
 
 
+@pytest.mark.slow
 def test_same_labels_on_repetition_and_with_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lns, "ONE_REGION", 1000)
     points = np.random.default_rng(2).lognormal(size=(6000, 3))

@@ -115,6 +115,7 @@ def test_the_page_in_docs_leaves_nothing_out() -> None:
     assert sum(int(row[2]) for row in glance_of(text)) == len(figures)
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_the_page_in_docs_tells_what_comes_out_today(tmp_path: Path, reference_data: Path) -> None:
     names = ("mdav", "mdav2k", "v-mdav", "cbfs", "tfrp2", "dba2", "mdav2", "mst", "ps-meansort", "mhm-md")

@@ -82,6 +82,7 @@ def test_what_the_method_inside_needs_is_asked_for():
     assert isinstance(method_named("hybrid").parameters[1], MethodName)
 
 
+@pytest.mark.slow
 def test_a_search_inside_is_not_kept_half_done():
     points = np.random.default_rng(0).normal(size=(300, 2))
     told = []
