@@ -20,7 +20,7 @@ from microagg.kernels import random, sums
 from microagg.measures.measure import Pair
 from microagg.measures.registry import measure_named
 from microagg.methods.clustering.pfsom import pfsom
-from microagg.methods.hybrid.classes import Classes
+from microagg.methods.hybrid.classes import ConfidentialClasses
 from microagg.methods.hybrid.group_rule import diverse_groups
 from microagg.methods.hybrid.splitting import split_into_parts
 from microagg.methods.parts import records_by_label
@@ -117,7 +117,7 @@ def in_each_part(name: str) -> tuple[str, str, int, int]:
     points, confidential = reference(name)
     rng = random.seeded(0, "hm-pfsom")
     parts = split_into_parts(points, 2, rng=rng)
-    classes_in = Classes(as_attributes(confidential, len(points)))
+    classes_in = ConfidentialClasses(as_attributes(confidential, len(points)))
     sizes, held, rows = [], 0, 0
     lines = [
         f"| {name}, part | of each class | groups | mdav | smallest group | mdav | min SSE_i | mdav | IL | mdav |",

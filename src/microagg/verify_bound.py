@@ -245,13 +245,24 @@ def _points(data: dict[str, Any], values: np.ndarray, n: int) -> np.ndarray:
     _require(_field(data, "digest", str) == digest, "the data are not those of the certificate.")
     centre = _numbers(_field(data, "centre", list), d, "centre")
     width = _numbers(_field(data, "width", list), d, "width")
-    true_centre, true_width = _scaling(values, _field(data, "scale", str))
+    scale = _field(data, "scale", str)
+    if scale == "rank":
+        values, scale = np.column_stack([_mean_places(column) for column in values.T]), "zscore"
+    true_centre, true_width = _scaling(values, scale)
     near = np.abs(centre - true_centre) <= 1e-9 * (np.abs(true_centre) + true_width)
     near &= np.abs(width - true_width) <= 1e-9 * true_width
     _require(bool(near.all()), "centre and width are not those of the data.")
     points = (values - centre) / width
     _require(bool(np.isfinite(points).all()), "the scaled data hold numbers that are not finite.")
     return points
+
+
+def _mean_places(column: np.ndarray) -> np.ndarray:
+    """The place of each value among all, from 1; equal values share the mean of their places."""
+    ordered = np.sort(column)
+    first = np.searchsorted(ordered, column, side="left")
+    after = np.searchsorted(ordered, column, side="right")
+    return (first + 1 + after) / 2.0
 
 
 def _scaling(values: np.ndarray, scale: str) -> tuple[np.ndarray, np.ndarray]:
@@ -266,7 +277,7 @@ def _scaling(values: np.ndarray, scale: str) -> tuple[np.ndarray, np.ndarray]:
         "minmax": (low, spread),
         "robust": (median, np.where(upper > lower, upper - lower, deviation)),
     }
-    _require(scale in known, "the scale is none of zscore, minmax, robust, none.")
+    _require(scale in known, "the scale is none of zscore, minmax, robust, rank, none.")
     return known[scale][0], np.where(spread > 0.0, known[scale][1], 1.0)
 
 

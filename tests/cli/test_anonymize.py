@@ -76,14 +76,26 @@ def test_the_public_manifest_says_what_may_be_said(microagg: Microagg, tmp_path:
     microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, "--seed", "918273645")
     internal, public = manifests(tmp_path)
     assert set(public) == {
-        "format", "microagg", "k", "l", "t", "diversity", "c", "method", "params", "refine", "chosen", "stopped_early", "bound", "scale", "precision",
-        "records", "roles", "guarantee", "loss", "rows",
+        "format", "microagg", "settings", "chosen", "stopped_early", "bound", "records", "roles", "guarantee", "loss", "rows", "output",
     }  # fmt: skip
+    assert set(public["settings"]) == {
+        "k", "quasi", "confidential", "keep", "l", "t", "diversity", "c", "method", "params", "refine", "scale", "precision",
+    }  # fmt: skip
+    assert public["output"] == {"file": "out.csv"}
+    assert internal["input"]["file"] == "in.csv"
     assert public["roles"] == {"income": "quasi", "debt": "quasi", "disease": "confidential", "code": "keep"}
     text = (tmp_path / "out.csv.public.json").read_text()
-    for secret in ("918273645", str(internal["input"]), str(internal["output"]), "scaling", "name", "centre"):
+    for secret in (
+        "918273645",
+        internal["input"]["digest"],
+        internal["output"]["digest"],
+        "in.csv",
+        "scaling",
+        "name",
+        "centre",
+    ):
         assert secret not in text.replace("canary", "")
-    assert internal["seed"] == 918273645
+    assert internal["settings"]["seed"] == 918273645
     assert internal["roles"]["name"] == "identifier"
     assert (tmp_path / "out.csv.internal.json").stat().st_mode & 0o777 == 0o600
 

@@ -24,8 +24,9 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_bound_its_certificate_and_the_check(microagg: Microagg, source: Path) -> None:
-    done = microagg("bound", source, "--k", "3", "--quasi", "a,b", "--save", "proof.json")
+@pytest.mark.parametrize("scale", ["zscore", "rank"])
+def test_a_bound_its_certificate_and_the_check(microagg: Microagg, source: Path, scale: str) -> None:
+    done = microagg("bound", source, "--k", "3", "--quasi", "a,b", "--scale", scale, "--save", "proof.json")
     assert done.code == 0, done
     assert "no grouping into 3 or more can lose less than" in done.out
     assert "optimal" in done.out

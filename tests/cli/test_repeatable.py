@@ -71,7 +71,7 @@ def test_a_drawn_seed_differs_and_repeats_the_run(microagg: Microagg, source: Pa
     microagg(*arguments)
     second = written(source.parent)
     assert first[0] != second[0]
-    seeds = [json.loads(files[1])["seed"] for files in (first, second)]
+    seeds = [json.loads(files[1])["settings"]["seed"] for files in (first, second)]
     assert seeds[0] != seeds[1]
     microagg(*arguments, "--seed", str(seeds[0]))
     assert written(source.parent) == first

@@ -39,6 +39,11 @@ def test_two_reports_are_written(microagg: Microagg, source: Path, ending: str) 
             assert value not in told
     assert "seed" not in told
     assert "linkage" in internal.read_text("utf-8")
+    manifest = json.loads((source.parent / "out.csv.internal.json").read_text())
+    for name in ("in.csv", manifest["input"]["digest"], manifest["settings"]["date"]):
+        assert name in internal.read_text("utf-8")
+        assert name not in told
+    assert "out.csv" in told
 
 
 def test_a_report_of_an_unknown_kind_is_refused_before_any_work(microagg: Microagg, source: Path) -> None:
@@ -76,6 +81,16 @@ def test_assess(microagg: Microagg, source: Path) -> None:
     assert figures["il"] == pytest.approx(internal["loss"]["IL"])
     by_key = microagg("assess", source, "out.csv", "--quasi", quasi, "--key", "code", "--json")
     assert {f["name"]: f["value"] for f in json.loads(by_key.out)["figures"]} == figures
+
+
+def test_assess_refuses_rows_in_another_order(microagg: Microagg, source: Path) -> None:
+    microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, *QUICKLY)
+    for form in ((), ("--json",)):
+        done = microagg("assess", source, "out.csv", "--quasi", ",".join(tables.QUASI), *form)
+        done.refused(
+            "match them by a column that tells them apart (--key), or save the release with --keep-order"
+        )
+        assert done.out == ""
 
 
 def test_assess_refuses_what_does_not_fit(microagg: Microagg, source: Path) -> None:

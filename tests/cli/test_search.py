@@ -61,7 +61,9 @@ def source(tmp_path: Path) -> Path:
 
 
 def manifest(folder: Path, name: str = "out.csv") -> dict[str, object]:
-    return json.loads((folder / f"{name}.internal.json").read_text())
+    told = json.loads((folder / f"{name}.internal.json").read_text())
+    assert told["output"].pop("file") == name
+    return told
 
 
 @pytest.mark.slow
@@ -71,7 +73,7 @@ def test_the_default_says_what_it_chose(microagg: Microagg, source: Path) -> Non
     assert "method      auto (effort=balanced)" in done.out
     assert "120 records, 3 columns that vary, k = 3" in done.out
     told = manifest(source.parent)
-    assert told["method"] == "auto"
+    assert told["settings"]["method"] == "auto"
     assert told["chosen"]
     assert told["stopped_early"] is False
     assert ma.check(read_table(source.parent / "out.csv"), ["a", "b", "c"], 3).holds
@@ -131,7 +133,7 @@ def test_ctrl_c_keeps_the_best_so_far_and_the_run_can_be_repeated(microagg: Micr
     assert ma.check(read_table(kept), ["a", "b", "c"], 3).holds
     told = manifest(source.parent)
     assert told["stopped_early"] is True
-    assert told["params"]["stop_after"] >= 2
+    assert told["settings"]["params"]["stop_after"] >= 2
     again = microagg("repeat", "out.csv.internal.json", source, "again.csv")
     assert again.code == 0, again
     assert "the same release as the manifest tells of" in again.out

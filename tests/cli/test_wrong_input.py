@@ -87,7 +87,7 @@ def test_k_is_needed(microagg: Microagg, folder: Path) -> None:
         ([*tables.ROLES, "--method", "v-mdav", "--param", "gamma=-1"], "gamma must be a number"),
         ([*tables.ROLES, "--scale", "log"], "scale must be one of"),
         ([*tables.ROLES, "--precision", "some"], "precision must be one of"),
-        ([*tables.ROLES, "--seed", "tomorrow"], "--seed"),
+        ([*tables.ROLES, "--seed", "tomorrow"], "seed must be a whole number"),
         ([*tables.ROLES, "--colour", "red"], "--colour"),
     ],
 )

@@ -1,8 +1,10 @@
-"""Compiled once, cached where that can be, noticed when edited, announced the first time."""
+"""Compiled once, cached where that can be, noticed when edited, announced the first time, its time counted."""
 
 from __future__ import annotations
 
 import shutil
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,15 +18,18 @@ from microagg.kernels.compiling import kernel
 from running import Outcome, run
 
 PROBE = """
+import sys
 from microagg.kernels.compiling import on_first_compile
-on_first_compile(lambda: print("compiling"))
-from microagg.kernels.caller import outer
-print(outer(1), outer(1.5))
+on_first_compile(lambda: print("announced"))
+from microagg.kernels.caller import other, outer
+used = other if "other" in sys.argv else outer
+print(used(1), used(1.5))
+print("compiled" if sum(used.stats.cache_misses.values()) else "cached")
 """
 CALLEE = "from microagg.kernels.compiling import kernel\n\n\n@kernel\ndef inner(x):\n    return x + {added}\n"
 CALLER = (
     "from microagg.kernels.callee import inner\nfrom microagg.kernels.compiling import kernel\n\n\n"
-    "@kernel\ndef outer(x):\n    return 10 * inner(x)\n"
+    "@kernel\ndef outer(x):\n    return 10 * inner(x)\n\n\n@kernel\ndef other(x):\n    return 3 * x\n"
 )
 
 
@@ -45,14 +50,14 @@ def package(tmp_path: Path) -> Path:
     return home
 
 
-def probe(package: Path, cache: str | Path) -> list[str]:
-    """Run the two kernels of the copy in a process of its own."""
+def probe(package: Path, cache: str | Path, *which: str) -> list[str]:
+    """Run a kernel of the copy in a process of its own."""
     environment = {
         "PYTHONPATH": str(package.parent),
         "NUMBA_CACHE_DIR": str(cache),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    done = run("-c", PROBE, folder=package.parent, environment=environment)
+    done = run("-c", PROBE, *which, folder=package.parent, environment=environment)
     assert done.code == 0, done.err
     assert done.err == ""
     return done.out.split("\n")[:-1]
@@ -61,12 +66,13 @@ def probe(package: Path, cache: str | Path) -> list[str]:
 @pytest.mark.slow
 def test_an_edit_in_a_callee_is_noticed(package: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    assert probe(package, cache) == ["compiling", "20 25.0"]
-    assert probe(package, cache) == ["20 25.0"], "the cache was not used"
+    assert probe(package, cache) == ["announced", "20 25.0", "compiled"]
+    assert probe(package, cache) == ["20 25.0", "cached"], "the cache was not used"
     (package / "kernels" / "callee.py").write_text(CALLEE.format(added=2))
-    assert probe(package, cache) == ["compiling", "30 35.0"], "stale code from the cache"
-    (package / "errors.py").write_text((package / "errors.py").read_text() + "\n# no kernel here\n")
-    assert probe(package, cache) == ["30 35.0"], "an edit that concerns no kernel"
+    assert probe(package, cache) == ["announced", "30 35.0", "compiled"], "stale code from the cache"
+    for source in (package / "errors.py", package / "studies" / "compare_cells.py"):
+        source.write_text(source.read_text() + "\n# no kernel here\n")
+    assert probe(package, cache) == ["30 35.0", "cached"], "an edit that concerns no kernel"
 
 
 @pytest.mark.slow
@@ -75,8 +81,18 @@ def test_a_broken_cache_is_compiled_anew(package: Path, tmp_path: Path) -> None:
     probe(package, cache)
     for index in cache.rglob("*.nbi"):
         index.write_bytes(index.read_bytes()[:7])
-    assert probe(package, cache) == ["compiling", "20 25.0"]
-    assert probe(package, cache) == ["20 25.0"], "the cache was not mended"
+    assert probe(package, cache) == ["20 25.0", "compiled"]
+    assert probe(package, cache) == ["20 25.0", "cached"], "the cache was not mended"
+
+
+@pytest.mark.slow
+def test_the_next_command_compiles_other_kernels_and_is_silent(package: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    assert probe(package, cache) == ["announced", "20 25.0", "compiled"]
+    assert probe(package, cache, "other") == ["3 4.5", "compiled"]
+    (cache / compiling.ANNOUNCED).write_bytes(b"\xff not ours")
+    (package / "kernels" / "callee.py").write_text(CALLEE.format(added=2))
+    assert probe(package, cache, "other") == ["announced", "3 4.5", "compiled"]
 
 
 @pytest.mark.slow
@@ -84,7 +100,7 @@ def test_a_broken_cache_is_compiled_anew(package: Path, tmp_path: Path) -> None:
 def test_a_cache_that_cannot_be_written(package: Path, tmp_path: Path, cache: str) -> None:
     (tmp_path / "a-file").write_text("")
     for _ in range(2):
-        assert probe(package, tmp_path / cache) == ["compiling", "20 25.0"]
+        assert probe(package, tmp_path / cache) == ["announced", "20 25.0", "compiled"]
     assert (tmp_path / "a-file").read_text() == ""
 
 
@@ -133,6 +149,24 @@ class TestTheFolder:
             return 4 * x
 
         assert kernel(fourfold)(3) == 12
+
+
+def test_time_is_counted_while_kernels_compile_and_only_then() -> None:
+    def fivefold(x):
+        return 5 * x
+
+    compiled = kernel(fivefold)
+    start, before = time.perf_counter(), compiling.seconds_compiling()
+    # numba compiles for one thread at a time; the others wait, and that time must not count again
+    threads = [threading.Thread(target=compiled, args=(value,)) for value in (1, 1.5, 1j, True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    spent = compiling.seconds_compiling() - before
+    assert 0.0 < spent <= time.perf_counter() - start
+    assert compiled(2) == 10
+    assert compiling.seconds_compiling() == before + spent
 
 
 def anonymize_a_few(folder: Path, cache: str | Path | None) -> tuple[Outcome, bytes]:

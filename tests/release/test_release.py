@@ -16,7 +16,10 @@ import pytest
 
 import microagg as ma
 import tables
+from microagg.release.settings import Settings
+from microagg.table.encoder import Space
 from microagg.table.io.reading import read_table
+from microagg.table.scales import SCALES
 
 ROLES: dict[str, Any] = {
     "quasi": tables.QUASI,
@@ -222,7 +225,7 @@ def test_columns_of_any_type_are_kept_as_they_are() -> None:
         assert str(release.table.column(name)) == str(given.column(name))
 
 
-@pytest.mark.parametrize("seed", ["7", 1.5, True])
+@pytest.mark.parametrize("seed", ["seven", 1.5, True])
 def test_a_seed_is_a_whole_number(seed: Any) -> None:
     with pytest.raises(ma.InputError, match="seed"):
         ma.anonymize(tables.people(), 3, **ROLES, seed=seed)
@@ -287,12 +290,30 @@ def test_loss_is_measured_on_the_released_values() -> None:
     assert release.loss == pytest.approx({"IL": 100 * sse / sst, "SSE": sse})
 
 
-@pytest.mark.parametrize("scale", ["minmax", "robust", "none"])
-def test_the_headline_is_standardised_whatever_the_scale(scale: str) -> None:
+@pytest.mark.parametrize("scale", SCALES)
+def test_loss_is_measured_where_groups_were_searched_and_in_z_scores_beside(scale: str) -> None:
     values = np.random.default_rng(0).lognormal(size=(50, 2)) * [1.0, 1000.0]
     release = ma.anonymize(values, 5, quasi=[0, 1], scale=scale, precision="full", seed=0)
     standard = (values - values.mean(axis=0)) / values.std(axis=0)
-    assert release.loss["IL"] == pytest.approx(ma.information_loss(standard, release.labels))
+    of_labels = pytest.approx(ma.information_loss(standard, release.labels))
+    if scale == "zscore":
+        assert release.loss["IL"] == of_labels
+        assert "IL_zscore" not in release.loss
+    else:
+        assert release.loss["IL_zscore"] == of_labels
+        searched = Space.fit(values, scale).points(values)
+        at_least = ma.information_loss(searched, release.labels)
+        assert release.loss["IL"] >= at_least * (1 - 1e-9)
+        assert scale == "rank" or release.loss["IL"] == pytest.approx(at_least)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_loss_is_never_below_the_bound_beside_it(scale: str) -> None:
+    values = np.random.default_rng(1).lognormal(size=(40, 2)) * [1.0, 1000.0]
+    release = ma.anonymize(values, 4, quasi=[0, 1], scale=scale, effort="prove", precision="full", seed=0)
+    assert release.bound is not None
+    assert release.loss["IL"] >= release.bound.il * (1 - 1e-9)
+    assert release.manifest["bound"]["IL"] == release.bound.il
 
 
 def test_rounding_that_costs_is_noted() -> None:
@@ -303,7 +324,7 @@ def test_rounding_that_costs_is_noted() -> None:
 
 
 def test_without_a_seed_one_is_drawn() -> None:
-    seeds = {ma.anonymize(tables.people(), 3, **ROLES).manifest["seed"] for _ in range(5)}
+    seeds = {ma.anonymize(tables.people(), 3, **ROLES).settings.seed or 0 for _ in range(5)}
     assert len(seeds) == 5
     assert max(seeds) > 2**40
 
@@ -319,16 +340,10 @@ def test_the_release_can_be_repeated_from_the_internal_manifest(tmp_path: Path) 
         tmp_path / "a.csv"
     )
     told = json.loads((tmp_path / "a.csv.internal.json").read_text())
-    roles = {
-        role: [name for name, own in told["roles"].items() if own == role]
-        for role in set(told["roles"].values())
-    }
-    again = ma.anonymize(
-        given, told["k"], **roles, rest=told["rest"], method=told["method"], scale=told["scale"],
-        precision=told["precision"], seed=told["seed"], **told["params"],
-    )  # fmt: skip
+    again = ma.anonymize(given, settings=Settings.from_data(told["settings"]))
     again.save(tmp_path / "b.csv", keep_order=told["rows"] == "kept", delimiter=told["delimiter"])
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    told["output"]["file"] = "b.csv"
     assert json.loads((tmp_path / "b.csv.internal.json").read_text()) == told
 
 
@@ -369,7 +384,9 @@ class TestVerifyingWhatIsWritten:
 
     def test_a_manifest_that_promises_more_is_refused(self, tmp_path: Path) -> None:
         release = ma.anonymize(tables.people(), 4, **ROLES, seed=1)
-        bold = dataclasses.replace(release, manifest={**release.manifest, "k": 7})
+        bold = dataclasses.replace(
+            release, manifest={**release.manifest, "settings": release.settings.but(k=7).as_data()}
+        )
         with pytest.raises(ma.GuaranteeError):
             bold.save(tmp_path / "out.csv")
 
@@ -378,7 +395,8 @@ def test_each_file_has_manifests_of_its_own(tmp_path: Path) -> None:
     for k, name in ((3, "out.csv"), (4, "out.parquet")):
         ma.anonymize(tables.people(), k, **ROLES).save(tmp_path / name)
     told = [
-        json.loads((tmp_path / f"{name}.public.json").read_text())["k"] for name in ("out.csv", "out.parquet")
+        json.loads((tmp_path / f"{name}.public.json").read_text())["settings"]["k"]
+        for name in ("out.csv", "out.parquet")
     ]
     assert told == [3, 4]
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,7 +17,7 @@ import microagg as ma
 import tables
 from microagg.measures.registry import measures
 from microagg.studies.assess import assess, assess_files
-from microagg.studies.matching import out_of_order
+from microagg.studies.matching import RowOrder, out_of_order, row_order
 
 N = 60
 
@@ -91,7 +92,9 @@ def test_a_key_finds_the_partner_of_every_record() -> None:
     unrelated = release().set_column(
         1, "income", original().column("income").take(pa.array(np.random.default_rng(8).permutation(N)))
     )
-    assert assess(original(), unrelated, quasi=["income"]).notes
+    assert assess(original(), unrelated, quasi=["income"]).notes == (), "names agree, row by row"
+    no_names = [unrelated.drop_columns(["name", "code", "disease"]), original()]
+    refused("columns agree as a whole", no_names[1], no_names[0], quasi=["income"])
     assert assess(original(), unrelated, quasi=["income"], key="name").notes == (), (
         "the key is to be believed"
     )
@@ -108,14 +111,73 @@ def test_keys_of_different_types_match_where_they_are_the_same() -> None:
     assert assess(text, shuffled(encoded), quasi=["x"], key="id").figure("il").value == 0.0
 
 
-def test_a_shuffled_release_without_a_key_is_warned_of(tmp_path: Path) -> None:
+def test_a_saved_release_without_a_key_is_refused_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tables.write(original(), tmp_path / "in.csv")
+    roles: dict[str, Any] = {"quasi": tables.QUASI, "confidential": ["disease"]}
+    done = ma.anonymize(original(), 5, **roles, keep=["code"], rest="drop", seed=1)
+    for ending in ("csv", "parquet"):
+        done.save(tmp_path / f"out.{ending}")
+        done.save(tmp_path / f"ordered.{ending}", keep_order=True)
+        ordered = assess_files(source, tmp_path / f"ordered.{ending}", **roles)
+        assert ordered.notes == ()
+        by_key = assess_files(source, tmp_path / f"out.{ending}", **roles, key="code")
+        assert values(by_key) == values(ordered)
+        with monkeypatch.context() as patch:
+            patch.setattr("microagg.studies.assess.assess_pair", lambda *_, **__: pytest.fail("measured"))
+            for options in (roles, {}, {"quasi": ["debt"]}):
+                with pytest.raises(
+                    ma.InputError, match=r"'(disease|code)' has the same values.* other rows"
+                ) as caught:
+                    assess_files(source, tmp_path / f"out.{ending}", **options)
+                assert "--key" in str(caught.value)
+                assert "--keep-order" in str(caught.value)
+
+
+def test_where_only_quasi_identifiers_are_shared_the_order_is_judged_by_them(tmp_path: Path) -> None:
     done = ma.anonymize(original(), 5, quasi=tables.QUASI, rest="drop", seed=1)
     done.save(tmp_path / "out.csv")
     done.save(tmp_path / "ordered.csv", keep_order=True)
     source = tables.write(original(), tmp_path / "in.csv")
-    (note,) = assess_files(source, tmp_path / "out.csv", quasi=tables.QUASI).notes
-    assert "same order" in note
-    assert assess_files(source, tmp_path / "ordered.csv", quasi=tables.QUASI).notes == ()
+    with pytest.raises(ma.InputError, match=r"columns agree as a whole.*--key.*--keep-order"):
+        assess_files(source, tmp_path / "out.csv", quasi=tables.QUASI)
+    (note,) = assess_files(source, tmp_path / "ordered.csv", quasi=tables.QUASI).notes
+    assert "could not be checked" in note
+
+
+def order(before: dict[str, Any], after: dict[str, Any]) -> RowOrder:
+    frames = (nw.from_native(pa.table(columns), eager_only=True) for columns in (before, after))
+    return row_order(*frames, list(before))[0]
+
+
+def test_what_tells_the_order_of_rows() -> None:
+    rng = np.random.default_rng(2)
+    unique, moved = np.arange(30), np.arange(30)
+    moved[[3, 4]] = moved[[4, 3]]
+    sick = np.array(["no"] * 20 + ["yes"] * 10)
+    rare = np.array(["no"] * 29 + ["yes"])
+    assert order({"a": unique}, {"a": unique}) is RowOrder.SAME
+    assert order({"a": unique}, {"a": moved}) is RowOrder.OTHER, "two rows that changed places"
+    assert order({"a": unique}, {"a": unique + 1}) is RowOrder.UNKNOWN, "changed on purpose"
+    assert order({"a": sick}, {"a": sick}) is RowOrder.SAME
+    assert order({"a": sick}, {"a": rng.permutation(sick)}) is RowOrder.OTHER
+    assert order({"a": rare}, {"a": rare}) is RowOrder.UNKNOWN, "one in thirty by chance"
+    assert order({"a": rare}, {"a": rare[::-1].copy()}) is RowOrder.OTHER
+    assert order({"a": ["x"] * 30}, {"a": ["x"] * 30}) is RowOrder.UNKNOWN, "a constant"
+    assert order({"a": unique, "b": sick}, {"a": unique, "b": sick[::-1].copy()}) is RowOrder.SAME, (
+        "one column was swapped, another shows that records were not"
+    )
+    assert order({"a": sick, "b": rare}, {"a": sick[::-1].copy(), "b": rare}) is RowOrder.OTHER
+    assert order({"a": unique}, {"a": unique.astype(float)}) is RowOrder.SAME
+    assert order({"a": unique}, {"a": [str(each) for each in unique]}) is RowOrder.SAME
+    gaps = [None, float("nan"), *np.arange(28.0)]
+    assert order({"a": gaps}, {"a": gaps}) is RowOrder.SAME
+    assert order({"a": gaps}, {"a": gaps[::-1]}) is RowOrder.OTHER
+    lists = [[each] for each in range(30)]
+    assert order({"a": lists}, {"a": lists[::-1]}) is RowOrder.UNKNOWN, "cannot be compared"
+    chunked = pa.chunked_array([pa.array(sick[:7]), pa.array(sick[7:])])
+    assert order({"a": chunked.dictionary_encode()}, {"a": sick}) is RowOrder.SAME
 
 
 def test_what_is_no_disorder() -> None:

@@ -7,8 +7,9 @@ import json
 import multiprocessing
 import os
 import signal
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +19,15 @@ import microagg as ma
 import tables
 from microagg.datasets.reference import load_reference
 from microagg.drawing.maps import MapPoint, draw_map
+from microagg.kernels import compiling
+from microagg.kernels.compiling import kernel, seconds_compiling
 from microagg.measures.measure import Pair
 from microagg.measures.registry import assess_pair, measures
-from microagg.studies import compare_cells
+from microagg.studies import compare_cells, compare_workers
 from microagg.studies.compare import Comparison, compare, pareto_front
 from microagg.studies.compare_cells import Outcome
 from microagg.studies.compare_state import HEADER, State
+from microagg.studies.compare_workers import COMPILING
 from running import finish, run, start
 
 METHODS = ["mdav", "v-mdav:gamma=1.1", "axis-pca", "individual-ranking", "hm"]
@@ -80,6 +84,87 @@ def test_rows_are_what_anonymize_gives(whole: Comparison) -> None:
         assert row.seconds > 0
 
 
+def test_compiling_does_not_count_in_the_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sixfold(x):
+        return 6 * x
+
+    def compile_and_end(*_: object) -> None:
+        kernel(sixfold)(1.5)
+        raise ma.InputError("as it must.")
+
+    monkeypatch.setattr(compare_cells, "_figures", compile_and_end)
+    before, start = seconds_compiling(), time.perf_counter()
+    (row,) = compare(TABLE, ks=[3], methods="mdav").rows
+    elapsed, compiled = time.perf_counter() - start, seconds_compiling() - before
+    assert row.error == "as it must."
+    assert 0.0 < compiled < elapsed
+    assert 0.0 <= row.seconds <= elapsed - compiled
+
+
+class Line:
+    """The end of a pipe that a process of the team holds: what it was given, and what it has said."""
+
+    def __init__(self, cells: list[Any]) -> None:
+        self.said: list[Any] = []
+        self._cells = cells
+
+    def recv(self) -> Any:
+        if not self._cells:
+            raise EOFError
+        return self._cells.pop(0)
+
+    def send(self, answer: Any) -> None:
+        self.said.append(answer)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_process_tells_its_parent_that_it_compiles(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wanted: bool
+) -> None:
+    def sevenfold(x):
+        return 7 * x
+
+    def run_cell(study: Any, cell: float) -> Outcome:
+        return Outcome({"il": compiled(cell)})
+
+    handler = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    for name, value in (("_announce", None), ("_announced", False)):
+        monkeypatch.setattr(compiling, name, value)
+    compiling._cache_folder.cache_clear()
+    try:
+        compiled = kernel(sevenfold)
+        monkeypatch.setattr(compare_workers, "run_cell", run_cell)
+        line: Any = Line([1.0, 2, True])  # three types, so it is compiled three times
+        compare_workers._serve(line, cast("Any", None), wanted)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        compiling._cache_folder.cache_clear()
+    outcomes = [Outcome({"il": value}) for value in (7.0, 14, 7)]
+    assert line.said == ([COMPILING, *outcomes] if wanted else outcomes)
+    assert (tmp_path / compiling.ANNOUNCED).exists() == wanted
+
+
+def test_however_many_processes_compile_it_is_announced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(compiling, "_announce", lambda: told.append("compiling"))
+    monkeypatch.setattr(compiling, "_announced", False)
+    team = compare_workers._Team(cast("Any", None), 0)
+    cells = compare_cells.plan(["mdav"], [2, 3, 4], [0])
+    pipes = [multiprocessing.Pipe() for _ in cells]
+    for ours, theirs in pipes:
+        team._members[ours] = None
+        theirs.send(COMPILING)
+        theirs.send(Outcome({"il": 1.0}))
+    done = list(team.work(cells, lambda: None))
+    assert sorted(cell.k for cell, _ in done) == [2, 3, 4]
+    assert all(outcome == Outcome({"il": 1.0}) for _, outcome in done)
+    assert told == ["compiling"]
+    for ours, theirs in pipes:
+        ours.close()
+        theirs.close()
+
+
 @pytest.mark.slow
 def test_the_same_rows_on_two_processes(whole: Comparison, tmp_path: Path) -> None:
     watch = Watch()
@@ -111,7 +196,7 @@ def test_stopped_on_the_way(whole: Comparison, tmp_path: Path, jobs: int, error:
     with pytest.raises(error):
         compare(TABLE, ks=KS, methods=METHODS, jobs=jobs, state=state, progress=Watch(4, error))
     assert multiprocessing.active_children() == []
-    kept = len(State(state).found)
+    kept = len(State(state).outcomes)
     assert 4 <= kept < 15
     assert again(state) == (whole, 15 - kept)
     assert again(state) == (whole, 0)
@@ -127,7 +212,7 @@ def test_stopped_within_a_cell(tmp_path: Path) -> None:
 
     with pytest.raises(ma.Cancelled):
         compare(TABLE, ks=KS, methods=METHODS, state=tmp_path / "state", progress=stop)
-    assert State(tmp_path / "state").found == {}
+    assert State(tmp_path / "state").outcomes == {}
 
 
 def test_an_intruder_who_knows_less_links_fewer(whole: Comparison) -> None:
@@ -168,7 +253,7 @@ def test_killed_on_the_way(whole: Comparison, tmp_path: Path, jobs: int) -> None
         assert process.stdout.readline()
     process.send_signal(signal.SIGKILL)
     finish(process)  # returns once the last process that could write has ended: none outlives the parent
-    kept = len(State(state).found)
+    kept = len(State(state).outcomes)
     assert 5 <= kept <= 15
     assert again(state) == (whole, 15 - kept)
 
@@ -178,15 +263,15 @@ def test_a_torn_state_loses_one_cell_at_most(whole: Comparison, tmp_path: Path) 
     again(state)
     content = state.read_bytes()
     ends = [place for place, byte in enumerate(content) if byte == ord("\n")]
-    everything = State(state).found
+    everything = State(state).outcomes
     for length in sorted({*range(0, len(content), 61), *(end + more for end in ends for more in (-1, 0, 1))}):
         state.write_bytes(content[:length])
         left = State(state)
         # a line counts once its last brace is there, with or without its end
-        assert len(left.found) == sum(end <= length for end in ends[1:])
-        assert left.found.items() <= everything.items()
+        assert len(left.outcomes) == sum(end <= length for end in ends[1:])
+        assert left.outcomes.items() <= everything.items()
         left.add("one more", Outcome({"il": 1.0}, 4, 2))
-        assert len(State(state).found) == len(left.found)
+        assert len(State(state).outcomes) == len(left.outcomes)
     for cut in (len(HEADER) - 3, len(content) // 2, len(content) - 1):
         state.write_bytes(content[:cut])
         assert again(state)[0] == whole
@@ -272,10 +357,10 @@ def test_an_unforeseen_error_is_a_row_and_is_tried_again(
     state = tmp_path / "state.jsonl"
     for error, told in ((ValueError("4815162"), "a bug in microagg (ValueError)"), (MemoryError(), "memory")):
 
-        def fail(table: Any, k: int, error: BaseException = error, **options: Any) -> Any:
-            if options["method"] == "mdav":
+        def fail(table: Any, settings: Any, error: BaseException = error, **options: Any) -> Any:
+            if settings.method == "mdav":
                 raise error
-            return ma.anonymize(table, k, **options)
+            return ma.anonymize(table, settings=settings, **options)
 
         monkeypatch.setattr(compare_cells, "anonymize", fail)
         broken, _ = again(state)
@@ -387,6 +472,20 @@ def test_the_front_is_that_of_the_definition(whole: Comparison) -> None:
     assert all(not row.error for row in whole.front)
 
 
+def test_what_is_not_k_anonymous_is_never_on_the_front(whole: Comparison) -> None:
+    able = [row for row in whole.rows if not row.error]
+    least = min(able, key=lambda row: row.figures["il"])
+    assert least.method == "individual-ranking", "it would be on the front"
+    assert all(row.k_anonymous for row in whole.front)
+    assert least not in whole.front
+    others = [row for row in able if row.k_anonymous]
+    assert min(others, key=lambda row: row.figures["il"]) in whole.front, "and nothing is beaten by it"
+    assert not any(row["on_front"] for row in whole.as_data()["rows"] if row["k_anonymous"] is False)
+    alone = compare(TABLE, ks=[2], methods="individual-ranking")
+    assert alone.front == ()
+    assert "not k-anonymous" in alone.draw()
+
+
 def test_a_measure_that_is_better_when_higher() -> None:
     """Loss as what is kept, risk as the smallest class: the front must turn round with them."""
     related = np.column_stack([TABLE, TABLE.sum(axis=1), TABLE[:, 0] - TABLE[:, 1]])
@@ -446,6 +545,7 @@ def test_labels_of_the_map() -> None:
 
     few, many = svg(5), svg(30)
     assert few.count(">method-2 5<") == 1
+    assert ">method-1 4<" not in few, "not k-anonymous"
     assert "method-2 5<" not in svg(5, on_front=False)
     assert "method-2 5<" not in many
     assert many.count(">5<") >= 1

@@ -106,9 +106,7 @@ def _data(values: np.ndarray, columns: list[str] | None, space: Space) -> dict[s
     content = f"{n} {d}\n".encode() + np.ascontiguousarray(values, "<f8").tobytes()
     return {
         "columns": None if columns is None else list(columns),
-        "scale": space.scale,
-        "centre": space.centre.tolist(),
-        "width": space.width.tolist(),
+        **space.as_data(),
         "digest": hashlib.sha256(content).hexdigest(),
     }
 

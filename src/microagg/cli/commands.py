@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os
@@ -13,7 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from microagg.cli.options import as_typed, names_in, takes_settings
 from microagg.errors import InputError, MicroaggError
+from microagg.release.settings import Settings
+from microagg.table.parameters import K
 
 if TYPE_CHECKING:
     from microagg.release.release import Release
@@ -30,20 +32,19 @@ app = typer.Typer(
 WrongUse: Any = typer.BadParameter.__mro__[2]
 
 STOPPED = 130
+NOT_SHARED = (
+    "k",
+    "identifier",
+    "rest",
+    "method",
+    "params",
+    "seed",
+    "date",
+)  # by the releases of a comparison
 
 _saved: list[Path] = []  # what a command has written by the time it stops
 
 Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")]
-KOption = Annotated[str, typer.Option("--k", help="The least number of records that must look alike.")]
-LOption = Annotated[
-    str | None,
-    typer.Option("--l", help="The least number of confidential values among records that look alike."),
-]
-TOption = Annotated[
-    str | None, typer.Option("--t", help="How far, 0 to 1, these may be from those of the whole table.")
-]
-DiversityOption = Annotated[str, typer.Option(help="How --l counts: distinct, entropy or recursive.")]
-COption = Annotated[str | None, typer.Option("--c", help="The factor of --diversity recursive.")]
 
 
 def main() -> None:
@@ -59,7 +60,7 @@ def main() -> None:
             raise KeyboardInterrupt
         sys.exit(code if isinstance(code, int) else 0)
     except MicroaggError as error:
-        _fail(str(error), error.exit_code)
+        _fail(as_typed(str(error)), error.exit_code)
     except WrongUse as error:
         _fail(" ".join(error.format_message().split()).rstrip(".") + ".", 2)
     except (KeyboardInterrupt, typer.Abort) as error:
@@ -111,36 +112,11 @@ def _global_options(
 
 
 @app.command()
+@takes_settings()
 def anonymize(
     source: Annotated[Path, typer.Argument(help="The confidential table: .csv or .parquet.")],
     target: Annotated[Path, typer.Argument(help="The table to write: .csv or .parquet.")],
-    k: KOption,
-    quasi: Columns = None,
-    identifier: Columns = None,
-    confidential: Columns = None,
-    keep: Columns = None,
-    rest: Annotated[str, typer.Option(help="Columns without a role: error, drop or keep.")] = "error",
-    l: LOption = None,
-    t: TOption = None,
-    diversity: DiversityOption = "distinct",
-    c: COption = None,
-    method: Annotated[str, typer.Option(help="See `microagg methods`.")] = "auto",
-    effort: Annotated[
-        str | None,
-        typer.Option(help="quick, balanced, thorough, prove, or a number of steps for each record."),
-    ] = None,
-    time_limit: Annotated[
-        str | None, typer.Option(help="Seconds after which a search ends with the best it has found.")
-    ] = None,
-    refine: Annotated[bool, typer.Option("--refine", help="Improve the method's groups.")] = False,
-    param: Annotated[
-        list[str] | None, typer.Option(help="A method's parameter, name=value; may be repeated.")
-    ] = None,
-    scale: Annotated[str, typer.Option(help="zscore, minmax, robust or none.")] = "zscore",
-    precision: Annotated[
-        str, typer.Option(help="column: round to each column's decimals; full: exact means.")
-    ] = "column",
-    seed: Annotated[int | None, typer.Option(help="Repeat a run; drawn at random if not given.")] = None,
+    given: dict[str, Any],
     threads: Annotated[int | None, typer.Option(help="By default one for each processor.")] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the rows.")] = False,
     report: Annotated[
@@ -152,21 +128,15 @@ def anonymize(
 ) -> None:
     """Write a k-anonymous version of a table, verified, with its manifests."""
     from microagg.cli import show
-    from microagg.methods.registry import method_named
     from microagg.release.release import anonymize_file
 
-    least = _whole(k, "k")
-    if not quasi:
-        raise InputError(show.proposal(source, target, least))
-    searching = {"effort": effort, "time_limit": time_limit}
-    given = {name: value for name, value in searching.items() if value is not None} | _params(param)
-    params = method_named(method).checked(given)
+    if "quasi" not in given:
+        raise InputError(show.proposal(source, target, K.parse(given["k"])))
+    settings = Settings.of(**given)
     with show.progress("grouping records") as progress:
         release = anonymize_file(
-            source, target, least, keep_order=keep_order, report=report,
-            quasi=_names(quasi), identifier=_names(identifier), confidential=_names(confidential), keep=_names(keep),
-            rest=rest, l=l, t=t, diversity=diversity, c=c, method=method, refine=refine, scale=scale, precision=precision, seed=seed, threads=threads,
-            progress=progress, **params,
+            source, target, settings=settings, keep_order=keep_order, report=report, threads=threads,
+            progress=progress,
         )  # fmt: skip
     _end_with(release, target, lambda: show.reports(report))
 
@@ -187,24 +157,18 @@ def repeat(
 
 
 @app.command()
+@takes_settings("k", "quasi", "confidential", "l", "t", "diversity", "c")
 def check(
-    source: Annotated[Path, typer.Argument(help="Any table: .csv or .parquet.")],
-    k: KOption,
-    quasi: Columns = None,
-    confidential: Columns = None,
-    l: LOption = None,
-    t: TOption = None,
-    diversity: DiversityOption = "distinct",
-    c: COption = None,
+    source: Annotated[Path, typer.Argument(help="Any table: .csv or .parquet.")], given: dict[str, Any]
 ) -> None:
     """Tell whether a table is k-anonymous, l-diverse and t-close, and which classes are not. Exit code 3 if it is not."""
     from microagg.cli import show
     from microagg.guarantees.check import check as check_table
     from microagg.table.io.reading import read_table
 
-    asked: dict[str, Any] = {"l": l, "t": t, "diversity": diversity, "c": c}
-    found = check_table(read_table(source), _names(quasi), _whole(k, "k"), _names(confidential), **asked)
-    show.anonymity(found, _names(quasi))
+    quasi = given.pop("quasi", [])
+    found = check_table(read_table(source), quasi, **given)
+    show.anonymity(found, quasi)
     raise typer.Exit(0 if found.holds else 3)
 
 
@@ -231,8 +195,8 @@ def assess(
 
     with show.progress("measuring") as progress:
         found = assess_files(
-            original, release, quasi=_names(quasi), confidential=_names(confidential), keep=_names(keep),
-            weight=weight, key=key, known=_names(known), k=None if k is None else _whole(k, "k"), progress=progress,
+            original, release, quasi=names_in(quasi), confidential=names_in(confidential), keep=names_in(keep),
+            weight=weight, key=key, known=names_in(known), k=None if k is None else K.parse(k), progress=progress,
         )  # fmt: skip
     if as_json:
         print(json.dumps(found.as_data(), indent=2, ensure_ascii=False))
@@ -241,19 +205,17 @@ def assess(
 
 
 @app.command()
+@takes_settings(*(name for name in Settings.parameters() if name not in NOT_SHARED))
 def compare(
     source: Annotated[Path, typer.Argument(help="The confidential table: .csv or .parquet.")],
+    given: dict[str, Any],
     k: Annotated[list[str], typer.Option("--k", help="One or several, comma-separated.")],
     methods: Annotated[
         list[str] | None, typer.Option(help="Names, with parameters as v-mdav:gamma=0.2; all if not given.")
     ] = None,
-    quasi: Columns = None,
-    confidential: Columns = None,
-    keep: Columns = None,
     known: Annotated[list[str] | None, typer.Option(help="The columns that an intruder knows.")] = None,
     loss: Annotated[str, typer.Option(help="The measure of loss on the map.")] = "il",
     risk: Annotated[str, typer.Option(help="The measure of risk on the map.")] = "linkage",
-    scale: Annotated[str, typer.Option(help="zscore, minmax, robust or none.")] = "zscore",
     seeds: Annotated[int, typer.Option(help="How often to run a method that is random.")] = 1,
     jobs: Annotated[int, typer.Option(help="How many processes work at once.")] = 1,
     state: Annotated[
@@ -268,10 +230,9 @@ def compare(
 
     with show.progress("comparing") as progress:
         done = compare_methods(
-            source, ks=[_whole(each, "k") for each in _names(k)], methods=_names(methods) or "all",
-            quasi=_names(quasi), confidential=_names(confidential), keep=_names(keep), known=_names(known),
-            loss=loss, risk=risk, measures=(loss, risk), scale=scale, seeds=tuple(range(seeds)), jobs=jobs,
-            state=state, progress=progress,
+            source, ks=[K.parse(each) for each in names_in(k)], methods=names_in(methods) or "all",
+            known=names_in(known), loss=loss, risk=risk, measures=(loss, risk), seeds=tuple(range(seeds)), jobs=jobs,
+            state=state, progress=progress, **given,
         )  # fmt: skip
     if plot is not None:
         done.draw(plot)
@@ -282,11 +243,10 @@ def compare(
 
 
 @app.command()
+@takes_settings("k", "quasi", "scale")
 def bound(
     source: Annotated[Path, typer.Argument(help="The confidential table: .csv or .parquet.")],
-    k: KOption,
-    quasi: Columns = None,
-    scale: Annotated[str, typer.Option(help="zscore, minmax, robust or none.")] = "zscore",
+    given: dict[str, Any],
     time_limit: Annotated[str, typer.Option(help="Seconds after which to end.")] = "60",
     seed: Annotated[int, typer.Option(help="For the search of a grouping to compare with.")] = 0,
     save: Annotated[
@@ -298,11 +258,9 @@ def bound(
     from microagg.cli import show
     from microagg.studies.bounding import bound_file
 
+    settings = Settings.of(**given, effort="prove", time_limit=time_limit, seed=seed)
     with show.progress("proving") as progress:
-        found = bound_file(
-            source, _whole(k, "k"), _names(quasi),
-            scale=scale, time_limit=time_limit, seed=seed, certificate=save, progress=progress,
-        )  # fmt: skip
+        found = bound_file(source, settings, certificate=save, progress=progress)
     if save:
         _saved.append(save)
     show.bounded(found, save)
@@ -350,7 +308,7 @@ def demo(
     folder: Annotated[Path, typer.Option(help="Where to write the demonstration's files.")] = Path(
         "microagg-demo"
     ),
-    k: KOption = "5",
+    k: Annotated[str, typer.Option("--k", help=K.help)] = "5",
 ) -> None:
     """Protect a table of made-up persons from beginning to end."""
     from microagg.cli import show
@@ -360,7 +318,7 @@ def demo(
     from microagg.table.io.writing import make_folder, write_table
 
     table = persons()
-    least = checked_k(_whole(k, "k"), table.num_rows)
+    least = checked_k(K.parse(k), table.num_rows)
     make_folder(folder)
     source, target = folder / "persons.csv", folder / "persons-protected.csv"
     write_table(table, source)
@@ -393,7 +351,7 @@ def reproduce(
 
     if page is not None:
         refuse_unwritable(page)
-    chosen = [method_named(name).name for name in _names(method)]
+    chosen = [method_named(name).name for name in names_in(method)]
     figures = [figure for figure in study.reproducible_now() if not chosen or figure.name in chosen]
     with show.progress("reproducing") as progress:
         cells = list(study.reproduce(figures, data, progress))
@@ -416,28 +374,3 @@ def _end_with(release: Release, target: Path, more: Callable[[], None] = lambda:
     more()
     if release.stopped == "interrupted":
         sys.exit(STOPPED)
-
-
-def _names(given: list[str] | None) -> list[str]:
-    """['age,income', 'zip'] -> ['age', 'income', 'zip']; double quotes protect commas and blanks in a name."""
-    try:
-        return [name for row in csv.reader(given or [], skipinitialspace=True) for name in row]
-    except csv.Error:
-        raise InputError("a list of names cannot be read; put double quotes around odd names.") from None
-
-
-def _whole(text: str, name: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(f"{name} must be a whole number, at least 2.") from None
-
-
-def _params(given: list[str] | None) -> dict[str, Any]:
-    params = {}
-    for part in given or []:
-        name, equals, value = part.partition("=")
-        if not equals:
-            raise InputError("a parameter is given as name=value, for example --param gamma=0.2.")
-        params[name.strip()] = value.strip()
-    return params

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from microagg.bounds.bound import Bound
 from microagg.cli.bar import Bar
+from microagg.cli.options import as_typed
 from microagg.drawing.wording import number, with_unit
 from microagg.guarantees.k import Anonymity
 from microagg.kernels.compiling import on_first_compile
@@ -35,7 +36,9 @@ err = Console(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr
 def progress(what: str) -> Bar:
     """A progress bar on standard error while work goes on; nothing where nobody watches."""
     on_first_compile(
-        lambda: err.print("compiling the kernels for this machine, this once; it takes some 15 seconds ...")
+        lambda: err.print(
+            "compiling for this machine: what runs for the first time takes longer, this once ..."
+        )
     )
     return Bar(what, err)
 
@@ -80,29 +83,33 @@ def shell_list(names: Sequence[str]) -> str:
 def release(done: Release, target: Path) -> None:
     """The honest summary of a release."""
     manifest, classes = done.manifest, done.anonymity
+    asked = manifest["settings"]
     quasi = done.schema.names(Role.QUASI)
-    params = ", ".join(f"{name}={value}" for name, value in manifest["params"].items() if value is not None)
+    params = ", ".join(f"{name}={value}" for name, value in asked["params"].items() if value is not None)
     largest = int(classes.sizes.max())
     out.print(
         f"{manifest['records']:,} records in {len(classes.sizes):,} classes of {classes.sizes.min():,} to {largest:,}."
     )
     for bar in size_bars(classes.sizes):
         out.print(bar)
-    refined = ", refined" if manifest["refine"] else ""
+    refined = ", refined" if asked["refine"] else ""
     out.print(
-        f"method      {manifest['method']}{f' ({params})' if params else ''}{refined}, scale {manifest['scale']}"
+        f"method      {asked['method']}{f' ({params})' if params else ''}{refined}, scale {asked['scale']}"
     )
     for sentence in manifest["chosen"]:
         out.print(f"            {sentence}")
     if done.stopped is not None:
         out.print(f"            stopped early ({done.stopped}) at a checkpoint: the best grouping until then")
+    units = "standardised" if asked["scale"] == "zscore" else f"scale {asked['scale']}"
     out.print(
-        f"loss        IL = {done.loss['IL']:.4f} % of the variation, SSE = {done.loss['SSE']:.4f} (standardised)"
+        f"loss        IL = {done.loss['IL']:.4f} % of the variation, SSE = {done.loss['SSE']:.4f} ({units})"
     )
+    if "IL_zscore" in done.loss:
+        out.print(f"            {done.loss['IL_zscore']:.4f} % where columns are standardised (z-scores)")
     if done.bound is not None:
         bound(done.bound, done.labels)
     what = "each combination of" if classes.scope == "record" else "each value of every single column among"
-    out.print(f"guarantee   verified on the written file: {manifest['k']} or more records share {what}")
+    out.print(f"guarantee   verified on the written file: {asked['k']} or more records share {what}")
     out.print(f"            {', '.join(quasi)}")
     for finding in classes.findings:
         out.print(
@@ -112,7 +119,7 @@ def release(done: Release, target: Path) -> None:
     if dropped:
         out.print(f"dropped     {', '.join(dropped)}")
     for note in done.notes:
-        out.print(f"note        {note}")
+        out.print(f"note        {as_typed(note)}")
     internal, public = manifest_paths(target)
     out.print(f"written     {target}, {public}")
     out.print(f"keep inside {internal} (it has the seed and the scaling)")
@@ -185,7 +192,7 @@ def comparison(done: Comparison, plot: Path | None) -> None:
         method = row.method if row.k_anonymous else f"{row.method} (not k-anonymous)"
         shown.add_row(best, method, str(row.k), *figures, f"{row.seconds:.1f}")
     Console(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
-    out.print("\n* no other setting is at least as good in both and better in one")
+    out.print("\n* no other k-anonymous setting is at least as good in both and better in one")
     if plot is not None:
         out.print(f"written     {plot}")
 

@@ -1,4 +1,4 @@
-"""Pictures, drawn with matplotlib (the extra `plots`)."""
+"""Pictures of groups, drawn with matplotlib (the extra `plots`)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from microagg.drawing.canvas import blank_figure
 from microagg.errors import InputError
 from microagg.kernels import sums
 from microagg.measures.loss.sse import loss_of_partition
@@ -23,30 +24,31 @@ def draw_groups(points: Any, labels: np.ndarray, path: str | Path, title: str = 
     matrix = as_points(points)
     if matrix.shape[1] != 2:
         raise InputError(f"groups can be drawn in two columns, and there are {matrix.shape[1]}.")
-    pyplot = _pyplot()
-    figure, axes = pyplot.subplots(figsize=(6.4, 6.0), layout="constrained")
-    colours = pyplot.get_cmap("tab10")
+    with blank_figure((6.4, 6.0)) as figure:
+        axes = figure.add_subplot()
+        _draw_groups(axes, matrix, labels)
+        loss = loss_of_partition(matrix, labels)["IL"]
+        about = f"{len(matrix):,} records, {int(labels.max()) + 1} groups, IL = {loss:.2f} %"
+        axes.set_title(f"{title}\n{about}".strip(), fontsize=11)
+        axes.set_xlabel("x₁")
+        axes.set_ylabel("x₂")
+        axes.set_aspect("equal", adjustable="datalim")
+        figure.savefig(path, dpi=110)
+
+
+def _draw_groups(axes: Any, matrix: np.ndarray, labels: np.ndarray) -> None:
     groups = int(labels.max()) + 1
     means = sums.group_means(matrix, labels, groups)
     size = float(np.clip(3000 / len(matrix), 2, 14))
     for g in range(groups):
         members = matrix[labels == g]
-        colour = colours(g % 10)
+        colour = f"C{g % 10}"
         axes.scatter(*members.T, s=size, color=colour, linewidths=0)
         outline = np.array(convex_outline(members))
-        axes.fill(*outline.T, facecolor=(*colour[:3], 0.12), edgecolor=(*colour[:3], 0.9), linewidth=0.8)
+        axes.fill(*outline.T, facecolor=(colour, 0.12), edgecolor=(colour, 0.9), linewidth=0.8)
         if groups <= NUMBERED:
             axes.annotate(str(g + 1), means[g], ha="center", va="center", fontsize=10, weight="bold")
     axes.plot(*means.T, "k+", markersize=5 if groups > NUMBERED else 0)
-    loss = loss_of_partition(matrix, labels)["IL"]
-    axes.set_title(
-        f"{title}\n{len(matrix):,} records, {groups} groups, IL = {loss:.2f} %".strip(), fontsize=11
-    )
-    axes.set_xlabel("x₁")
-    axes.set_ylabel("x₂")
-    axes.set_aspect("equal", adjustable="datalim")
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
 
 
 def convex_outline(points: np.ndarray) -> list[tuple[float, float]]:
@@ -71,14 +73,3 @@ def convex_outline(points: np.ndarray) -> list[tuple[float, float]]:
         return chain[:-1]
 
     return half(corners) + half(corners[::-1])
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib
-    except ImportError:
-        raise InputError("pictures need matplotlib; install microagg with the extra 'plots'.") from None
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    return pyplot

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from microagg.drawing.groups import _pyplot
+from microagg.drawing.canvas import blank_figure
+from microagg.drawing.legend import Entry, draw_legend, in_columns
+from microagg.drawing.marks import COLOURS, Mark, hollow_marks, marks_of
 from microagg.errors import InputError
 
-# told apart by most people who see colours differently (Okabe and Ito), with shapes that change along
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#8c510a")
-SHAPES = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h", "*")
-SETTINGS = {"svg.hashsalt": "microagg", "svg.fonttype": "none", "font.size": 9.0}
+SETTINGS = {"svg.hashsalt": "microagg", "font.size": 9.0}
 ENDINGS = (".png", ".svg")
-NAMED = 12  # with more marks than this on the front, its labels tell k alone and leave the method to colour and shape
+NAMED = 12  # with more marks than this on the front, its labels tell k alone and leave the method to its mark
 FEW_WORDS = 3
 NEAR = 40.0  # pixels
-WIDE = 20.0  # an axis whose largest value is so many times its smallest is logarithmic
+RADIUS = 4.0  # of a mark, in pixels, that a label keeps away from
+FAR = 12  # points between a mark and its label from which on a line leads from one to the other
+WIDE = 5.0  # an axis whose largest value is so many times its smallest is logarithmic
+SMALLEST, LARGEST = 32.0, 80.0  # marks, in square points
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,10 @@ class MapPoint:
     loss: float
     risk: float
     on_front: bool = False
-    """Whether no other release beats it in both loss and risk."""
+    """Whether no other release beats it in both loss and risk. One that is not k-anonymous is never on the front."""
     k_anonymous: bool = True
+    family: str = ""
+    """The family of its method: where many methods are drawn, those of a family look alike."""
 
 
 def draw_map(
@@ -44,34 +49,28 @@ def draw_map(
     risk: str = "risk",
     title: str = "",
 ) -> str:
-    """Draw risk against loss, a colour and shape for each method, larger marks for larger k, and the front as a line.
+    """Draw risk against loss, a mark for each method, larger for larger k, and the front as a line.
 
-    Releases that are not k-anonymous are hollow. Only the front is labelled: with method and k, or with k alone where it is
-    long. Axes are logarithmic where values differ widely. Returns the SVG text if no path is given, else ""; the path's ending
+    No two methods have the same mark, by colour, shape and filling. Releases that are not k-anonymous are hollow and grey and
+    take no part in the front. Only the front is labelled: with method and k, or with k alone where it is long. Axes are
+    logarithmic where values differ widely. Returns the SVG text if no path is given, else ""; the path's ending
     says which, .png or .svg. The same points give the same bytes.
     """
     if not points:
         raise InputError("there is nothing to draw: no release has figures.")
     if path is not None and Path(path).suffix.lower() not in ENDINGS:
         raise InputError(f"cannot draw {Path(path).name!r}; name a file that ends in .png or .svg.")
-    pyplot = _pyplot()
-    with pyplot.rc_context(SETTINGS):
-        methods = list(dict.fromkeys(point.method for point in points))
-        figure, axes = pyplot.subplots(
-            figsize=(10.0, max(6.2, 0.23 * len(methods) + 1.8)), layout="constrained"
-        )
-        _draw_points(axes, points, methods)
+    marks = marks_of({point.method: point.family for point in points if point.k_anonymous})
+    hollow = hollow_marks(point.method for point in points if not point.k_anonymous)
+    columns = in_columns(_sections(points, marks, hollow))
+    inches = (8.0 + 2.0 * len(columns), max(6.2, 0.2 * len(columns[0]) + 1.2))
+    with blank_figure(inches, SETTINGS) as figure:
+        axes = figure.add_subplot()
+        _draw_points(axes, points, marks, hollow)
         _draw_front(axes, points)
-        axes.set_xlabel(loss)
-        axes.set_ylabel(risk)
+        _label_axes(axes, points, loss, risk)
         axes.set_title(title, fontsize=11)
-        axes.grid(color="#dddddd", linewidth=0.6)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.margins(0.06)
-        _stretch(axes, "x", [point.loss for point in points])
-        _stretch(axes, "y", [point.risk for point in points])
-        _draw_legend(figure, axes, points)
+        draw_legend(figure, columns, _sizes(points))
         _label_front(figure, axes, points)
         text = io.StringIO()
         if path is None:
@@ -79,8 +78,18 @@ def draw_map(
         else:
             metadata = {"Date": None} if Path(path).suffix.lower() == ".svg" else {"Software": None}
             figure.savefig(path, dpi=130, metadata=metadata)
-        pyplot.close(figure)
     return text.getvalue()
+
+
+def _label_axes(axes: Any, points: Sequence[MapPoint], loss: str, risk: str) -> None:
+    axes.set_xlabel(loss)
+    axes.set_ylabel(risk)
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.margins(0.06)
+    _stretch(axes, "x", [point.loss for point in points])
+    _stretch(axes, "y", [point.risk for point in points])
 
 
 def _stretch(axes: Any, which: str, values: Sequence[float]) -> None:
@@ -96,56 +105,70 @@ def _stretch(axes: Any, which: str, values: Sequence[float]) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _draw_points(axes: Any, points: Sequence[MapPoint], methods: Sequence[str]) -> None:
+def _draw_points(
+    axes: Any, points: Sequence[MapPoint], marks: dict[str, Mark], hollow: dict[str, Mark]
+) -> None:
     ks = sorted({point.k for point in points})
-    for position, method in enumerate(methods):
-        colour, shape = COLOURS[position % len(COLOURS)], SHAPES[position % len(SHAPES)]
-        own = [point for point in points if point.method == method]
-        for number, point in enumerate(own):
-            size = 26.0 + 50.0 * ks.index(point.k) / max(len(ks) - 1, 1)
-            axes.scatter(
-                point.loss,
-                point.risk,
-                s=size,
-                marker=shape,
-                facecolor=colour if point.k_anonymous else "white",
-                edgecolor=colour if not point.k_anonymous else "white",
-                linewidth=1.2 if not point.k_anonymous else 0.5,
-                label=method if number == 0 else None,
-                zorder=3,
-            )
-
-
-def _draw_front(axes: Any, points: Sequence[MapPoint]) -> None:
-    front = sorted((point.loss, point.risk) for point in points if point.on_front)
-    if front:
-        axes.plot(
-            *zip(*front, strict=True),
-            color="#999999",
-            linewidth=1.0,
-            zorder=2,
-            label="the front: none is better in\none and as good in the other",
+    for point in sorted(points, key=lambda point: -point.k):  # small marks stay visible on large ones
+        mark = marks[point.method] if point.k_anonymous else hollow[point.method]
+        size = SMALLEST + (LARGEST - SMALLEST) * ks.index(point.k) / max(len(ks) - 1, 1)
+        axes.scatter(
+            point.loss,
+            point.risk,
+            s=size * mark.area,
+            marker=mark.shape,
+            facecolor=mark.face,
+            edgecolor=mark.edge,
+            linewidth=mark.edge_width,
+            zorder=3,
         )
 
 
-def _draw_legend(figure: Any, axes: Any, points: Sequence[MapPoint]) -> None:
+def _front(points: Sequence[MapPoint]) -> list[MapPoint]:
+    """The front from left to right."""
+    return sorted(
+        (point for point in points if point.on_front and point.k_anonymous),
+        key=lambda point: (point.loss, point.risk),
+    )
+
+
+def _draw_front(axes: Any, points: Sequence[MapPoint]) -> None:
+    front = [(point.loss, point.risk) for point in _front(points)]
+    if front:
+        axes.plot(*zip(*front, strict=True), color="#999999", linewidth=1.0, zorder=2)
+
+
+def _sections(
+    points: Sequence[MapPoint], marks: dict[str, Mark], hollow: dict[str, Mark]
+) -> list[list[Entry]]:
+    """What the legend says, in parts that belong together: the front, family by family, and what does not count."""
+    families = {point.method: point.family for point in points}
+    sections = [[Entry("the front: none is as good in\nboth and better in one", line=True)]]
+    if not _front(points):
+        sections.clear()
+    for family in dict.fromkeys(families[method] for method in marks):
+        own = [Entry(method, mark) for method, mark in marks.items() if families[method] == family]
+        sections.append([Entry(family), *own] if family and len(marks) > len(COLOURS) else own)
+    if hollow:
+        own = [Entry(method, mark) for method, mark in hollow.items()]
+        sections.append([Entry("not k-anonymous: hollow,\nand never on the front"), *own])
+    return sections
+
+
+def _sizes(points: Sequence[MapPoint]) -> str:
     ks = sorted({point.k for point in points})
-    sizes = (
-        f"larger marks, larger k: {', '.join(map(str, ks))}"
-        if 1 < len(ks) < 6
-        else f"k = {ks[0]} to {ks[-1]}"
-    )
-    hollow = "\nhollow: not k-anonymous" if not all(point.k_anonymous for point in points) else ""
-    legend = figure.legend(
-        loc="outside right upper", frameon=False, title=sizes + hollow, alignment="left", fontsize=9
-    )
-    legend.get_title().set_fontsize(9)
+    if len(ks) == 1:
+        return f"k = {ks[0]}"
+    return f"larger marks, larger k: {', '.join(map(str, ks)) if len(ks) < 6 else f'{ks[0]} to {ks[-1]}'}"
 
 
 def _label_front(figure: Any, axes: Any, points: Sequence[MapPoint]) -> None:
     """Write a label beside each mark of the front, where the fewest marks and words are in the way."""
+    from matplotlib.text import Text
+
     figure.draw_without_rendering()  # places are known in pixels from here on
     marks = [tuple(axes.transData.transform((point.loss, point.risk))) for point in points]
+    line = _along([tuple(axes.transData.transform((point.loss, point.risk))) for point in _front(points)])
     written: list[Any] = []
     told: list[tuple[str, Any]] = []
     for place, label in _labels(points).items():
@@ -157,10 +180,12 @@ def _label_front(figure: Any, axes: Any, points: Sequence[MapPoint]) -> None:
         for offset, side, height in _PLACES:
             word = axes.annotate(
                 label, place, offset, textcoords="offset points", ha=side, va=height, fontsize=8, zorder=4,
-                bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.7},
+                arrowprops={**_LEADER, "linewidth": 0.6 if math.hypot(*offset) > FAR else 0.0},
             )  # fmt: skip
-            box = word.get_window_extent().padded(1.0)
-            trials.append((_hits(box, axes.bbox.padded(6.0), marks, written), len(trials), word, box))
+            word.set_in_layout(False)  # it must not move what it was placed by
+            word.get_window_extent()  # puts it in its place, but would include its line
+            box = Text.get_window_extent(word).padded(RADIUS)
+            trials.append((_hits(box, axes.bbox, marks, line, written), len(trials), word, box))
         best = min(trials, key=lambda trial: trial[:2])
         for trial in trials:
             if trial is not best:
@@ -168,10 +193,19 @@ def _label_front(figure: Any, axes: Any, points: Sequence[MapPoint]) -> None:
         written.append(best[3])
 
 
+def _along(corners: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Places on a line from corner to corner, close enough that no word fits between two of them."""
+    places: list[tuple[float, float]] = []
+    for (a, b), (c, d) in itertools.pairwise(corners):
+        steps = 1 + int(math.hypot(c - a, d - b) / NEAR * 4)
+        places += [(a + (c - a) * i / steps, b + (d - b) * i / steps) for i in range(steps)]
+    return places
+
+
 def _labels(points: Sequence[MapPoint]) -> dict[tuple[float, float], str]:
     """The labels of the front from left to right; releases of the same figures share one."""
     shared: dict[tuple[float, float], list[MapPoint]] = {}
-    for point in sorted((p for p in points if p.on_front), key=lambda p: (p.loss, p.risk)):
+    for point in _front(points):
         shared.setdefault((point.loss, point.risk), []).append(point)
     return {place: _label(own, named=len(shared) <= NAMED) for place, own in shared.items()}
 
@@ -184,15 +218,22 @@ def _label(own: Sequence[MapPoint], *, named: bool) -> str:
     return ", ".join(words[:FEW_WORDS]) + more
 
 
-def _hits(box: Any, frame: Any, marks: Sequence[tuple[float, float]], written: Sequence[Any]) -> int:
+def _hits(
+    box: Any,
+    frame: Any,
+    marks: Sequence[tuple[float, float]],
+    line: Sequence[tuple[float, float]],
+    written: Sequence[Any],
+) -> float:
     """How much speaks against a label in this box."""
-    words = sum(3 for other in written if box.overlaps(other))
-    outside = sum(5 for x, y in ((box.x0, box.y0), (box.x1, box.y1)) if not frame.contains(x, y))
-    return words + outside + sum(1 for x, y in marks if box.contains(x, y))
+    words = sum(4 for other in written if box.overlaps(other))
+    outside = sum(6 for x, y in ((box.x0, box.y0), (box.x1, box.y1)) if not frame.contains(x, y))
+    crossed = 0.5 if any(box.contains(x, y) for x, y in line) else 0.0
+    return words + outside + crossed + sum(1 for x, y in marks if box.contains(x, y))
 
 
-_PLACES = (
-    ((6, 5), "left", "bottom"), ((6, 0), "left", "center"), ((6, -5), "left", "top"), ((0, 8), "center", "bottom"),
-    ((0, -8), "center", "top"), ((-6, -5), "right", "top"), ((-6, 0), "right", "center"), ((-6, 5), "right", "bottom"),
-    ((14, 14), "left", "bottom"), ((14, -14), "left", "top"), ((-14, -14), "right", "top"), ((14, 26), "left", "bottom"),
-)  # fmt: skip
+_LEADER = {"arrowstyle": "-", "color": "#bbbbbb", "shrinkA": 0.0, "shrinkB": 3.0}
+_SIDES = {-1: "right", 0: "center", 1: "left"}
+_HEIGHTS = {-1: "top", 0: "center", 1: "bottom"}
+_DIRECTIONS = ((1, 1), (1, 0), (1, -1), (0, 1), (0, -1), (-1, -1), (-1, 0), (-1, 1))
+_PLACES = [((x * away, y * away), _SIDES[x], _HEIGHTS[y]) for away in (7, 18, 30, 44) for x, y in _DIRECTIONS]

@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import io
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from microagg.drawing.canvas import blank_figure, can_draw
 from microagg.drawing.wording import number, printable, shortened
 
 BEFORE, AFTER, INK, FAINT = "#c3ccd4", "#16557f", "#333f48", "#dde3e8"
+LOOK = {
+    "font.family": "sans-serif",
+    "font.size": 8.5,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "axes.formatter.useoffset": False,
+}
 NUMBERED = 10  # columns of a heat map up to which its cells have room for figures
-
-
-def can_draw() -> bool:
-    """Whether matplotlib is there."""
-    try:
-        import matplotlib.figure  # noqa: F401  to see whether it can be imported
-    except ImportError:
-        return False
-    return True
 
 
 def draw_class_sizes(sizes: Sequence[str], classes: Sequence[int], k: int) -> str:
@@ -122,30 +120,10 @@ def _calm(axes: Any, grid: bool = True) -> None:
 
 
 def _drawn(draw: Callable[[Any], None], inches: tuple[float, float], salt: str) -> str:
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
+    if not can_draw():
         return ""
     text = io.StringIO()
-    with matplotlib.rc_context(), warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # letters that the font of the layout lacks: the reader's page has others
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(
-            {
-                "svg.fonttype": "none",  # text stays text: small, sharp, found by a search
-                "svg.hashsalt": printable(salt),
-                "text.parse_math": False,  # a name with two $ is no formula
-                "font.family": "sans-serif",
-                "font.size": 8.5,
-                "axes.labelcolor": INK,
-                "axes.edgecolor": INK,
-                "axes.formatter.useoffset": False,
-            }
-        )
-        figure = Figure(figsize=inches, layout="constrained")
+    with blank_figure(inches, settings={"svg.hashsalt": printable(salt), **LOOK}) as figure:
         draw(figure)
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
     return _inline(text.getvalue())
@@ -158,6 +136,6 @@ def _inline(svg: str) -> str:
     svg = re.sub(r'\A<svg[^>]*?(viewBox="[^"]*")[^>]*>', r'<svg xmlns="http://www.w3.org/2000/svg" \1>', svg)
     svg = svg.replace("xlink:href=", "href=")
     used = set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))
-    svg = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", svg)
+    svg = re.sub(r' id="([^"]*)"', lambda given: given[0] if given[1] in used else "", svg)
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
     return re.sub(r"\n\s*", "\n", svg)

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from microagg.errors import InputError
 from microagg.guarantees.k import Anonymity, anonymity, class_labels
 from microagg.guarantees.promise import Promise
 from microagg.table.confidential import attributes_of
 from microagg.table.io.frames import open_frame, to_arrow
+from microagg.table.parameters import K
 
 
 def check(
@@ -45,15 +44,12 @@ def check(
             )
     if not names:
         raise InputError("name at least one quasi-identifying column.")
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
-        raise InputError("k must be a whole number, at least 2.")
-    if k < 2:
-        raise InputError(f"k is {k}, but a group protects nobody unless k is at least 2.")
+    k = K.parse(k)
     promise = Promise.of(l, t, diversity, c)
     if promise and not hidden:
         raise InputError("l and t are about confidential columns; name at least one with confidential.")
     chosen = to_arrow(frame.select(*dict.fromkeys([*names, *hidden])))
-    found = anonymity(chosen, names, int(k))
+    found = anonymity(chosen, names, k)
     if not promise or chosen.num_rows == 0:
         return found
     return replace(found, findings=promise.look(*class_labels(chosen, names), attributes_of(chosen, hidden)))

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import InputError
+from microagg.guarantees.declared import DIVERSITY
 from microagg.guarantees.tally import Tally, entropies, tops_and_tails
 from microagg.kernels import standard
 
-KINDS = ("distinct", "entropy", "recursive")
 SLACK = 10 * standard.CLOSE
 
 
@@ -35,14 +35,13 @@ class Diversity:
     """
 
     l: float
-    kind: str = "distinct"
+    kind: str = DIVERSITY.default
     c: float | None = None
 
     @staticmethod
-    def of(l: Any, kind: str = "distinct", c: Any = None) -> Diversity:
+    def of(l: Any, kind: str = DIVERSITY.default, c: Any = None) -> Diversity:
         """What was asked for, checked."""
-        if kind not in KINDS:
-            raise InputError(f"diversity must be one of {', '.join(KINDS)}.")
+        kind = DIVERSITY.parse(kind)
         least = _number(l)
         if kind == "entropy" and not least > 1.0:
             raise InputError("l must be a number greater than 1.")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import GuaranteeError, InputError
+from microagg.guarantees.declared import DIVERSITY
 from microagg.guarantees.l import Diversity
 from microagg.guarantees.t import Closeness
 from microagg.guarantees.tally import tally
@@ -53,9 +54,9 @@ class Promise:
     closeness: Closeness | None = None
 
     @staticmethod
-    def of(l: Any = None, t: Any = None, diversity: str = "distinct", c: Any = None) -> Promise:
+    def of(l: Any = None, t: Any = None, diversity: str = DIVERSITY.default, c: Any = None) -> Promise:
         """What was asked for, checked as far as that goes without a table."""
-        if l is None and (c is not None or diversity != "distinct"):
+        if l is None and (c is not None or diversity != DIVERSITY.default):
             raise InputError("diversity and c say which l-diversity is meant: give l as well.")
         return Promise(
             None if l is None else Diversity.of(l, diversity, c), None if t is None else Closeness.of(t)
@@ -76,7 +77,7 @@ class Promise:
     def as_data(self) -> dict[str, Any]:
         """What was asked for, as plain data: what `of` takes."""
         l, kind, c = (
-            (None, "distinct", None)
+            (None, DIVERSITY.default, None)
             if self.diversity is None
             else (self.diversity.l, self.diversity.kind, self.diversity.c)
         )

@@ -1,7 +1,9 @@
-"""One way to compile a kernel: cached where a folder can be written, announced the first time.
+"""One way to compile a kernel: cached where a folder can be written, announced the first time, its time counted.
 
 Numba's own cache looks at the file of the function it compiles and no further, so an edit in a function that
 the kernel calls would go unnoticed. Here the cache is stamped with the contents of every kernel file instead.
+Kernels are compiled when they are first called, some by this command and others by the next; the user is told by the
+first of them only, so a note beside the compiled code says that it has been announced.
 """
 
 from __future__ import annotations
@@ -10,22 +12,66 @@ import contextlib
 import functools
 import hashlib
 import os
+import re
 import tempfile
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching, config
+from numba.core import caching, config, event
+
+ANNOUNCED = "announced"  # the file, beside the compiled code, that says for which contents of kernels it was
+
+_MAKES_KERNELS = re.compile(rb"microagg\.kernels\.compiling import (\([^)]*|[^\n]*)\b(kernel|part)\b")
 
 _announce: Callable[[], None] | None = None
 _announced = False
 
 
 def on_first_compile(announce: Callable[[], None] | None) -> None:
-    """Call `announce()` once, just before the first kernel that is in no cache gets compiled."""
+    """Call `announce()` once, just before the first kernel gets compiled into an empty cache.
+
+    Other processes with the same cache do not announce it again, whatever else they compile. Where nothing can be cached,
+    every process that compiles does.
+    """
     global _announce
     _announce = announce
+
+
+def would_announce() -> bool:
+    """Whether somebody is waiting to be told of the first compile, and has not been."""
+    return _announce is not None and not _announced
+
+
+def announce_compiling() -> None:
+    """Tell, if it was not told yet, that a process which works for this one has begun to compile."""
+    global _announced
+    if _announce is not None and not _announced:
+        _announced = True
+        _announce()
+
+
+def seconds_compiling() -> float:
+    """The time that this process has spent on compiling kernels, or fetching them from the cache, until now.
+
+    Numba does that for one thread at a time; while others wait for it, time counts once.
+
+    >>> @kernel
+    ... def half(x):
+    ...     return x / 2
+    >>> before = seconds_compiling()
+    >>> half(3)
+    1.5
+    >>> first = seconds_compiling()
+    >>> half(5)
+    2.5
+    >>> before < first == seconds_compiling()
+    True
+    """
+    return _clock.seconds()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -79,7 +125,7 @@ def _contents_of_all_kernels() -> str:
     package = Path(__file__).parent.parent
     for source in sorted(package.rglob("*.py")):
         text = source.read_bytes()
-        if source.parent.name == "kernels" or b"microagg.kernels.compiling import" in text:
+        if source.parent.name == "kernels" or _MAKES_KERNELS.search(text):
             digest.update(source.relative_to(package).as_posix().encode() + b"\0" + text)
     return digest.hexdigest()
 
@@ -115,17 +161,17 @@ class _StampedCache(caching.FunctionCache):
     _impl_class = _StampedCacheImpl
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        found = None
+        compiled = None
         try:
-            found = super().load_overload(sig, target_context)
+            compiled = super().load_overload(sig, target_context)
         except (
             Exception
         ):  # whatever is wrong with a cache file (it may be cut short), compiling anew mends it
             with contextlib.suppress(Exception):
                 self.flush()
-        if found is None:
-            _tell_once()
-        return found
+        if compiled is None:
+            _announce_first()
+        return compiled
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with contextlib.suppress(Exception):  # a full disk costs the next start a compile, nothing else
@@ -134,11 +180,60 @@ class _StampedCache(caching.FunctionCache):
 
 class _NoCache(caching.NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        _tell_once()
+        _announce_first()
 
 
-def _tell_once() -> None:
+def _announce_first() -> None:
     global _announced
-    if _announce is not None and not _announced:
+    if would_announce():
+        if _claim_announcement():
+            announce_compiling()
         _announced = True
-        _announce()
+
+
+def _claim_announcement() -> bool:
+    """Whether nobody has announced these kernels yet; from now on somebody has."""
+    folder = _cache_folder()
+    if folder is None:
+        return True
+    note, stamp = folder.expanduser() / ANNOUNCED, f"{_contents_of_all_kernels()} {numba.__version__}"
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if note.read_text("ascii") == stamp:
+            return False
+    with contextlib.suppress(OSError):
+        note.write_text(stamp, "ascii")
+    return True
+
+
+_Listener: Any = event.Listener  # untyped in numba
+
+
+class _Clock(_Listener):
+    """Adds up the time in which any thread holds the lock that numba compiles and loads under."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._inside = (
+            0  # a thread comes again for each kernel that its kernel calls, and others wait at the lock
+        )
+        self._since = self._total = 0.0
+
+    def on_start(self, event: Any) -> None:
+        with self._guard:
+            if self._inside == 0:
+                self._since = time.perf_counter()
+            self._inside += 1
+
+    def on_end(self, event: Any) -> None:
+        with self._guard:
+            self._inside -= 1
+            if self._inside == 0:
+                self._total += time.perf_counter() - self._since
+
+    def seconds(self) -> float:
+        with self._guard:
+            return self._total + (time.perf_counter() - self._since if self._inside else 0.0)
+
+
+_clock = _Clock()
+event.register("numba:compiler_lock", _clock)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,8 +12,7 @@ import numpy as np
 from microagg.errors import InputError
 from microagg.methods.parts import Heuristic, labels_by
 from microagg.problem.problem import Problem, Progress
-
-MOST_STEPS = 1e6  # for each record: hours for a thousand records
+from microagg.table.parameters import Choice, Effort, Number
 
 
 class Partition(Protocol):
@@ -38,82 +36,6 @@ class Found:
     """Why it ended early; None if it did not."""
     bound: Any = None
     """The proven lower bound, where one was asked for."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A parameter that takes one of a few words."""
-
-    name: str
-    choices: tuple[str, ...]
-    default: str
-    help: str
-
-    @property
-    def describes(self) -> str:
-        """What may be given, in words."""
-        return " | ".join(self.choices)
-
-    def parse(self, value: Any) -> str:
-        """The value, if it is one of the choices."""
-        if value not in self.choices:
-            raise InputError(f"{self.name} must be one of {', '.join(self.choices)}.")
-        return str(value)
-
-
-@dataclass(frozen=True)
-class Number:
-    """A parameter that takes a number within bounds."""
-
-    name: str
-    low: float
-    high: float
-    default: float | None
-    help: str
-    whole: bool = False
-
-    @property
-    def describes(self) -> str:
-        """What may be given, in words."""
-        return f"{'whole number' if self.whole else 'number'} from {self.low:g} to {self.high:g}"
-
-    def parse(self, value: Any) -> float | None:
-        """The value as a number, if it is one and within bounds; None only where that is the default."""
-        if value is None and self.default is None:
-            return None
-        number = float("nan")
-        with contextlib.suppress(TypeError, ValueError):
-            number = number if value is None else float(value)
-        if not self.low <= number <= self.high or (self.whole and not number.is_integer()):
-            raise InputError(f"{self.name} must be a {self.describes}.")
-        return int(number) if self.whole else number
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How hard to search: one of a few words, or a number of steps for each record."""
-
-    name: str
-    words: tuple[str, ...]
-    default: str
-    help: str
-
-    @property
-    def describes(self) -> str:
-        """What may be given, in words."""
-        return f"{' | '.join(self.words)} | steps for each record"
-
-    def parse(self, value: Any) -> str | float:
-        """The word, or the number of steps for each record."""
-        if value in self.words:
-            return str(value)
-        try:
-            return float(Number(self.name, 0, MOST_STEPS, 0, self.help).parse(value) or 0.0)
-        except InputError:
-            raise InputError(
-                f"{self.name} must be one of {', '.join(self.words)}, or a number of steps for each record "
-                f"from 0 to {MOST_STEPS:g}."
-            ) from None
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from microagg.errors import InputError
 from microagg.table.confidential import Attribute
+from microagg.table.parameters import K
 
 Progress = Callable[[int, int], None]
 """Called as progress(done, total) from time to time; raising from it cancels the work.
@@ -89,13 +90,7 @@ def as_points(points: Any) -> np.ndarray:
 
 def checked_k(k: Any, n: int) -> int:
     """k as an int, if it is a whole number from 2 to n."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
-        whole = isinstance(k, float | np.floating) and float(k).is_integer()
-        if not whole:
-            raise InputError("k must be a whole number, at least 2.")
-    k = int(k)
-    if k < 2:
-        raise InputError(f"k is {k}, but a group protects nobody unless k is at least 2.")
+    k = K.parse(k)
     if k > n:
         raise InputError(f"k is {k}, but there are only {n} records; choose k no larger than that.")
     return k

@@ -6,6 +6,7 @@ import hashlib
 import importlib.metadata
 import json
 import platform
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,75 +15,59 @@ import pyarrow as pa
 
 import microagg
 from microagg.guarantees.k import Anonymity
-from microagg.guarantees.promise import Promise
 from microagg.methods.method import Found
+from microagg.release.settings import Settings
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.writing import replace_whole
 from microagg.table.schema import Role, Schema
 
 LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
-PUBLIC = (
-    "format",
-    "microagg",
-    "k",
-    "l",
-    "t",
-    "diversity",
-    "c",
-    "method",
-    "params",
-    "refine",
-    "chosen",
-    "stopped_early",
-    "bound",
-    "scale",
-    "precision",
-    "records",
-    "roles",
-    "guarantee",
-    "loss",
-    "rows",
-)
+FORMAT = 2
+
+# What a manifest says besides the settings (whose own declarations tell which of them are public), and whether everybody may
+# know it. What is not listed here stays inside.
+RESULTS = {
+    "format": True,
+    "microagg": True,
+    "records": True,
+    "roles": True,
+    "guarantee": True,
+    "loss": True,
+    "bound": True,
+    "chosen": True,
+    "stopped_early": True,
+    "rows": True,
+    "input": False,
+    "output": True,
+    "scaling": False,
+    "versions": False,
+    "delimiter": False,
+}
 
 
 def internal_manifest(
     *,
-    k: int,
-    promise: Promise,
+    settings: Settings,
     schema: Schema,
-    method: str,
-    params: dict[str, Any],
-    refine: bool,
     found: Found,
-    seed: int,
     space: Space,
-    precision: str,
     decimals: list[int | None],
-    rest: str,
     source: pa.Table,
+    file: str | None,
     loss: dict[str, float],
     anonymity: Anonymity,
 ) -> dict[str, Any]:
     """Everything that is needed to repeat a run to the byte."""
     quasi = schema.names(Role.QUASI)
     return {
-        "format": 1,
+        "format": FORMAT,
         "microagg": microagg.__version__,
-        "k": k,
-        **promise.as_data(),
-        "method": method,
-        "params": {**params, **found.params},
-        "refine": refine,
-        "chosen": list(found.chosen),
-        "stopped_early": found.stopped is not None,
-        "bound": None if found.bound is None else {"IL": found.bound.il, "optimal": found.bound.optimal},
-        "scale": space.scale,
-        "precision": precision,
+        "settings": settings.as_data(),
         "records": source.num_rows,
         "roles": {column.name: column.role.value for column in schema.columns},
         "guarantee": {
-            "k": k,
+            "k": settings.k,
             "of": "each combination" if anonymity.scope == "record" else "each column alone",
             "holds": True,  # a release that misses its guarantee does not come to be
             "k_anonymous": anonymity.holds,
@@ -91,13 +76,11 @@ def internal_manifest(
             **_found(anonymity),
         },
         "loss": loss,
-        "seed": seed,
-        "rest": rest,
-        "input": digest_of(source),
-        "scaling": {
-            name: {"centre": float(centre), "width": float(width), "decimals": places}
-            for name, centre, width, places in zip(quasi, space.centre, space.width, decimals, strict=True)
-        },
+        "bound": None if found.bound is None else {"IL": found.bound.il, "optimal": found.bound.optimal},
+        "chosen": list(found.chosen),
+        "stopped_early": found.stopped is not None,
+        "input": {"file": file, "digest": digest_of(source)},
+        "scaling": {name: {**space.about_column(j), "decimals": decimals[j]} for j, name in enumerate(quasi)},
         "versions": {
             "python": platform.python_version(),
             "machine": platform.machine(),
@@ -115,18 +98,27 @@ def _found(anonymity: Anonymity) -> dict[str, Any]:
     return told
 
 
-def public_manifest(internal: dict[str, Any]) -> dict[str, Any]:
-    """What may be published: no seed, no digest, no scaling, nothing of single records, no dropped columns.
+def public_manifest(internal: Mapping[str, Any]) -> dict[str, Any]:
+    """What may be published: no seed, no digest of the input, no scaling, nothing of single records, no dropped columns.
 
     Losses have three digits, as in reports: to sixteen, a sum of squares is an equation that the original values must fulfil.
+    Of a public manifest, nothing is taken away.
+
+    >>> public_manifest({"settings": {"k": 5, "seed": 7}, "roles": {"name": "identifier", "age": "quasi"}})
+    {'settings': {'k': 5}, 'roles': {'age': 'quasi'}}
     """
-    public = {name: internal[name] for name in PUBLIC if name in internal}
+    public = {name: value for name, value in internal.items() if RESULTS.get(name) or name == "settings"}
+    public["settings"] = {
+        name: value for name, value in internal["settings"].items() if name in Settings.public_names()
+    }
     for name in ("loss", "bound"):
         if public.get(name) is not None:
             public[name] = {
                 key: float(f"{value:.3g}") if isinstance(value, float) else value
                 for key, value in public[name].items()
             }
+    if public.get("output"):
+        public["output"] = {"file": public["output"]["file"]}
     public["roles"] = {
         name: role for name, role in internal["roles"].items() if role != Role.IDENTIFIER.value
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,13 +16,11 @@ from microagg.bounds.bound import Bound
 from microagg.engine.run import problem_with, run_method
 from microagg.errors import GuaranteeError, InputError
 from microagg.guarantees.k import Anonymity, class_labels, verify
-from microagg.guarantees.promise import Promise
 from microagg.kernels import random
 from microagg.measures.loss.sse import loss_between
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
-from microagg.methods.registry import DEFAULT, method_named
 from microagg.problem.problem import Progress, checked_k
 from microagg.release.manifest import (
     digest_of,
@@ -40,16 +37,17 @@ from microagg.release.report.notebook import summary_html
 from microagg.release.report.plain import to_json
 from microagg.release.report.summary import headline_of
 from microagg.release.report.terminal import summary_for_terminal
+from microagg.release.settings import Settings, settings_from
 from microagg.table.aggregate import decimals_of, group_means_for_records, round_to
 from microagg.table.confidential import Attribute, attributes_of, typed_like
 from microagg.table.encoder import Space
 from microagg.table.io.frames import column_facts, column_like, open_frame, same_type, to_arrow, values_of
 from microagg.table.io.reading import delimiter_of, format_of, read_table, read_text
 from microagg.table.io.writing import refuse_unwritable, replace_whole, write_table
+from microagg.table.scales import SCALE
 from microagg.table.schema import Role, Schema, assign_roles
 
 Names = Sequence[str | int] | str | int
-PRECISIONS = ("column", "full")
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,11 +70,18 @@ class Release:
     """Why the search ended early; None if it did not."""
     _arrow: pa.Table = field(repr=False, kw_only=True)
     _original: nw.DataFrame[Any] = field(repr=False, kw_only=True)
+    _written: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
+    """What saving adds to the manifest: where to, in which order of rows."""
 
     @property
     def public_manifest(self) -> dict[str, Any]:
         """What may be published of the manifest: nothing of single records, seed, digest or scaling."""
         return public_manifest(self.manifest)
+
+    @property
+    def settings(self) -> Settings:
+        """What was asked for, and what was decided where it was left open: enough to ask for the same again."""
+        return Settings.from_data(self.manifest["settings"])
 
     @functools.cached_property
     def pair(self) -> Pair:
@@ -84,7 +89,7 @@ class Release:
         return pair_of(
             self._original, nw.from_native(self._arrow, eager_only=True),
             quasi=self.schema.names(Role.QUASI), confidential=self.schema.names(Role.CONFIDENTIAL),
-            keep=self.schema.names(Role.KEEP), k=int(self.manifest["k"]),
+            keep=self.schema.names(Role.KEEP), k=self.settings.k,
         )  # fmt: skip
 
     @functools.cached_property
@@ -106,7 +111,7 @@ class Release:
         render = _renderer(path)
         refuse_unwritable(path)
         document = build_document(
-            manifest=self.public_manifest if public else self.manifest, public=public, pair=self.pair,
+            manifest={**self.manifest, **self._written}, public=public, pair=self.pair,
             class_sizes=self.anonymity.sizes, figures=self.figures, notes=self.notes,
         )  # fmt: skip
         text = render(document)
@@ -129,7 +134,7 @@ class Release:
 
     def __repr__(self) -> str:
         headline = headline_of(self.manifest, self.anonymity.sizes)
-        return f"<Release: {headline}, k = {self.manifest['k']}, IL = {self.loss['IL']:.4f} %>"
+        return f"<Release: {headline}, k = {self.settings.k}, IL = {self.loss['IL']:.4f} %>"
 
     def save(self, path: str | Path, *, keep_order: bool = False, delimiter: str = ",") -> list[Path]:
         """Write the table and both manifests; returns their paths. Rows are shuffled unless `keep_order`.
@@ -149,13 +154,15 @@ class Release:
                 raise GuaranteeError("the file cannot be read back; nothing was written.") from None
             if written.column_names != table.column_names:
                 raise GuaranteeError("the file does not have the columns it should; nothing was written.")
-            quasi, k = self.schema.names(Role.QUASI), int(self.manifest["k"])
+            quasi, k = self.schema.names(Role.QUASI), self.settings.k
             verify(written, quasi, k, table.num_rows, self.anonymity.scope)
-            self._promise.verify(*class_labels(written, quasi), self._attributes(written))
+            self.settings.promise.verify(*class_labels(written, quasi), self._attributes(written))
 
         def describe() -> None:
             rows = "kept" if keep_order else "shuffled"
-            internal = {**self.manifest, "rows": rows, "delimiter": delimiter, "output": digest_of(table)}
+            output = {"file": path.name, "digest": digest_of(table)}
+            self._written.update(rows=rows, delimiter=delimiter, output=output)
+            internal = {**self.manifest, **self._written}
             for place, content in zip(
                 manifest_paths(path), (internal, public_manifest(internal)), strict=True
             ):
@@ -164,10 +171,6 @@ class Release:
         replace_whole(path, lambda part: write_table(table, part, delimiter), inspect, before=describe)
         return [path, *manifest_paths(path)]
 
-    @property
-    def _promise(self) -> Promise:
-        return Promise.of(**{name: self.manifest[name] for name in ("l", "t", "diversity", "c")})
-
     def _attributes(self, written: pa.Table) -> tuple[Attribute, ...]:
         """The confidential columns of a file, in which everything may be text, as what they are in the table."""
         names = self.schema.names(Role.CONFIDENTIAL)
@@ -175,13 +178,13 @@ class Release:
 
     def _shuffled_rows(self) -> np.ndarray:
         # the digest takes part, so that nobody without the original table can undo the shuffle by guessing a seed
-        state = random.seeded(self.manifest["seed"], self.manifest["input"], "rows")
+        state = random.seeded(self.settings.seed or 0, self.manifest["input"]["digest"], "rows")
         return random.permutation(state, len(self.labels))
 
 
 def anonymize(
     table: Any,
-    k: int,
+    k: int | None = None,
     quasi: Names = (),
     identifier: Names = (),
     confidential: Names = (),
@@ -192,11 +195,13 @@ def anonymize(
     t: float | None = None,
     diversity: str = "distinct",
     c: float | None = None,
-    method: str = DEFAULT,
+    method: str = "auto",
     refine: bool = False,
     scale: str = "zscore",
     precision: str = "column",
     seed: int | None = None,
+    date: str | None = None,
+    settings: Settings | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     **params: Any,
@@ -216,51 +221,57 @@ def anonymize(
     >>> release.table.column("age").to_pylist()
     [31, 31, 62, 62]
     """
+    asked = settings_from(locals()).settled()
+    return protect(table, asked, threads=threads, progress=progress)
+
+
+def protect(
+    table: Any,
+    settings: Settings,
+    *,
+    file: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """The way of the data, from a table and settings to a release that holds its guarantee.
+
+    `file` is the name of the file that the table was read from; the internal manifest keeps it.
+    """
     # what was asked for
+    settings = settings.settled()
     frame = open_frame(table)
-    wanted = {
-        Role.QUASI: _as_names(quasi),
-        Role.IDENTIFIER: _as_names(identifier),
-        Role.CONFIDENTIAL: _as_names(confidential),
-        Role.KEEP: _as_names(keep),
-    }
-    schema = assign_roles(column_facts(frame), wanted, rest)
-    chosen = method_named(method)
-    settings = chosen.checked(params)
-    if precision not in PRECISIONS:
-        raise InputError(f"precision must be one of {', '.join(PRECISIONS)}.")
-    promise = Promise.of(l, t, diversity, c)
-    k = checked_k(k, len(frame))
-    seed = secrets.randbits(63) if seed is None else _as_seed(seed)
+    schema = assign_roles(column_facts(frame), settings.roles, settings.rest)
+    method, promise = settings.chosen_method, settings.promise
+    k = checked_k(settings.k, len(frame))
 
     # space and partition
     values = values_of(frame, schema.names(Role.QUASI))
-    space = Space.fit(values, scale)
-    points = space.points(values)
-    attributes = attributes_of(to_arrow(frame), schema.names(Role.CONFIDENTIAL))
-    problem = problem_with(promise, chosen, points, k, attributes, threads)
-    found = run_method(chosen, problem, settings, seed=seed, refine=refine, progress=progress)
+    space = Space.fit(values, settings.scale)
+    source = to_arrow(frame)
+    attributes = attributes_of(source, schema.names(Role.CONFIDENTIAL))
+    problem = problem_with(promise, method, space.points(values), k, attributes, threads)
+    found = run_method(
+        method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine, progress=progress
+    )
     labels = found.labels
+    settings = replace(settings, params={**settings.params, **found.params})
 
     # aggregate and verify
-    released, decimals = _aggregated(frame, schema, values, labels, precision)
+    released, decimals = _aggregated(frame, schema, values, labels, settings.precision)
     arrow = to_arrow(released)
-    anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame), chosen.scope)
+    anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame), method.scope)
     findings = promise.verify(
         *class_labels(arrow, schema.names(Role.QUASI)), attributes_of(arrow, schema.names(Role.CONFIDENTIAL))
     )
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
-    standard = space if scale == "zscore" else Space.fit(values, "zscore")
-    loss = loss_between(
-        standard.points(values), standard.points(values_of(released, schema.names(Role.QUASI)))
-    )
+    loss = _loss(space, values, values_of(released, schema.names(Role.QUASI)))
     manifest = internal_manifest(
-        k=k, promise=promise, schema=schema, method=chosen.name, params=settings, refine=refine, found=found, seed=seed, space=space,
-        precision=precision, decimals=decimals, rest=rest, source=to_arrow(frame), loss=loss, anonymity=anonymity,
+        settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file, loss=loss,
+        anonymity=anonymity,
     )  # fmt: skip
-    notes = _notes(schema, space, loss, standard, values, labels) + _notes_on(attributes)
+    notes = _notes(schema, space, loss, values, labels) + _notes_on(attributes)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
@@ -268,6 +279,15 @@ def anonymize(
         found.bound and found.bound.about(values, schema.names(Role.QUASI), space), found.stopped, _arrow=arrow,
         _original=frame,
     )  # fmt: skip
+
+
+def _loss(space: Space, values: np.ndarray, released: np.ndarray) -> dict[str, float]:
+    """What was lost in the space that was searched, where a bound holds too; beside it, where that is another one, in z-scores."""
+    loss = loss_between(space.points(values), space.points(released))
+    if space.scale != SCALE.default:
+        standard = Space.fit(values)
+        loss["IL_zscore"] = loss_between(standard.points(values), standard.points(released))["IL"]
+    return loss
 
 
 def _aggregated(
@@ -289,7 +309,6 @@ def _notes(
     schema: Schema,
     space: Space,
     loss: dict[str, float],
-    standard: Space,
     values: np.ndarray,
     labels: np.ndarray,
 ) -> tuple[str, ...]:
@@ -299,8 +318,8 @@ def _notes(
     if space.constant:
         listed = ", ".join(repr(quasi[j]) for j in space.constant)
         notes.append(f"constant, so without influence on the groups: {listed}")
-    means = standard.points(group_means_for_records(values, labels))
-    unrounded = loss_between(standard.points(values), means)["IL"]
+    means = space.points(group_means_for_records(values, labels))
+    unrounded = loss_between(space.points(values), means)["IL"]
     if loss["IL"] > 1.02 * unrounded and loss["IL"] - unrounded > 0.01:
         notes.append(
             f"rounding to the columns' own precision raised IL from {unrounded:.3g} to {loss['IL']:.3g} %; "
@@ -330,17 +349,6 @@ def _warning_of_single_columns(found: Anonymity) -> str:
     )
 
 
-def _as_seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise InputError("seed must be a whole number.")
-    return int(seed)
-
-
-def _as_names(names: Names) -> list[str]:
-    listed = [names] if isinstance(names, str | int) else list(names)
-    return [str(name) for name in listed]
-
-
 def _renderer(path: Path) -> Callable[[Document], str]:
     renderers = {".html": to_html, ".md": to_markdown, ".json": to_json}
     if path.suffix.lower() not in renderers:
@@ -366,29 +374,37 @@ def report_paths(path: Path) -> tuple[Path, Path]:
 def anonymize_file(
     source: str | Path,
     target: str | Path,
-    k: int,
+    k: int | None = None,
     *,
+    settings: Settings | None = None,
     keep_order: bool = False,
     report: str | Path | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Release:
     """Read a file, anonymize it, save the release and, if asked, its two reports.
 
     Nothing is written unless the output holds its guarantee.
     """
+    asked = (
+        settings_from({"k": k, "settings": settings, "params": {}, **options})
+        if settings
+        else Settings.of(k=k, **options)
+    )
     places = report_paths(Path(report)) if report is not None else ()
     for place in places:
         _renderer(place)
         refuse_unwritable(place)
     source, target = Path(source), Path(target)
     target_format = format_of(target)
-    table = read_table(source, numeric=_as_names(options.get("quasi", ())))
+    table = read_table(source, numeric=asked.quasi)
     _refuse_places(target)
     if target.exists() and target.samefile(source):
         raise InputError(
             "output and input are the same file; name another output, the original must not be lost."
         )
-    release = anonymize(table, k, **options)
+    release = protect(table, asked, file=source.name, threads=threads, progress=progress)
     delimiter = delimiter_of(source) if format_of(source) == target_format == ".csv" else ","
     release.save(target, keep_order=keep_order, delimiter=delimiter)
     for place, public in zip(places, (False, True), strict=False):

@@ -17,11 +17,19 @@ from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress
-from microagg.studies.matching import in_order_of, out_of_order
+from microagg.studies.matching import RowOrder, in_order_of, out_of_order, row_order
 from microagg.table.io.frames import column_facts, open_frame, to_arrow
 from microagg.table.io.reading import read_as_numbers, read_table
 
 Names = Sequence[str | int] | str | int
+IN_ANOTHER_ORDER = (
+    "the records of the two tables are not in the same order ({why}), so nothing was measured; match them by a column that "
+    "tells them apart (--key), or save the release with --keep-order."
+)
+UNCHECKED = (
+    "records were matched by their order, which could not be checked: besides the quasi-identifiers the two tables share no "
+    "column with the same values, or too few of them; a key would tell"
+)
 
 
 @dataclass(frozen=True)
@@ -115,14 +123,15 @@ def assess(
 
     Both tables are pandas, polars, Arrow or NumPy. Records are matched by their order or by a `key` column that both have.
     A release that microagg saved has shuffled rows unless it was told to keep their order: without a key it
-    cannot be matched; a note warns where the order is plainly wrong. Without `quasi`, all numeric columns that both
+    cannot be matched, and is refused. The order is judged by columns that the release has left as they were, or else by the
+    quasi-identifiers; a note tells where only those are there. Without `quasi`, all numeric columns that both
     tables have and that were given no other part are taken. `known` names what an intruder knows (all of quasi if
     nothing); `weight` is a column of the original, `confidential` and `keep` are columns of the release.
 
     >>> import pyarrow as pa
     >>> before, after = pa.table({"age": [30, 32, 60, 64]}), pa.table({"age": [31, 31, 62, 62]})
-    >>> found = assess(before, after, quasi=["age"], k=2)
-    >>> round(found.figure("il").value, 3), found.smallest_class
+    >>> assessment = assess(before, after, quasi=["age"], k=2)
+    >>> round(assessment.figure("il").value, 3), assessment.smallest_class
     (1.03, 2)
     """
     before, after = _opened(original, "original"), _opened(release, "release")
@@ -134,15 +143,18 @@ def assess(
     _refuse_missing(after, "release", [*quasi, *confidential, *keep, *([key] if key else [])])
     _refuse_two_parts(quasi, given)
     after = in_order_of(before, after, key)
+    order = RowOrder.SAME if key else _order_by_witnesses(before, after, quasi)
     pair = pair_of(
         before, after, quasi=quasi, confidential=confidential, keep=keep, weight=weight, k=_checked(k)
     )
+    if order is RowOrder.UNKNOWN and out_of_order(pair.original, pair.released):
+        raise InputError(IN_ANOTHER_ORDER.format(why="columns agree as a whole, records do not"))
     figures = assess_pair(pair, measures, progress, known=known)
     sizes = anonymity(to_arrow(after.select(*quasi)), quasi, k or 2).sizes
     return Assessment(
         pair=pair,
         figures=figures,
-        notes=_notes(pair, sizes, key),
+        notes=_notes(pair, sizes, order),
         matched_by=key or "row order",
         known=tuple(known or quasi),
         classes=len(sizes),
@@ -228,13 +240,22 @@ def _checked(k: Any) -> int | None:
     return int(k)
 
 
-def _notes(pair: Pair, sizes: np.ndarray, key: str | None) -> tuple[str, ...]:
+def _order_by_witnesses(
+    before: nw.DataFrame[Any], after: nw.DataFrame[Any], quasi: Sequence[str]
+) -> RowOrder:
+    """What the columns that both tables have besides the quasi-identifiers say; another order is refused."""
+    shared = [name for name in before.columns if name in after.columns and name not in quasi]
+    order, column = row_order(before, after, shared)
+    if order is RowOrder.OTHER:
+        why = f"column {column!r} has the same values in both, but in other rows"
+        raise InputError(IN_ANOTHER_ORDER.format(why=why))
+    return order
+
+
+def _notes(pair: Pair, sizes: np.ndarray, order: RowOrder) -> tuple[str, ...]:
     notes = []
-    if key is None and out_of_order(pair.original, pair.released):
-        notes.append(
-            "the records of the two tables do not seem to be in the same order (columns agree as a whole, records do not), "
-            "so figures that compare record with record mean nothing; match by a key, or save the release in order"
-        )
+    if order is RowOrder.UNKNOWN:
+        notes.append(UNCHECKED)
     if pair.k is not None and sizes.min() < pair.k:
         records = int(sizes[sizes < pair.k].sum())
         notes.append(

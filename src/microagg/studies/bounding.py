@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -12,13 +11,13 @@ from microagg.bounds.bound import Bound
 from microagg.engine.run import run_method
 from microagg.errors import InputError
 from microagg.measures.loss.sse import loss_of_partition
-from microagg.methods.registry import method_named
 from microagg.problem.problem import Problem, Progress
+from microagg.release.settings import Settings
 from microagg.table.encoder import Space
 from microagg.table.io.frames import column_facts, open_frame, values_of
 from microagg.table.io.reading import read_table
 from microagg.table.io.writing import refuse_unwritable
-from microagg.table.schema import Role, assign_roles
+from microagg.table.schema import assign_roles
 
 
 @dataclass(frozen=True)
@@ -32,17 +31,13 @@ class Bounded:
 
 
 def bound_file(
-    source: Path,
-    k: int,
-    quasi: list[str],
-    *,
-    scale: str = "zscore",
-    time_limit: Any = 60.0,
-    seed: int = 0,
-    certificate: Path | None = None,
-    progress: Progress | None = None,
+    source: Path, settings: Settings, *, certificate: Path | None = None, progress: Progress | None = None
 ) -> Bounded:
-    """Prove how little any grouping of a file's columns into k or more can lose; write the certificate if asked."""
+    """Prove how little any grouping of a file's columns into k or more can lose; write the certificate if asked.
+
+    `settings` name k, the quasi-identifiers, the scale, and effort="prove" with its time limit.
+    """
+    quasi = list(settings.quasi)
     if not quasi:
         raise InputError("no quasi-identifying columns were named; name them with --quasi.")
     if certificate is not None:
@@ -50,13 +45,14 @@ def bound_file(
         if certificate.exists() and certificate.samefile(source):
             raise InputError("the certificate must not take the place of the table; name another file.")
     frame = open_frame(read_table(source, numeric=quasi))
-    assign_roles(column_facts(frame), {Role.QUASI: quasi}, rest="drop")  # refuses columns that are not there
+    assign_roles(column_facts(frame), settings.roles, rest="drop")  # refuses columns that are not there
     values = values_of(frame, quasi)
-    space = Space.fit(values, scale)
+    space = Space.fit(values, settings.scale)
     points = space.points(values)
-    method = method_named("auto")
-    params = method.checked({"effort": "prove", "time_limit": time_limit})
-    found = run_method(method, Problem.of(points, k), params, seed=seed, progress=progress)
+    found = run_method(
+        settings.chosen_method, Problem.of(points, settings.k), settings.params, seed=settings.seed or 0,
+        progress=progress,
+    )  # fmt: skip
     bound = found.bound.about(values, quasi, space)
     if certificate is not None:
         bound.save(certificate)

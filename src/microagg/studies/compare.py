@@ -14,14 +14,14 @@ from microagg.drawing.maps import MapPoint, draw_map
 from microagg.errors import InputError
 from microagg.measures.measure import Measure
 from microagg.measures.registry import measure_named
+from microagg.methods.registry import method_named
 from microagg.problem.problem import Progress, checked_k
-from microagg.release.release import PRECISIONS
+from microagg.release.settings import Settings
 from microagg.studies.assess import Names, finite, names_of
-from microagg.studies.compare_cells import Cell, Outcome, Study, plan
+from microagg.studies.compare_cells import OF_A_CELL, Cell, Outcome, Study, plan
 from microagg.studies.compare_state import State
 from microagg.studies.compare_workers import outcomes
 from microagg.table.confidential import attributes_of
-from microagg.table.encoder import SCALES
 from microagg.table.io.frames import column_facts, open_frame, to_arrow, values_of
 from microagg.table.io.reading import read_as_numbers, read_table
 from microagg.table.schema import Kind, Role, assign_roles
@@ -49,6 +49,11 @@ class Row:
         """Whether at least k records share every combination; methods for single columns do not give that."""
         return self.smallest_class >= self.k
 
+    @property
+    def family(self) -> str:
+        """The family of its method, as in the registry."""
+        return method_named(self.method.partition(":")[0]).family
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -66,8 +71,8 @@ class Comparison:
 
     @property
     def front(self) -> tuple[Row, ...]:
-        """The rows that no other beats: none is at least as good in loss and risk and better in one of them."""
-        able = [row for row in self.rows if not row.error]
+        """The k-anonymous rows that no other such row beats: at least as good in loss and risk, better in one of them."""
+        able = [row for row in self.rows if row.k_anonymous and not row.error]
         best = pareto_front([(self._cost(row, self.loss), self._cost(row, self.risk)) for row in able])
         return tuple(able[position] for position in best)
 
@@ -120,7 +125,7 @@ class Comparison:
         points = [
             MapPoint(
                 row.method, row.k, row.figures[self.loss.name], row.figures[self.risk.name],
-                on_front=row in front, k_anonymous=row.k_anonymous,
+                on_front=row in front, k_anonymous=row.k_anonymous, family=row.family,
             )
             for row in self.rows
             if not row.error
@@ -170,13 +175,12 @@ def compare(
     loss: str = "il",
     risk: str = "linkage",
     measures: Sequence[str] = MEASURES,
-    scale: str = "zscore",
-    precision: str = "column",
     seeds: Sequence[int] = (0,),
     jobs: int = 1,
     state: str | Path | None = None,
     progress: Progress | None = None,
     name: str = "",
+    **settings: Any,
 ) -> Comparison:
     """Protect one table by every method with every k, and measure all the releases.
 
@@ -185,20 +189,22 @@ def compare(
     where wanted ("v-mdav:gamma=1.1"), or "all". `loss` and `risk` name the measures of the map, `measures` those of the table.
     With `state`, each result is written to that file as it comes in; a run that was stopped or killed goes on
     from there, and ends with the same rows as one that was not. `jobs` processes share the work; rows do not depend on how many.
-    A method that cannot work on the table gets a row that says so.
+    A method that cannot work on the table gets a row that says so. `settings` are those that all releases share, such as
+    `scale`, `precision`, `l` and `t` of `anonymize`.
     `progress` is called as progress(done, total) in cells; if it has an attribute `tell`, that gets a line for each new cell.
 
     >>> import numpy as np
     >>> table = np.random.default_rng(1).normal(size=(40, 2))
-    >>> found = compare(table, ks=[2, 4], methods=["mdav", "individual-ranking"])
-    >>> [(row.method, row.k, row.k_anonymous) for row in found.rows]
+    >>> comparison = compare(table, ks=[2, 4], methods=["mdav", "individual-ranking"])
+    >>> [(row.method, row.k, row.k_anonymous) for row in comparison.rows]
     [('mdav', 2, True), ('mdav', 4, True), ('individual-ranking', 2, False), ('individual-ranking', 4, False)]
     """
     if isinstance(table, str | Path):
         name = name or Path(table).stem
         table = _read(Path(table), names_of(quasi))
     wanted = tuple(dict.fromkeys([loss, risk, *measures]))
-    study = _study(table, quasi, confidential, keep, weight, known, wanted, scale, precision)
+    roles = {"quasi": names_of(quasi), "confidential": names_of(confidential), "keep": names_of(keep)}
+    study = _study(table, roles, settings, weight, known, wanted)
     sides = _side(loss, "loss", study), _side(risk, "risk", study)
     cells = plan(
         [methods] if isinstance(methods, str) else methods,
@@ -209,17 +215,17 @@ def compare(
         raise InputError("there is nothing to compare; name at least one method, one k and one seed.")
     if _whole(jobs, "jobs") < 1:
         raise InputError("jobs must be at least 1.")
-    found = _run(study, cells, jobs, None if state is None else Path(state), progress, name)
+    outcome_of = _run(study, cells, jobs, None if state is None else Path(state), progress, name)
     return Comparison(
-        rows=tuple(_row(cell, found[cell]) for cell in cells),
+        rows=tuple(_row(cell, outcome_of[cell]) for cell in cells),
         loss=sides[0],
         risk=sides[1],
         name=name,
         records=study.table.num_rows,
-        quasi=study.quasi,
-        known=study.known or study.quasi,
-        scale=scale,
-        precision=precision,
+        quasi=study.settings.quasi,
+        known=study.known or study.settings.quasi,
+        scale=study.settings.scale,
+        precision=study.settings.precision,
     )
 
 
@@ -230,22 +236,22 @@ def _run(
     state = None if path is None else State(path)
     fingerprint = study.fingerprint()
     keys = {cell: cell.key(fingerprint) for cell in cells}
-    found = {cell: state.found[keys[cell]] for cell in cells if state and keys[cell] in state.found}
+    done = {cell: state.outcomes[keys[cell]] for cell in cells if state and keys[cell] in state.outcomes}
     tell = getattr(progress, "tell", None)
 
     def heed() -> None:
         if progress is not None:
-            progress(len(found), len(cells))
+            progress(len(done), len(cells))
 
     heed()
-    for cell, outcome in outcomes(study, [cell for cell in cells if cell not in found], jobs, heed):
+    for cell, outcome in outcomes(study, [cell for cell in cells if cell not in done], jobs, heed):
         if state is not None and outcome.lasting:
             state.add(keys[cell], outcome)
-        found[cell] = outcome
+        done[cell] = outcome
         if tell is not None:
             tell(_news(name, cell, outcome))
         heed()
-    return found
+    return done
 
 
 def _news(name: str, cell: Cell, outcome: Outcome) -> str:
@@ -261,24 +267,22 @@ def _news(name: str, cell: Cell, outcome: Outcome) -> str:
 
 def _study(
     table: Any,
-    quasi: Names,
-    confidential: Names,
-    keep: Names,
+    named: dict[str, list[str]],
+    given: dict[str, Any],
     weight: str | int | None,
     known: Names,
     measures: tuple[str, ...],
-    scale: str,
-    precision: str,
 ) -> Study:
     """Everything that can be wrong with a comparison as a whole is found here, before any cell is run."""
     frame = open_frame(table)
-    roles = {Role.CONFIDENTIAL: names_of(confidential), Role.KEEP: names_of(keep)}
+    _refuse_what_differs(given)
+    roles = {Role.CONFIDENTIAL: named["confidential"], Role.KEEP: named["keep"]}
     if weight is not None:
         roles[Role.WEIGHT] = [str(weight)]
     taken = {name for names in roles.values() for name in names}
     facts = column_facts(frame)
     numbers = [fact.name for fact in facts if fact.numeric and fact.name not in taken]
-    schema = assign_roles(facts, {Role.QUASI: names_of(quasi) or numbers, **roles}, rest="drop")
+    schema = assign_roles(facts, {Role.QUASI: named["quasi"] or numbers, **roles}, rest="drop")
     chosen = schema.names(Role.QUASI)
     values_of(frame, chosen)  # raises where a value is missing or no number
     for name in measures:
@@ -286,21 +290,23 @@ def _study(
     for name in names_of(known):
         if name not in chosen:
             raise InputError(f"an intruder cannot know {name!r}: it is no quasi-identifier.")
-    if scale not in SCALES:
-        raise InputError(f"scale must be one of {', '.join(SCALES)}.")
-    if precision not in PRECISIONS:
-        raise InputError(f"precision must be one of {', '.join(PRECISIONS)}.")
+    shared = Settings.of(
+        **given, k=2, quasi=chosen, confidential=schema.names(Role.CONFIDENTIAL), keep=schema.names(Role.KEEP)
+    )
     return Study(
         table=to_arrow(frame.select(*schema.released())),
-        quasi=tuple(chosen),
-        confidential=tuple(schema.names(Role.CONFIDENTIAL)),
-        keep=tuple(schema.names(Role.KEEP)),
+        settings=shared,
         weight=None if weight is None else str(weight),
         known=tuple(names_of(known)),
         measures=measures,
-        scale=scale,
-        precision=precision,
     )
+
+
+def _refuse_what_differs(given: dict[str, Any]) -> None:
+    """What each cell has for itself cannot be given for all."""
+    for name in given:
+        if name in OF_A_CELL or name not in Settings.parameters():
+            raise InputError(f"{name} is no setting that all releases of a comparison can share.")
 
 
 def _read(path: Path, quasi: Sequence[str]) -> pa.Table:
@@ -312,11 +318,11 @@ def _side(name: str, side: str, study: Study) -> Measure:
     measure = measure_named(name)
     if measure.side != side:
         raise InputError(f"{name!r} is a measure of {measure.side}, and one of {side} is needed here.")
-    attributes = attributes_of(study.table, study.confidential)
+    attributes = attributes_of(study.table, study.settings.confidential)
     has = {
         "confidential": bool(attributes),
         "categories": any(attribute.kind is not Kind.NUMERIC for attribute in attributes),
-        "kept": bool(study.keep),
+        "kept": bool(study.settings.keep),
     }
     if not has.get(measure.needs, True):
         needed = (

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 import microagg
 from microagg.errors import Cancelled, InputError, MicroaggError
+from microagg.kernels.compiling import seconds_compiling
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.methods.method import Method
@@ -23,7 +24,11 @@ from microagg.methods.registry import methods as all_methods
 from microagg.problem.problem import Progress
 from microagg.release.manifest import digest_of
 from microagg.release.release import anonymize
-from microagg.table.io.frames import open_frame
+from microagg.release.settings import Settings
+from microagg.table.io.frames import open_frame, values_of
+
+OF_A_CELL = ("k", "method", "params", "seed", "date")
+"""The settings that differ from cell to cell, or make no difference."""
 
 
 @dataclass(frozen=True)
@@ -31,19 +36,17 @@ class Study:
     """What all cells of a comparison share: the table and how it is protected and measured."""
 
     table: pa.Table
-    quasi: tuple[str, ...]
-    confidential: tuple[str, ...]
-    keep: tuple[str, ...]
+    settings: Settings
+    """Of all releases; each cell has its own k, method and seed."""
     weight: str | None
     known: tuple[str, ...]
     measures: tuple[str, ...]
-    scale: str
-    precision: str
 
     def fingerprint(self) -> dict[str, Any]:
         """Everything that the figures of a cell depend on besides the cell: table and code as their digests."""
-        settings = {name: value for name, value in vars(self).items() if name != "table"}
-        return {"input": digest_of(self.table), "microagg": code_digest(), **settings}
+        shared = {name: value for name, value in self.settings.as_data().items() if name not in OF_A_CELL}
+        measured = {"weight": self.weight, "known": self.known, "measures": self.measures}
+        return {"input": digest_of(self.table), "microagg": code_digest(), **shared, **measured}
 
 
 @functools.cache
@@ -96,6 +99,7 @@ class Outcome:
     smallest_class: int = 0
     error: str = ""
     seconds: float = field(default=0.0, compare=False)
+    """How long it took, without imports and without the time that kernels took to compile."""
     lasting: bool = field(default=True, compare=False)
     """Whether the same would come out again; if not, a later run tries anew."""
 
@@ -135,43 +139,45 @@ def _methods_in(specs: Sequence[str]) -> list[tuple[Method, dict[str, Any]]]:
 
 def run_cell(study: Study, cell: Cell, progress: Progress | None = None) -> Outcome:
     """Protect the table as the cell says and measure the release; an error becomes part of the outcome."""
-    start = time.perf_counter()
+    begun = _working_time()
     try:
+        _import_what_is_needed(study, cell)
+        begun = _working_time()
         figures, sizes = _figures(study, cell, progress)
-        return Outcome(figures, len(sizes), int(sizes.min()), seconds=time.perf_counter() - start)
+        return Outcome(figures, len(sizes), int(sizes.min()), seconds=max(0.0, _working_time() - begun))
     except Cancelled:
         raise
     except MicroaggError as error:  # its words are ours and quote no value
-        return Outcome(error=str(error), seconds=time.perf_counter() - start)
+        return Outcome(error=str(error), seconds=max(0.0, _working_time() - begun))
     except MemoryError:
         return Outcome(error="there is not enough memory for this run.", lasting=False)
     except Exception as error:  # the message of an unforeseen error may quote the data: only its kind is told
         return Outcome(error=f"a bug in microagg ({type(error).__name__}); report it.", lasting=False)
 
 
+def _import_what_is_needed(study: Study, cell: Cell) -> None:
+    """Call what imports large libraries, once a process: the first cell must not look slow for it."""
+    method_named(cell.method)
+    values_of(open_frame(study.table), study.settings.quasi[:1])
+
+
+def _working_time() -> float:
+    """A clock that stands still while kernels are compiled: only the first cell to use one pays for that."""
+    return time.perf_counter() - seconds_compiling()
+
+
 def _figures(study: Study, cell: Cell, progress: Progress | None) -> tuple[dict[str, float], Any]:
-    names = [*study.quasi, *study.confidential, *study.keep]
-    release = anonymize(
-        study.table.select(names),
-        cell.k,
-        quasi=study.quasi,
-        confidential=study.confidential,
-        keep=study.keep,
-        method=cell.method,
-        scale=study.scale,
-        precision=study.precision,
-        seed=cell.seed,
-        progress=progress,
-        **dict(cell.params),
-    )
+    asked = study.settings.but(k=cell.k, method=cell.method, params=dict(cell.params), seed=cell.seed)
+    names = [*asked.quasi, *asked.confidential, *asked.keep]
+    release = anonymize(study.table.select(names), settings=asked, progress=progress)
     pair = pair_of(
         open_frame(study.table),
         open_frame(release.table),
-        quasi=study.quasi,
-        confidential=study.confidential,
-        keep=study.keep,
+        quasi=asked.quasi,
+        confidential=asked.confidential,
+        keep=asked.keep,
         weight=study.weight,
         k=cell.k,
     )
-    found = assess_pair(pair, study.measures, known=study.known)
-    return {measure.name: float(figure.value) for measure, figure in found}, release.anonymity.sizes
+    measured = assess_pair(pair, study.measures, known=study.known)
+    return {measure.name: float(figure.value) for measure, figure in measured}, release.anonymity.sizes

@@ -25,7 +25,7 @@ class State:
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "state.jsonl"
     >>> State(path).add("key of a cell", Outcome({"il": 5.0}, 9, 3))
-    >>> State(path).found["key of a cell"].figures
+    >>> State(path).outcomes["key of a cell"].figures
     {'il': 5.0}
     """
 
@@ -41,7 +41,7 @@ class State:
             self._begin()
         elif not content.endswith(b"\n"):
             self._append(b"\n")  # so that the next line does not continue a torn one
-        self.found: dict[str, Outcome] = {}
+        self.outcomes: dict[str, Outcome] = {}
         for line in content.splitlines()[1:]:
             self._take(line)
 
@@ -49,7 +49,7 @@ class State:
         """Keep what a cell gave."""
         kept = {name: value for name, value in asdict(outcome).items() if name in KEPT}
         self._append(json.dumps({"key": key, **kept}, ensure_ascii=False).encode() + b"\n")
-        self.found[key] = outcome
+        self.outcomes[key] = outcome
 
     def _content(self) -> bytes:
         try:
@@ -77,4 +77,4 @@ class State:
             return
         if isinstance(entry, dict) and entry.keys() == {"key", *KEPT} and isinstance(entry["figures"], dict):
             key = entry.pop("key")
-            self.found[key] = Outcome(**entry)
+            self.outcomes[key] = Outcome(**entry)

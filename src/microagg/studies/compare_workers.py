@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from microagg.kernels.compiling import announce_compiling, on_first_compile, would_announce
 from microagg.studies.compare_cells import Cell, Outcome, Study, run_cell
 
 LOOK = 0.2  # seconds between two looks at whether somebody wants to stop
+COMPILING = "compiling"  # what a process says, between a cell and its outcome, for the parent to announce
 
 
 def outcomes(
@@ -44,7 +46,9 @@ class _Team:
 
     def _hire(self) -> Connection:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs, self._study), daemon=True)
+        process = self._context.Process(
+            target=_serve, args=(theirs, self._study, would_announce()), daemon=True
+        )
         process.start()
         theirs.close()
         self._members[ours] = process
@@ -56,18 +60,23 @@ class _Team:
         while busy:
             for member in wait(list(busy), timeout=LOOK):
                 assert isinstance(member, Connection)
-                cell = busy.pop(member)
                 try:
-                    outcome = member.recv()
+                    answer = member.recv()
                 except (EOFError, ConnectionError):
+                    answer = None
+                if answer == COMPILING:
+                    announce_compiling()
+                    continue
+                cell = busy.pop(member)
+                if answer is None:
                     self._bury(member)
                     member = self._hire()
-                    outcome = Outcome(
+                    answer = Outcome(
                         error="the process that worked on it died; was there enough memory?", lasting=False
                     )
                 if waiting:
                     busy[member] = self._give(member, waiting.pop())
-                yield cell, outcome
+                yield cell, answer
             heed()
 
     def _give(self, member: Connection, cell: Cell) -> Cell:
@@ -87,9 +96,11 @@ class _Team:
         self._members.clear()
 
 
-def _serve(tasks: Connection, study: Study) -> None:
+def _serve(tasks: Connection, study: Study, announce: bool) -> None:
     """What a process of the team does: one cell after another until nobody hands out more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    if announce:
+        on_first_compile(lambda: tasks.send(COMPILING))
     threading.Thread(target=_follow_parent, daemon=True).start()
     while True:
         try:

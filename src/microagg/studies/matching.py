@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import enum
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -12,6 +15,7 @@ from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.frames import to_arrow
 
+CHANCE = 1e-6  # an agreement that shuffled rows would show more often than this proves nothing
 FEWEST = 20  # with fewer records, chance alone can look like order or disorder
 
 
@@ -78,6 +82,60 @@ def _refuse_repeated(keys: pa.Array, which: str, key: str) -> None:
         )
 
 
+class RowOrder(enum.Enum):
+    """What columns that a release has left as they were say about the order of its records."""
+
+    SAME = "the same"
+    OTHER = "another"
+    UNKNOWN = "unknown"
+
+
+def row_order(
+    original: nw.DataFrame[Any], release: nw.DataFrame[Any], columns: Sequence[str]
+) -> tuple[RowOrder, str]:
+    """Whether two tables have their records in the same order, judged by these columns of both; and the column that tells.
+
+    A column is a witness if it holds the same values in both tables, each as often. One that agrees in every record tells
+    that the order is the same, unless that could be chance; otherwise one that does not agree tells that it is another.
+
+    >>> before = nw.from_native(pa.table({"town": list("abcdefghijkl")}), eager_only=True)
+    >>> row_order(before, before, ["town"]), row_order(before, before.sort("town", descending=True), ["town"])
+    ((<RowOrder.SAME: 'the same'>, 'town'), (<RowOrder.OTHER: 'another'>, 'town'))
+    """
+    disagrees = ""
+    for column in columns:
+        codes = _codes(original, release, column)
+        if codes is None:
+            continue
+        ours, theirs = codes
+        counts = np.bincount(ours, minlength=int(theirs.max()) + 1)
+        if not np.array_equal(counts, np.bincount(theirs, minlength=len(counts))):
+            continue  # changed on purpose: it says nothing about the order
+        if not np.array_equal(ours, theirs):
+            disagrees = disagrees or column
+        elif _log_chance(counts) < math.log(CHANCE):
+            return RowOrder.SAME, column
+    return (RowOrder.OTHER if disagrees else RowOrder.UNKNOWN), disagrees
+
+
+def _codes(
+    original: nw.DataFrame[Any], release: nw.DataFrame[Any], column: str
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Both columns as the numbers of their values, gaps being a value; None for what cannot be compared."""
+    try:
+        ours, theirs = _comparable(_keys(original, column), _keys(release, column))
+        both = pa.concat_arrays([ours, theirs]).dictionary_encode(null_encoding="encode")
+    except (InputError, pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return None
+    codes = both.indices.to_numpy(zero_copy_only=False)
+    return codes[: len(ours)], codes[len(ours) :]
+
+
+def _log_chance(counts: np.ndarray) -> float:
+    """The logarithm of the chance that shuffled values, each this often, all end up where they were."""
+    return sum(math.lgamma(count + 1) for count in counts.tolist()) - math.lgamma(int(counts.sum()) + 1)
+
+
 def out_of_order(original: np.ndarray, released: np.ndarray) -> bool:
     """Whether the columns of two matrices agree as a whole while their records do not: rows that were shuffled.
 
@@ -90,7 +148,7 @@ def out_of_order(original: np.ndarray, released: np.ndarray) -> bool:
     """
     if len(original) < FEWEST:
         return False
-    found, due = [], []
+    correlations, due = [], []
     for before, after in zip(original.T, released.T, strict=True):
         spread, spread_after = float(before.std()), float(after.std())
         if not spread > 0.0 or not 0.25 < spread_after / spread < 4.0:
@@ -98,6 +156,6 @@ def out_of_order(original: np.ndarray, released: np.ndarray) -> bool:
         if abs(after.mean() - before.mean()) > spread:
             continue
         products = (before - before.mean()) / spread * ((after - after.mean()) / spread_after)
-        found.append(float(products.mean()))
+        correlations.append(float(products.mean()))
         due.append(min(spread_after / spread, spread / spread_after))
-    return bool(found) and float(np.mean(found)) < 0.25 * float(np.mean(due))
+    return bool(correlations) and float(np.mean(correlations)) < 0.25 * float(np.mean(due))

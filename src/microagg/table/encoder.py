@@ -1,69 +1,83 @@
-"""From a table's quasi-identifiers to points, and what was done on the way."""
+"""From a table's quasi-identifiers to points: the space in which groups are searched and loss is measured."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from microagg.errors import InputError
 from microagg.kernels import sums
-
-SCALES = ("zscore", "minmax", "robust", "none")
+from microagg.table.scales import SCALE, SCALES, Axis
 
 
 @dataclass(frozen=True)
 class Space:
-    """How values become points: subtract `centre`, divide by `width`. A constant column has width 1: distance 0.
+    """What turns columns into points, and knows which axes belong to which column. A constant column has distance 0.
 
     >>> space = Space.fit(np.array([[1.0, 7.0], [3.0, 7.0]]), "zscore")
     >>> space.points(np.array([[1.0, 7.0], [3.0, 7.0]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
-    >>> space.constant
-    (1,)
+    >>> space.constant, space.axes_of(1)
+    ((1,), slice(1, 2, None))
     """
 
     scale: str
-    centre: np.ndarray
-    width: np.ndarray
+    axes: tuple[Axis, ...]
+    """How each axis is made; a numeric column has one."""
     constant: tuple[int, ...]
+    """The columns that do not vary."""
 
     @staticmethod
-    def fit(values: np.ndarray, scale: str = "zscore") -> Space:
-        """Measure location and width of each column of a float64 C-order matrix."""
-        if scale not in SCALES:
-            raise InputError(f"scale must be one of {', '.join(SCALES)}.")
-        centre, width = _location_and_width(values, scale)
-        constant = tuple(int(j) for j in np.flatnonzero(values.min(axis=0) == values.max(axis=0)))
-        width = width.copy()
-        width[list(constant)] = 1.0
-        # quartiles coincide where more than half of a column shares one value, and squares of very small numbers vanish
-        flat = np.flatnonzero(width == 0.0)
-        if len(flat):
-            width[flat] = _deviation_of_small(np.ascontiguousarray(values[:, flat]))
-        return Space(scale, centre, width, constant)
+    def fit(values: np.ndarray, scale: str = SCALE.default) -> Space:
+        """Measure each column of a float64 C-order matrix."""
+        measure = SCALES[SCALE.parse(scale)].measure
+        axes, constant = [], []
+        for j in range(values.shape[1]):
+            column = np.ascontiguousarray(values[:, j])
+            axis = measure(column)
+            if column.min() == column.max():
+                constant.append(j)
+                axis = replace(axis, width=1.0)
+            elif axis.width == 0.0:
+                # quartiles coincide where more than half of a column shares one value, and squares of very small numbers vanish
+                axis = replace(axis, width=_deviation_of_small(column))
+            axes.append(axis)
+        return Space(scale, tuple(axes), tuple(constant))
 
     def points(self, values: np.ndarray) -> np.ndarray:
         """The points of these values."""
-        return np.ascontiguousarray((values - self.centre) / self.width)
+        points = np.empty((len(values), len(self.axes)))
+        for j, axis in enumerate(self.axes):
+            points[:, j] = axis.coordinates(values[:, j])
+        return points
+
+    def axes_of(self, column: int) -> slice:
+        """Which axes of the points belong to a column."""
+        return slice(column, column + 1)
+
+    @property
+    def centre(self) -> np.ndarray:
+        """(axes,): what is subtracted"""
+        return np.array([axis.centre for axis in self.axes])
+
+    @property
+    def width(self) -> np.ndarray:
+        """(axes,): what is divided by"""
+        return np.array([axis.width for axis in self.axes])
+
+    def as_data(self) -> dict[str, Any]:
+        """What a certificate says of the way from values to points; steps and places follow from the data themselves."""
+        return {"scale": self.scale, "centre": self.centre.tolist(), "width": self.width.tolist()}
+
+    def about_column(self, column: int) -> dict[str, float]:
+        """What the internal manifest says of the way of one column."""
+        axis = self.axes[self.axes_of(column)][0]
+        return {"centre": axis.centre, "width": axis.width}
 
 
-def _deviation_of_small(values: np.ndarray) -> np.ndarray:
-    """The standard deviation of columns that are not constant, however small their numbers; never 0."""
-    spread = np.ptp(values, axis=0)
-    deviation = spread * sums.column_moments(values / spread)[1]
-    return np.maximum(deviation, np.finfo(np.float64).smallest_subnormal)
-
-
-def _location_and_width(values: np.ndarray, scale: str) -> tuple[np.ndarray, np.ndarray]:
-    d = values.shape[1]
-    if scale == "zscore":
-        moments = sums.column_moments(values)
-        return moments[0], moments[1]
-    if scale == "minmax":
-        low = values.min(axis=0)
-        return low, values.max(axis=0) - low
-    if scale == "robust":
-        quarter, half, three_quarters = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
-        return half, three_quarters - quarter
-    return np.zeros(d), np.ones(d)
+def _deviation_of_small(column: np.ndarray) -> float:
+    """The standard deviation of a column that is not constant, however small its numbers; never 0."""
+    spread = np.ptp(column)
+    deviation = float(spread * sums.column_moments((column / spread).reshape(-1, 1))[1][0])
+    return max(deviation, float(np.finfo(np.float64).smallest_subnormal))

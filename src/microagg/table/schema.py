@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from microagg.errors import InputError
+from microagg.table.parameters import Choice
 
 
 class Role(StrEnum):
@@ -63,6 +64,9 @@ class Schema:
         return [column.name for column in self.columns if column.role is not Role.IDENTIFIER]
 
 
+REST = Choice("rest", ("error", "drop", "keep"), "error", "What happens to columns without a role.")
+
+
 @dataclass(frozen=True)
 class ColumnFacts:
     """What a look at a column tells: enough to propose a role, nothing of single values."""
@@ -99,7 +103,7 @@ def _propose_column(fact: ColumnFacts) -> Column:
 
 
 def assign_roles(
-    facts: Sequence[ColumnFacts], wanted: Mapping[Role, Iterable[str]], rest: str = "error"
+    facts: Sequence[ColumnFacts], wanted: Mapping[Role, Iterable[str]], rest: str = REST.default
 ) -> Schema:
     """The schema a user asks for. Every column needs exactly one role; `rest` may drop or keep the others.
 
@@ -107,8 +111,7 @@ def assign_roles(
     >>> assign_roles(facts, {Role.QUASI: ["age"]}, rest="keep").names(Role.KEEP)
     ['town']
     """
-    if rest not in ("error", "drop", "keep"):
-        raise InputError("rest must be 'error', 'drop' or 'keep'.")
+    rest = REST.parse(rest)
     roles = _roles_by_name([fact.name for fact in facts], wanted)
     without = [fact.name for fact in facts if fact.name not in roles]
     if without and rest == "error":

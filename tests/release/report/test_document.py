@@ -52,10 +52,8 @@ def release(columns: int = 3, n: int = 60, k: int = 5, names: tuple[str, ...] = 
     names = names or tuple(f"column_{j}" for j in range(columns))
     pair = Pair(original, released, names, k=k)
     manifest = {
-        "format": 1,
-        "k": k,
-        "method": "mdav",
-        "params": {},
+        "format": 2,
+        "settings": {"k": k, "method": "mdav", "params": {}, "scale": "zscore", "seed": 424242},
         "records": n,
         "roles": {
             "passport": "identifier",
@@ -65,7 +63,6 @@ def release(columns: int = 3, n: int = 60, k: int = 5, names: tuple[str, ...] = 
         },
         "guarantee": {"k": k, "of": "each combination", "k_anonymous": True},
         "loss": {"IL": 12.345678, "SSE": 3.0},
-        "seed": 424242,
     }
     figures = [
         (measure("il", "loss"), Figure(12.345678, {name: 1.0 + j for j, name in enumerate(names)})),
@@ -196,7 +193,7 @@ def test_newer_fields_of_the_manifest() -> None:
     told = texts(build_document(public=False, **given))
     assert "How the groups were found: quick: 3 candidates. the best was kept." in told
     assert "stopped before its end" in told
-    given["manifest"]["method"] = "from-the-future"
+    given["manifest"]["settings"]["method"] = "from-the-future"
     assert "from-the-future" in texts(build_document(public=False, **given))
 
 
@@ -417,7 +414,7 @@ def test_the_summary_for_notebooks() -> None:
     for words in ("60 records in 3 classes of 5 to 49", "k = 5", "IL = 12.35 %", "mdav", "&lt;script&gt;"):
         assert words in told
     assert "<script" not in told
-    manifest["params"] = {"gamma": 0.2}
+    manifest["settings"]["params"] = {"gamma": 0.2}
     told = summary_html(manifest=manifest, class_sizes=np.array([1, 5]))
     assert "mdav (gamma=0.2)" in told
     assert "NOT 5-anonymous: the smallest class has 1 record" in told

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from microagg.measures.measure import Figure, Measure, Pair
+from microagg.release.manifest import public_manifest
 from microagg.release.report import evidence, opening
 from microagg.release.report.document import Document, Section
-from microagg.release.report.subject import Subject, published
+from microagg.release.report.subject import Subject
 
 
 def build_document(
@@ -31,14 +32,14 @@ def build_document(
 
     >>> ages = np.array([[30.0], [32.0], [60.0], [64.0]])
     >>> document = build_document(
-    ...     manifest={"k": 2, "records": 4, "method": "mdav", "roles": {"age": "quasi"},
+    ...     manifest={"settings": {"k": 2, "method": "mdav", "scale": "zscore"}, "records": 4, "roles": {"age": "quasi"},
     ...               "guarantee": {"of": "each combination"}, "loss": {"IL": 1.1}},
     ...     public=True, pair=Pair(ages, np.array([[31.0], [31.0], [62.0], [62.0]]), ("age",)),
     ...     class_sizes=np.array([2, 2]), figures=[])
     >>> [section.title for section in document.sections][:2]
     ['What was done, and why it is safe', 'The columns and their roles']
     """
-    told = published(manifest) if public else manifest
+    told = public_manifest(manifest) if public else manifest
     limit = bound if bound is not None else told.get("bound")
     subject = Subject(told, public, pair, np.asarray(class_sizes), figures, notes)
     sections: list[Section] = [

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from microagg.drawing.pictures import can_draw, draw_class_sizes, draw_correlations, draw_distribution
+from microagg.drawing.canvas import can_draw
+from microagg.drawing.pictures import draw_class_sizes, draw_correlations, draw_distribution
 from microagg.drawing.wording import counted, listed, number, promised, short_unit
 from microagg.measures.measure import Figure, Measure
 from microagg.release.report.bins import Bins, bins_of
@@ -70,10 +71,10 @@ def _of_confidential_values(subject: Subject) -> Iterator[tuple[str, str, str]]:
     """l-diversity and t-closeness where they were promised: name, what was asked for, what every class keeps."""
     asked = [name for name in ("l", "t") if subject.manifest["guarantee"].get(name)]
     for name, told in zip(asked, promised(subject.manifest, subject.digits), strict=True):
-        title = f"l-diversity ({subject.manifest['diversity']})" if name == "l" else "t-closeness"
-        c = subject.manifest.get("c")
+        title = f"l-diversity ({subject.settings['diversity']})" if name == "l" else "t-closeness"
+        c = subject.settings.get("c")
         extra = f", c = {number(float(c))}" if name == "l" and c is not None else ""
-        yield title, f"{number(float(subject.manifest[name]))}{extra}", told
+        yield title, f"{number(float(subject.settings[name]))}{extra}", told
 
 
 def _promised(promise: str) -> str:
@@ -359,6 +360,17 @@ def bound(subject: Subject, found: Mapping[str, Any]) -> Section:
     )
 
 
+def _files_of_the_run(subject: Subject) -> Iterator[tuple[str, str, str]]:
+    """Which files the report is about: inside, input and day as well; for all, the released file alone."""
+    source, target = subject.manifest.get("input") or {}, subject.manifest.get("output") or {}
+    if not subject.public and source:
+        yield "Input", source["file"] or "a table in memory", f"SHA-256 of its values: {source['digest']}"
+        yield "Date", subject.settings.get("date") or "not told", "the day of the run"
+    if target:
+        digest = target.get("digest")
+        yield "Output", target["file"], f"SHA-256 of its values: {digest}" if digest else "the released table"
+
+
 def record_of_the_run(subject: Subject) -> Section:
     """The manifest, and how the figures are defined."""
     manifest = subject.manifest
@@ -372,6 +384,7 @@ def record_of_the_run(subject: Subject) -> Section:
         blocks.append(
             Warn("The search was stopped before its end; the best grouping found until then was released.")
         )
+    blocks.append(Facts(tuple(_files_of_the_run(subject))))
     about = (
         "what may be published of it"
         if subject.public

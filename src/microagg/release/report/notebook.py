@@ -22,7 +22,7 @@ _VALUE = "text-align:left;padding:.05em 0;vertical-align:top;background:none;bor
 def summary_html(*, manifest: Mapping[str, Any], class_sizes: np.ndarray, notes: Sequence[str] = ()) -> str:
     """A release in a few lines, as a fragment of HTML: for `_repr_html_`.
 
-    >>> told = {"k": 2, "records": 4, "method": "mdav", "params": {}, "loss": {"IL": 1.234},
+    >>> told = {"settings": {"k": 2, "method": "mdav", "params": {}}, "records": 4, "loss": {"IL": 1.234},
     ...         "guarantee": {"of": "each combination"}}
     >>> "4 records in 2 classes of 2" in summary_html(manifest=told, class_sizes=np.array([2, 2]))
     True

@@ -88,8 +88,17 @@ def _what_it_cost(subject: Subject) -> str:
     lost = subject.with_unit(subject.manifest["loss"]["IL"], "percent")
     return (
         f"The price is accuracy: {lost} of the variation in these columns is gone (the information loss IL; 0 % would be the "
-        "untouched table, 100 % one in which all records are the same). Totals and means stay what they were, up to rounding."
+        f"untouched table, 100 % one in which all records are the same{_measured_how(subject)}). Totals and means stay what "
+        "they were, up to rounding."
     )
+
+
+def _measured_how(subject: Subject) -> str:
+    """On which scale the loss is measured, where it is not the usual one, and what it is there."""
+    if "IL_zscore" not in subject.manifest["loss"]:
+        return ""
+    usual = subject.with_unit(subject.manifest["loss"]["IL_zscore"], "percent")
+    return f"; measured on the scale on which groups were formed, {subject.settings['scale']}; {usual} in z-scores"
 
 
 def _what_stays(subject: Subject) -> str:
@@ -124,9 +133,11 @@ def _headlines(subject: Subject) -> Iterator[tuple[str, str, str]]:
     yield (
         "Information loss (IL)",
         subject.with_unit(subject.manifest["loss"]["IL"], "percent"),
-        "of the variation in these columns, standardised; lower is better",
+        "of the variation in these columns, "
+        + ("standardised" if subject.settings["scale"] == "zscore" else f"scale {subject.settings['scale']}")
+        + "; lower is better",
     )
-    yield "Method", str(subject.manifest["method"]), _about_the_method(str(subject.manifest["method"]))
+    yield "Method", str(subject.settings["method"]), _about_the_method(str(subject.settings["method"]))
 
 
 def _about_the_method(name: str) -> str:

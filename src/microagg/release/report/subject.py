@@ -12,8 +12,6 @@ from microagg.drawing.wording import number, with_unit
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.table.schema import Role
 
-# of what the internal manifest has, these let somebody repeat the run or recognise the input
-PRIVATE = frozenset({"seed", "rest", "input", "output", "scaling", "versions", "delimiter"})
 # What everybody may see; a measure that nobody thought about stays inside. Not here: dominance, which is the part of one
 # record, and squared errors in ranges, which set against those in units give the largest value.
 PUBLISHED = frozenset(
@@ -51,7 +49,12 @@ class Subject:
     @property
     def k(self) -> int:
         """The k that was asked for."""
-        return int(self.manifest["k"])
+        return int(self.settings["k"])
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What was asked for, as far as this audience may know."""
+        return self.manifest["settings"]
 
     @property
     def k_anonymous(self) -> bool:
@@ -82,18 +85,6 @@ class Subject:
             for measure, figure in self.figures
             if measure.side == side and (not self.public or measure.name in PUBLISHED)
         ]
-
-
-def published(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest without what must stay inside, even if the internal one was given.
-
-    >>> published({"k": 5, "seed": 7, "roles": {"name": "identifier", "age": "quasi"}})
-    {'k': 5, 'roles': {'age': 'quasi'}}
-    """
-    kept = {name: value for name, value in manifest.items() if name not in PRIVATE}
-    roles = manifest["roles"].items()
-    kept["roles"] = {name: role for name, role in roles if role != Role.IDENTIFIER.value}
-    return kept
 
 
 def lost_of_columns(original: np.ndarray, released: np.ndarray) -> np.ndarray:

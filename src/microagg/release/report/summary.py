@@ -36,20 +36,25 @@ def summary_of(
 
 
 def _guarantee(manifest: Mapping[str, Any], smallest: int) -> str:
-    k = int(manifest["k"])
+    k = int(manifest["settings"]["k"])
     if smallest >= k:
         return f"k = {k}: {k} or more records share each combination of quasi-identifying values"
     return f"k = {k} in each column alone; NOT {k}-anonymous: the smallest class has {counted(smallest, 'record')}"
 
 
 def _loss(manifest: Mapping[str, Any]) -> str:
-    return f"IL = {number(manifest['loss']['IL'])} % of the variation"
+    told = f"IL = {number(manifest['loss']['IL'])} % of the variation"
+    if "IL_zscore" not in manifest["loss"]:
+        return told
+    usual = number(manifest["loss"]["IL_zscore"])
+    return f"{told} (scale {manifest['settings']['scale']}; {usual} % in z-scores)"
 
 
 def _method(manifest: Mapping[str, Any]) -> str:
-    given = {name: value for name, value in manifest["params"].items() if value is not None}
+    asked = manifest["settings"]
+    given = {name: value for name, value in asked["params"].items() if value is not None}
     params = ", ".join(f"{name}={value}" for name, value in given.items())
-    return f"{manifest['method']} ({params})" if params else str(manifest["method"])
+    return f"{asked['method']} ({params})" if params else str(asked["method"])
 
 
 def _bound(bound: Mapping[str, Any]) -> str:

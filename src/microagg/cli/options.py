@@ -1,0 +1,153 @@
+"""Options made from the declarations of settings: what a command takes is what `Settings` knows."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import inspect
+import re
+import typing
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from microagg.errors import InputError
+from microagg.release.settings import MethodByName, MethodParameters, Settings
+from microagg.table.parameters import Choice, Day, Declared, Flag, GroupSize, Names
+
+GIVEN = "given"
+SEVERAL = "Comma-separated; may be repeated."
+METAVARS: dict[type, str] = {MethodByName: "NAME", Day: "YYYY-MM-DD"}
+SEARCHING = {
+    "effort": "How hard the default method searches: quick, balanced, thorough, prove, or steps for each record.",
+    "time_limit": "Seconds after which a search ends with the best it has found.",
+}
+
+
+def takes_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command with an option for each of these settings (all, if none is named) in place of its parameter `given`.
+
+    The command gets a dictionary of those that were given, ready for `Settings.of`, which checks them.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = typing.get_type_hints(command, include_extras=True)
+        options = [
+            option
+            for name, declared in Settings.parameters().items()
+            if not names or name in names
+            for option in _options(name, declared)
+        ]
+        own = [
+            parameter.replace(annotation=hints[parameter.name])
+            for parameter in inspect.signature(command).parameters.values()
+            if parameter.name != GIVEN
+        ]
+        taken = {option.name for option in options}
+
+        @functools.wraps(command)
+        def run(**arguments: Any) -> None:
+            given = {name: arguments.pop(name) for name in taken}
+            command(**arguments, **{GIVEN: _as_settings(given)})
+
+        first = [each for each in own if each.default is inspect.Parameter.empty]
+        required = [each for each in options if each.default is inspect.Parameter.empty]
+        others = [each for each in (*options, *own) if each.default is not inspect.Parameter.empty]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters = [each.replace(kind=keyword) for each in (*first, *required, *others)]
+        run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        del run.__wrapped__  # typer would look at the command's own signature
+        return run
+
+    return decorate
+
+
+def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
+    if isinstance(declared, MethodParameters):
+        several = Annotated[
+            list[str] | None,
+            typer.Option(
+                "--param", metavar="NAME=VALUE", help="A method's parameter, name=value; may be repeated."
+            ),
+        ]
+        return [
+            *(_option(each, str | None, None, told) for each, told in SEARCHING.items()),
+            _parameter("param", several, None),
+        ]
+    if isinstance(declared, Names):
+        return [_option(name, list[str] | None, None, f"{declared.help} {SEVERAL}", metavar="COLUMNS")]
+    if isinstance(declared, Flag):
+        return [_option(name, bool, False, declared.help)]
+    if isinstance(declared, GroupSize):
+        return [_option(name, str, inspect.Parameter.empty, declared.help, metavar="NUMBER")]
+    usual = f" [default: {declared.default}]" if declared.default is not None else ""
+    words = (
+        "|".join(declared.choices) if isinstance(declared, Choice) else METAVARS.get(type(declared), "NUMBER")
+    )
+    return [_option(name, str | None, None, declared.help + usual, metavar=words)]
+
+
+def _option(name: str, kind: Any, default: Any, told: str, **more: Any) -> inspect.Parameter:
+    flag = f"--{name.replace('_', '-')}"
+    return _parameter(
+        name, Annotated[kind, typer.Option(flag, help=told, show_default=False, **more)], default
+    )
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _as_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """What was typed, as `Settings.of` takes it."""
+    declared = Settings.parameters()
+    params = {name: given.pop(name) for name in SEARCHING if given.get(name) is not None}
+    params |= parameters_in(given.pop("param", None))
+    settings: dict[str, Any] = {"params": params} if params else {}
+    for name, value in given.items():
+        if value is not None and name not in SEARCHING:
+            settings[name] = names_in(value) if isinstance(declared[name], Names) else value
+    return settings
+
+
+def names_in(given: list[str] | None) -> list[str]:
+    """['age,income', 'zip'] -> ['age', 'income', 'zip']; double quotes protect commas and blanks in a name.
+
+    >>> names_in(["age,income", '"rent, cold"'])
+    ['age', 'income', 'rent, cold']
+    """
+    try:
+        return [name for row in csv.reader(given or [], skipinitialspace=True) for name in row]
+    except csv.Error:
+        raise InputError("a list of names cannot be read; put double quotes around odd names.") from None
+
+
+def parameters_in(given: list[str] | None) -> dict[str, str]:
+    """['gamma=0.2'] -> {'gamma': '0.2'}
+
+    >>> parameters_in(["gamma=0.2"])
+    {'gamma': '0.2'}
+    """
+    params = {}
+    for part in given or []:
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise InputError("a parameter is given as name=value, for example --param gamma=0.2.")
+        params[name.strip()] = value.strip()
+    return params
+
+
+def as_typed(sentence: str) -> str:
+    """A sentence that names a setting as Python takes it, with the option to type instead.
+
+    >>> as_typed("precision='full' avoids it")
+    '--precision full avoids it'
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        return f"--{name.replace('_', '-')} {value}" if name in Settings.parameters() else found[0]
+
+    return re.sub(r"\b([a-z_]+)='([^']*)'", option, sentence)

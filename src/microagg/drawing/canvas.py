@@ -1,0 +1,51 @@
+"""An empty figure to draw on, in matplotlib's own defaults: the user's settings and backend stay as they are.
+
+Figures are made without pyplot, which would choose a backend for the whole process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from microagg.errors import InputError
+
+NEEDED = "pictures need matplotlib; install microagg with the extra 'plots'."
+SETTINGS = {
+    "svg.fonttype": "none",  # text stays text: small, sharp, found by a search
+    "text.parse_math": False,  # a name with two $ is no formula
+}
+_one_at_a_time = threading.Lock()  # matplotlib takes settings from one place for all threads
+
+
+def can_draw() -> bool:
+    """Whether matplotlib is there."""
+    try:
+        import matplotlib.figure  # noqa: F401  to see whether it can be imported
+    except ImportError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def blank_figure(inches: tuple[float, float], settings: Mapping[str, Any] | None = None) -> Iterator[Any]:
+    """A figure to be drawn on and saved within the `with`; `settings` (rcParams) hold for this figure only.
+
+    >>> with blank_figure((4.0, 3.0), {"font.size": 9.0}) as figure:
+    ...     axes = figure.add_subplot()
+    """
+    if not can_draw():
+        raise InputError(NEEDED)
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with _one_at_a_time, matplotlib.rc_context(), warnings.catch_warnings():
+        # letters that the font of the layout lacks: the reader's page has others
+        warnings.simplefilter("ignore")
+        matplotlib.rcdefaults()
+        known: Any = matplotlib.rcParams  # its types list every name
+        known.update({**SETTINGS, **(settings or {})})
+        yield Figure(figsize=inches, layout="constrained")

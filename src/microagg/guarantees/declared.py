@@ -1,0 +1,39 @@
+"""What can be asked of confidential values, declared. Imports no arrays: help is shown at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from microagg.table.parameters import Choice
+
+
+@dataclass(frozen=True)
+class PartOfPromise:
+    """A number that means something only together with the others: `Promise.of` checks them."""
+
+    name: str
+    help: str
+    describes: str
+    default: None = None
+
+    def parse(self, value: Any) -> Any:
+        """The value as it is."""
+        return value
+
+
+L = PartOfPromise(
+    "l",
+    "l-diversity: the least number of different confidential values in a class (records that look alike).",
+    "number, at least 2",
+)
+T = PartOfPromise(
+    "t",
+    "t-closeness: the largest distance (0 to 1) between the confidential values of a class and of the whole table.",
+    "number from 0 to 1",
+)
+DIVERSITY = Choice(
+    "diversity", ("distinct", "entropy", "recursive"), "distinct", "How l counts: different values, their "
+    "entropy, or the most frequent value against the rarer ones (needs c).",
+)  # fmt: skip
+C = PartOfPromise("c", "The factor of diversity recursive.", "number greater than 0")

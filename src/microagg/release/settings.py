@@ -1,0 +1,229 @@
+"""Everything that decides what a release looks like, in one place: declared, checked, written and read back.
+
+A new setting is one field here and one line in the signature of `anonymize`; the command line, manifests, `repeat` and
+`compare` know it by themselves. This module imports no arrays, so that help is shown at once.
+"""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from microagg.errors import InputError
+from microagg.guarantees.declared import DIVERSITY, C, L, T
+from microagg.table.parameters import Choice, Day, Declared, Flag, K, Names, Whole
+from microagg.table.scales import SCALE
+from microagg.table.schema import REST, Role
+
+if TYPE_CHECKING:
+    from microagg.guarantees.promise import Promise
+    from microagg.methods.method import Method
+
+
+@dataclass(frozen=True)
+class MethodByName:
+    """A parameter that takes the name of any method."""
+
+    name: str
+    help: str
+    default: str = "auto"
+    describes: str = "the name of a method"
+
+    def parse(self, value: Any) -> str:
+        """The name, if the registry has such a method."""
+        from microagg.methods.registry import method_named
+
+        return method_named(str(value)).name
+
+
+@dataclass(frozen=True)
+class MethodParameters:
+    """The parameters of the method, by name; which there are, the method declares."""
+
+    name: str
+    help: str
+    default: None = None
+    describes: str = "name=value"
+
+    def parse(self, value: Any) -> dict[str, Any]:
+        """A dictionary of them; the method checks what it holds."""
+        if value is not None and not isinstance(value, Mapping):
+            raise InputError(f"{self.name} must be a dictionary of names and values.")
+        return dict(value or {})
+
+
+def declared(parameter: Declared, *, public: bool) -> Any:
+    """A field of `Settings`: what it takes, and whether everybody may know it."""
+    return field(default=parameter.default, metadata={"parameter": parameter, "public": public})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is asked of a release. `Settings.of` is the way to make one: it checks everything.
+
+    >>> settings = Settings.of(k=5, quasi=["age", "income"], effort="quick")
+    >>> settings.scale, settings.params["effort"]
+    ('zscore', 'quick')
+    >>> Settings.from_data(settings.as_data()) == settings
+    True
+    >>> settings.but(k=10).k
+    10
+    """
+
+    k: int = declared(K, public=True)
+    quasi: tuple[str, ...] = declared(
+        Names("quasi", "Columns by which somebody could be found: replaced by values that groups share."),
+        public=True,
+    )
+    identifier: tuple[str, ...] = declared(
+        Names("identifier", "Columns that name somebody: left out."), public=False
+    )
+    confidential: tuple[str, ...] = declared(
+        Names(
+            "confidential", "Columns that nobody should learn of a person: released as they are; see l and t."
+        ),
+        public=True,
+    )
+    keep: tuple[str, ...] = declared(Names("keep", "Columns to release as they are."), public=True)
+    rest: str = declared(REST, public=False)
+    l: float | None = declared(L, public=True)
+    t: float | None = declared(T, public=True)
+    diversity: str = declared(DIVERSITY, public=True)
+    c: float | None = declared(C, public=True)
+    method: str = declared(
+        MethodByName("method", "How groups are found; see `microagg methods`."), public=True
+    )
+    params: dict[str, Any] = declared(MethodParameters("params", "Parameters of the method."), public=True)  # noqa: RUF009  it makes a field
+    refine: bool = declared(Flag("refine", "Improve the groups of any method by local search."), public=True)
+    scale: str = declared(SCALE, public=True)
+    precision: str = declared(
+        Choice(
+            "precision",
+            ("column", "full"),
+            "column",
+            "Round to the decimals of each column, or keep exact means.",
+        ),
+        public=True,
+    )
+    seed: int | None = declared(Whole("seed", "Repeats a run; drawn at random if not given."), public=False)
+    date: str | None = declared(
+        Day("date", "The day to write into the internal manifest and report; today if not given."),
+        public=False,
+    )
+
+    @staticmethod
+    def of(**given: Any) -> Settings:
+        """Settings from what was given: every value checked, defaults for the rest.
+
+        Names that are no settings go to the method as its parameters.
+        """
+        from microagg.guarantees.promise import Promise
+        from microagg.methods.registry import method_named
+
+        parameters = Settings.parameters()
+        values = {
+            name: parameter.parse(given.get(name, parameter.default))
+            for name, parameter in parameters.items()
+        }
+        values |= Promise.of(*(values[name] for name in ("l", "t", "diversity", "c"))).as_data()
+        others = {name: value for name, value in given.items() if name not in parameters}
+        twice = sorted(set(others) & set(values["params"]))
+        if twice:
+            raise InputError(f"{twice[0]} was given twice, by itself and among params; give it once.")
+        values["params"] = method_named(values["method"]).checked({**values["params"], **others})
+        return Settings(**values)
+
+    @staticmethod
+    def parameters() -> dict[str, Declared]:
+        """The declaration of each setting, by its name."""
+        return {each.name: each.metadata["parameter"] for each in fields(Settings)}
+
+    @staticmethod
+    def public_names() -> tuple[str, ...]:
+        """The settings that everybody may know."""
+        return tuple(each.name for each in fields(Settings) if _is_public(each))
+
+    def as_data(self, *, public: bool = False) -> dict[str, Any]:
+        """Plain data, such as a manifest keeps; with `public` only what everybody may know."""
+        names = self.public_names() if public else tuple(self.parameters())
+        return {name: _plain(getattr(self, name)) for name in names}
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any]) -> Settings:
+        """Settings from what `as_data` gave, checked anew."""
+        unknown = [name for name in data if name not in Settings.parameters()]
+        if unknown:
+            raise InputError(
+                f"there is no setting {str(unknown[0])!r}; there are {', '.join(Settings.parameters())}."
+            )
+        return Settings.of(**data)
+
+    def but(self, **changes: Any) -> Settings:
+        """The same with some settings changed, checked anew."""
+        kept = self.as_data()
+        if changes.get("method", self.method) != self.method:
+            kept["params"] = {}  # those of another method
+        elif others := {name: value for name, value in changes.items() if name not in kept}:
+            kept["params"] = {**kept["params"], **others}
+            changes = {name: value for name, value in changes.items() if name not in others}
+        return Settings.of(**{**kept, **changes})
+
+    def settled(self) -> Settings:
+        """The same with what was left open decided: a seed drawn, the day of today."""
+        seed = secrets.randbits(63) if self.seed is None else self.seed
+        return replace(self, seed=seed, date=self.date or datetime.date.today().isoformat())
+
+    @property
+    def roles(self) -> dict[Role, tuple[str, ...]]:
+        """The columns that were named, by their role."""
+        return {
+            Role.QUASI: self.quasi,
+            Role.IDENTIFIER: self.identifier,
+            Role.CONFIDENTIAL: self.confidential,
+            Role.KEEP: self.keep,
+        }
+
+    @property
+    def promise(self) -> Promise:
+        """l-diversity and t-closeness, as far as they are asked for."""
+        from microagg.guarantees.promise import Promise
+
+        return Promise.of(self.l, self.t, self.diversity, self.c)
+
+    @property
+    def chosen_method(self) -> Method:
+        """The method's entry in the registry."""
+        from microagg.methods.registry import method_named
+
+        return method_named(self.method)
+
+
+def settings_from(arguments: Mapping[str, Any]) -> Settings:
+    """The settings among the arguments of a function, or those handed over whole as `settings`, but never both.
+
+    >>> settings_from({"table": [], "k": 5, "quasi": "age", "params": {"effort": "quick"}, "settings": None}).k
+    5
+    """
+    given = {name: value for name, value in arguments.items() if name in Settings.parameters()}
+    whole = arguments.get("settings")
+    if whole is None:
+        return Settings.of(**given)
+    if not isinstance(whole, Settings):
+        raise InputError("settings must be made with Settings.of(…).")
+    for name, parameter in Settings.parameters().items():
+        if name in given and given[name] not in (parameter.default, (), {}):
+            raise InputError(f"{name} was given beside settings; put it there: settings.but({name}=…).")
+    return whole
+
+
+def _is_public(each: Field[Any]) -> bool:
+    return bool(each.metadata["public"])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return dict(value) if isinstance(value, Mapping) else value

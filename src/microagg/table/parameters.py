@@ -1,0 +1,239 @@
+"""Parameters, declared: name, what may be given, default, help. Methods and settings use the same declarations.
+
+A declaration is all that the command line, a manifest, a form or a check needs to know of a parameter. This module imports no
+arrays, so that help is shown at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from microagg.errors import InputError
+
+MOST_STEPS = 1e6  # for each record: hours for a thousand records
+
+
+class Declared(Protocol):
+    """What every declaration of a parameter has."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def default(self) -> Any: ...
+    @property
+    def help(self) -> str: ...
+    @property
+    def describes(self) -> str:
+        """What may be given, in words."""
+        ...
+
+    def parse(self, value: Any) -> Any:
+        """The value, or its text as typed on a command line, checked; raises InputError."""
+        ...
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A parameter that takes one of a few words."""
+
+    name: str
+    choices: tuple[str, ...]
+    default: str
+    help: str
+
+    @property
+    def describes(self) -> str:
+        """What may be given, in words."""
+        return " | ".join(self.choices)
+
+    def parse(self, value: Any) -> str:
+        """The value, if it is one of the choices."""
+        if not isinstance(value, str) or value not in self.choices:
+            raise InputError(f"{self.name} must be one of {', '.join(self.choices)}.")
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A parameter that takes a number within bounds."""
+
+    name: str
+    low: float
+    high: float
+    default: float | None
+    help: str
+    whole: bool = False
+
+    @property
+    def describes(self) -> str:
+        """What may be given, in words."""
+        return f"{'whole number' if self.whole else 'number'} from {self.low:g} to {self.high:g}"
+
+    def parse(self, value: Any) -> float | None:
+        """The value as a number, if it is one and within bounds; None only where that is the default."""
+        if value is None and self.default is None:
+            return None
+        number = float("nan")
+        with contextlib.suppress(TypeError, ValueError):
+            number = number if value is None else float(value)
+        if not self.low <= number <= self.high or (self.whole and not number.is_integer()):
+            raise InputError(f"{self.name} must be a {self.describes}.")
+        return int(number) if self.whole else number
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to search: one of a few words, or a number of steps for each record."""
+
+    name: str
+    words: tuple[str, ...]
+    default: str
+    help: str
+
+    @property
+    def describes(self) -> str:
+        """What may be given, in words."""
+        return f"{' | '.join(self.words)} | steps for each record"
+
+    def parse(self, value: Any) -> str | float:
+        """The word, or the number of steps for each record."""
+        if isinstance(value, str) and value in self.words:
+            return str(value)
+        try:
+            return float(Number(self.name, 0, MOST_STEPS, 0, self.help).parse(value) or 0.0)
+        except InputError:
+            raise InputError(
+                f"{self.name} must be one of {', '.join(self.words)}, or a number of steps for each record "
+                f"from 0 to {MOST_STEPS:g}."
+            ) from None
+
+
+@dataclass(frozen=True)
+class Names:
+    """A parameter that takes names of columns: one, or a list of them. Columns of a matrix are named by their numbers.
+
+    >>> Names("quasi", "what others may know").parse("age"), Names("quasi", "").parse([0, "age"])
+    (('age',), ('0', 'age'))
+    """
+
+    name: str
+    help: str
+    default: tuple[str, ...] = ()
+    describes: str = "names of columns"
+
+    def parse(self, value: Any) -> tuple[str, ...]:
+        """The names as a tuple."""
+        names = [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
+        if not isinstance(names, Iterable) or isinstance(names, bytes | dict):
+            raise InputError(f"{self.name} must be a name or a list of names of columns.")
+        return tuple(map(self._as_name, names))
+
+    def _as_name(self, value: Any) -> str:
+        if isinstance(value, str):
+            return str(value)
+        with contextlib.suppress(TypeError):
+            return str(operator.index(value))
+        raise InputError(f"{self.name} must be a name or a list of names of columns.")
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A parameter that is switched on or off.
+
+    >>> Flag("refine", "improve the groups").parse(True)
+    True
+    """
+
+    name: str
+    help: str
+    default: bool = False
+    describes: str = "yes or no"
+
+    def parse(self, value: Any) -> bool:
+        """True or False, and nothing that merely counts as such."""
+        if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):  # numpy's too, without numpy
+            return bool(value)
+        raise InputError(f"{self.name} must be True or False.")
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A parameter that takes any whole number, or none.
+
+    >>> Whole("seed", "repeats a run").parse("7")
+    7
+    """
+
+    name: str
+    help: str
+    default: int | None = None
+    describes: str = "whole number"
+
+    def parse(self, value: Any) -> int | None:
+        """The whole number; None if none was given."""
+        if value is None:
+            return None
+        with contextlib.suppress(TypeError, ValueError):
+            if not isinstance(value, bool):
+                return int(value) if isinstance(value, str) else operator.index(value)
+        raise InputError(f"{self.name} must be a whole number.")
+
+
+@dataclass(frozen=True)
+class Day:
+    """A parameter that takes a calendar day.
+
+    >>> Day("date", "when").parse("2026-11-17")
+    '2026-11-17'
+    """
+
+    name: str
+    help: str
+    default: str | None = None
+    describes: str = "day as YYYY-MM-DD"
+
+    def parse(self, value: Any) -> str | None:
+        """The day as text, YYYY-MM-DD; None if none was given."""
+        if value is None:
+            return None
+        with contextlib.suppress(TypeError, ValueError):
+            day = value if isinstance(value, datetime.date) else datetime.date.fromisoformat(value)
+            return day.strftime("%Y-%m-%d")
+        raise InputError(f"{self.name} must be a {self.describes}.")
+
+
+@dataclass(frozen=True)
+class GroupSize:
+    """k: a whole number, at least 2.
+
+    >>> GroupSize("k", "").parse("5")
+    5
+    """
+
+    name: str
+    help: str
+    default: None = None
+    describes: str = "whole number, at least 2"
+
+    def parse(self, value: Any) -> int:
+        """k as an int."""
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        k = None
+        with contextlib.suppress(InputError):
+            k = Whole(self.name, self.help).parse(value)
+        if k is None:
+            raise InputError(f"{self.name} must be a {self.describes}.")
+        if k < 2:
+            raise InputError(
+                f"{self.name} is {k}, but a group protects nobody unless {self.name} is at least 2."
+            )
+        return k
+
+
+K = GroupSize("k", "The least number of records that must look alike.")

@@ -1,0 +1,207 @@
+"""Settings: declared once, and everything that names a setting agrees with the declaration."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import typer.main
+
+import microagg as ma
+import tables
+from microagg.cli.commands import NOT_SHARED, app
+from microagg.cli.options import SEARCHING
+from microagg.release.manifest import RESULTS, public_manifest
+from microagg.release.settings import Settings
+from microagg.studies.compare import compare
+from microagg.studies.repeating import repeat_file
+from microagg.table.io.reading import read_table
+
+NOT_SETTINGS = {"table", "settings", "threads", "progress", "params"}
+ROLES: dict[str, Any] = {"quasi": tables.QUASI, "rest": "keep", "identifier": ["name"]}
+
+
+def defaults_of(function: Any) -> dict[str, Any]:
+    """Parameters of a function and their defaults, as far as they are settings."""
+    found = inspect.signature(function).parameters.values()
+    return {
+        each.name: each.default
+        for each in found
+        if each.name in Settings.parameters() and each.name != "params"
+    }
+
+
+def test_the_signature_of_anonymize_is_that_of_settings() -> None:
+    names = set(inspect.signature(ma.anonymize).parameters)
+    assert names - NOT_SETTINGS == set(Settings.parameters()) - {"params"}
+    expected = {name: each.default for name, each in Settings.parameters().items() if name != "params"}
+    assert defaults_of(ma.anonymize) == expected
+
+
+@pytest.mark.parametrize("function", [ma.partition, ma.check], ids=["partition", "check"])
+def test_other_functions_have_the_same_defaults(function: Any) -> None:
+    declared = Settings.parameters()
+    for name, default in defaults_of(function).items():
+        needed = default is inspect.Parameter.empty
+        plain = name in (
+            "seed",
+            "confidential",
+        )  # a matrix has neither columns to name nor a release to protect
+        assert needed or plain or default == declared[name].default, name
+
+
+def options_of(command: str) -> set[str]:
+    """The long options of a command, as a user types them."""
+    group = typer.main.get_command(app)
+    parameters = group.commands[command].params  # pyright: ignore
+    return {option for each in parameters for option in each.opts if option.startswith("--")}
+
+
+def test_the_command_line_has_an_option_for_each_setting() -> None:
+    flags = {f"--{name.replace('_', '-')}" for name in Settings.parameters() if name != "params"}
+    searching = {f"--{name.replace('_', '-')}" for name in SEARCHING}
+    own = {"--threads", "--keep-order", "--report"}
+    assert options_of("anonymize") - {"--help"} == flags | searching | {"--param"} | own
+    assert options_of("check") >= {"--k", "--quasi", "--confidential", "--l", "--t", "--diversity", "--c"}
+
+
+def test_a_comparison_has_an_option_for_each_setting_that_releases_can_share() -> None:
+    flags = {f"--{name.replace('_', '-')}" for name in Settings.parameters() if name not in NOT_SHARED}
+    assert {"--l", "--t", "--scale", "--precision", "--refine"} <= flags <= options_of("compare")
+
+
+def test_cells_of_a_comparison_are_settings() -> None:
+    table = tables.people(30)
+    roles: dict[str, Any] = {"quasi": tables.QUASI, "confidential": ["disease"]}
+    row = compare(table, ks=[3], methods="mdav", scale="minmax", l=2, **roles).rows[0]
+    release = ma.anonymize(table, 3, **roles, rest="drop", l=2, scale="minmax", method="mdav", seed=0)
+    assert row.classes == len(release.anonymity.sizes)
+    for wrong in ({"scale": "log"}, {"seed": 3}, {"colour": "red"}, {"l": 1}):
+        with pytest.raises(ma.InputError):
+            compare(table, ks=[3], methods="mdav", **roles, **wrong)
+
+
+def test_no_result_of_a_manifest_is_called_like_a_setting() -> None:
+    release = ma.anonymize(tables.people(), 3, **ROLES, seed=1)
+    assert not set(RESULTS) & set(Settings.parameters())
+    assert set(release.manifest) <= set(RESULTS) | {"settings"}
+
+
+def test_settings_survive_a_manifest() -> None:
+    asked = Settings.of(
+        k="4", quasi="age", confidential=["ill"], l="2", diversity="recursive", c=3, t=0.4, method="v-mdav",
+        params={"gamma": "0.3"}, refine=True, scale="rank", precision="full", seed=5, date="2026-02-03",
+    )  # fmt: skip
+    assert Settings.from_data(json.loads(json.dumps(asked.as_data()))) == asked
+    assert (asked.k, asked.l, asked.c, asked.params) == (4, 2, 3.0, {"gamma": 0.3})
+    assert list(asked.as_data()) == [each.name for each in dataclasses.fields(Settings)]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({}, "k must be a whole number"),
+        ({"k": True}, "k must be a whole number"),
+        ({"k": 1}, "k is 1"),
+        ({"k": 3, "quasi": 3.5}, "quasi must be a name"),
+        ({"k": 3, "quasi": None}, "quasi must be a name"),
+        ({"k": 3, "rest": "forget"}, "rest must be one of error, drop, keep"),
+        ({"k": 3, "refine": "no"}, "refine must be True or False"),
+        ({"k": 3, "scale": ["zscore"]}, "scale must be one of"),
+        ({"k": 3, "seed": 1.5}, "seed must be a whole number"),
+        ({"k": 3, "date": "yesterday"}, "date must be a day"),
+        ({"k": 3, "params": "effort"}, "params must be a dictionary"),
+        ({"k": 3, "weight": "w"}, "no parameter 'weight'"),
+        ({"k": 3, "effort": "quick", "params": {"effort": "quick"}}, "given twice"),
+        ({"k": 3, "c": 2}, "give l as well"),
+    ],
+)
+def test_wrong_settings_get_a_sentence(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ma.InputError, match=says):
+        Settings.of(**given)
+
+
+def test_changing_a_setting() -> None:
+    asked = Settings.of(k=3, quasi="age", effort="quick")
+    assert asked.but(k=5).params == asked.params
+    assert asked.but(effort="balanced").params["effort"] == "balanced"
+    assert asked.but(method="mdav").params == {"leftovers": "block"}
+    with pytest.raises(ma.InputError, match="no setting 'colour'"):
+        Settings.from_data({**asked.as_data(), "colour": "red"})
+
+
+def test_settings_handed_over_whole() -> None:
+    table = tables.people(30)
+    asked = Settings.of(k=4, **ROLES, method="mdav", seed=3)
+    release = ma.anonymize(table, settings=asked)
+    assert release.settings == asked.settled()
+    assert release.labels.tolist() == ma.anonymize(table, 4, **ROLES, method="mdav", seed=3).labels.tolist()
+    with pytest.raises(ma.InputError, match=r"settings\.but\(k="):
+        ma.anonymize(table, 4, settings=asked)
+    with pytest.raises(ma.InputError, match=r"Settings\.of"):
+        ma.anonymize(table, settings={"k": 4})  # pyright: ignore
+
+
+def test_help_of_a_command_names_each_choice() -> None:
+    group = typer.main.get_command(app)
+    context = click.Context(group)  # pyright: ignore
+    told = group.commands["anonymize"].get_help(context)  # pyright: ignore
+    assert "zscore|minmax|robust|rank|none" in told
+    assert "[default: zscore]" in told
+
+
+class TestRepeatingOlderManifests:
+    """Manifests of format 1 had settings and results side by side."""
+
+    def old_manifest(self, release: ma.Release, path: Path) -> None:
+        told = dict(release.manifest)
+        settings = dict(told.pop("settings"))
+        for name in ("quasi", "identifier", "confidential", "keep", "date"):
+            settings.pop(name)
+        told |= settings | {"format": 1, "input": told["input"]["digest"], "rows": "shuffled", "output": None}
+        del told["output"]
+        path.write_text(json.dumps(told))
+
+    def test_they_still_repeat(self, tmp_path: Path) -> None:
+        source = tables.write(tables.people(40), tmp_path / "in.csv")
+        table = read_table(source, numeric=tables.QUASI)
+        release = ma.anonymize(table, 4, **ROLES, method="v-mdav", gamma=0.4, scale="robust", seed=9)
+        release.save(tmp_path / "out.csv")
+        self.old_manifest(release, tmp_path / "old.json")
+        again = repeat_file(tmp_path / "old.json", source, tmp_path / "again.csv")
+        assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
+        for name in ("k", "quasi", "identifier", "rest", "method", "params", "scale", "seed"):
+            assert getattr(again.settings, name) == getattr(release.settings, name)
+
+    @pytest.mark.parametrize(
+        ("changes", "says"),
+        [
+            ({"format": 3, "microagg": "2.5.0"}, "install microagg 2.5.0"),
+            ({"format": 3, "microagg": "\x1b[31m"}, "install that version"),
+            ({"microagg": "0.0.7", "settings": {"k": 3, "colour": "red"}}, "install microagg 0.0.7"),
+            ({"settings": []}, "not an internal manifest"),
+            ({"input": {"digest": 7}}, "not an internal manifest"),
+            ({"format": "2"}, "not an internal manifest"),
+        ],
+    )
+    def test_others_name_the_version_to_install(
+        self, tmp_path: Path, changes: dict[str, Any], says: str
+    ) -> None:
+        source = tables.write(tables.people(), tmp_path / "in.csv")
+        release = ma.anonymize(read_table(source, numeric=tables.QUASI), 3, **ROLES, seed=1)
+        (tmp_path / "m.json").write_text(json.dumps({**release.manifest, **changes}))
+        with pytest.raises(ma.InputError, match=says):
+            repeat_file(tmp_path / "m.json", source, tmp_path / "again.csv")
+        assert not (tmp_path / "again.csv").exists()
+
+
+def test_what_is_public_is_declared_with_each_setting() -> None:
+    release = ma.anonymize(tables.people(), 3, **ROLES, seed=1)
+    public = public_manifest(release.manifest)
+    assert set(public["settings"]) == set(Settings.public_names())
+    assert public_manifest(public) == public
