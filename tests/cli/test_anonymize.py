@@ -196,7 +196,7 @@ def test_a_column_that_csv_cannot_hold(microagg: Microagg, tmp_path: Path) -> No
     table = tables.people().set_column(4, "code", pa.array([[1, 2]] * 12))
     source = tables.write(table, tmp_path / "in.parquet")
     before = tables.snapshot(tmp_path)
-    microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES).refused("write a parquet file")
+    microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES).refused("write a parquet")
     assert tables.snapshot(tmp_path) == before
     assert microagg("anonymize", source, "out.parquet", "--k", "4", *tables.ROLES).code == 0
 

@@ -115,8 +115,8 @@ def test_a_written_file_that_differs(
     says: str,
     ending: str,
 ) -> None:
-    def write(table: pa.Table, path: Path, delimiter: str = ",") -> None:
-        writing.write_table(change(table), path, delimiter)
+    def write(table: pa.Table, path: Path, **options: Any) -> None:
+        writing.write_table(change(table), path, **options)
 
     monkeypatch.setattr("microagg.release.release.write_table", write)
     refused(microagg, tmp_path, says, ending)
@@ -128,13 +128,13 @@ def test_a_written_file_that_is_garbage(
     microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path, content: bytes, ending: str
 ) -> None:
     monkeypatch.setattr(
-        "microagg.release.release.write_table", lambda table, path, delimiter: path.write_bytes(content)
+        "microagg.release.release.write_table", lambda table, path, **options: path.write_bytes(content)
     )
     refused(microagg, tmp_path, "cannot be read back", ending)
 
 
 def test_a_disk_that_is_full(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
-    def write(table: pa.Table, path: Path, delimiter: str) -> None:
+    def write(table: pa.Table, path: Path, **options: Any) -> None:
         path.write_bytes(b"income")
         raise OSError(28, "No space left on device")
 

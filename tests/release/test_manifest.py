@@ -93,7 +93,7 @@ def test_the_public_manifest_hides_the_rest() -> None:
     release = ma.anonymize(tables.people(), 3, tables.QUASI, rest="drop", seed=8)
     public = public_manifest(release.manifest)
     assert public == release.public_manifest
-    assert not {"input", "scaling", "versions", "delimiter"} & set(public)
+    assert not {"input", "scaling", "versions", "dialect"} & set(public)
     assert not {"seed", "rest", "identifier", "date"} & set(public["settings"])
     assert set(public["roles"]) == set(tables.QUASI)
     assert release.manifest["roles"]["name"] == "identifier", "the internal one was changed"

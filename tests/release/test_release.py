@@ -341,7 +341,7 @@ def test_the_release_can_be_repeated_from_the_internal_manifest(tmp_path: Path) 
     )
     told = json.loads((tmp_path / "a.csv.internal.json").read_text())
     again = ma.anonymize(given, settings=Settings.from_data(told["settings"]))
-    again.save(tmp_path / "b.csv", keep_order=told["rows"] == "kept", delimiter=told["delimiter"])
+    again.save(tmp_path / "b.csv", keep_order=told["rows"] == "kept", **told["dialect"])
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     told["output"]["file"] = "b.csv"
     assert json.loads((tmp_path / "b.csv.internal.json").read_text()) == told

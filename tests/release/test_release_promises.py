@@ -49,14 +49,14 @@ def test_a_file_that_misses_it_is_never_written(
     release = ma.anonymize(TABLE, k=4, t=0.3, method="mdav", seed=1, **ROLES)
     write = release_module.write_table
 
-    def write_sorted(table: pa.Table, *rest: Any) -> None:
+    def write_sorted(table: pa.Table, path: Path, **options: Any) -> None:
         """A writer with a bug: it sorts one column by itself, so that like comes to like."""
         order = table.sort_by([("age", "ascending"), ("income", "ascending")])
         values = order.column(column).to_pandas().sort_values(na_position="first").to_numpy()
         if column == "grade":
             values = sorted(order.column(column).to_pylist())
         position = order.column_names.index(column)
-        write(order.set_column(position, column, pa.array(values, from_pandas=True)), *rest)
+        write(order.set_column(position, column, pa.array(values, from_pandas=True)), path, **options)
 
     monkeypatch.setattr(release_module, "write_table", write_sorted)
     with pytest.raises(ma.GuaranteeError, match="misses its guarantee"):

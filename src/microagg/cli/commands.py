@@ -15,6 +15,7 @@ import typer
 from microagg.cli.options import as_typed, names_in, takes_settings
 from microagg.errors import InputError, MicroaggError
 from microagg.release.settings import Settings
+from microagg.table.io.formats import known_suffixes
 from microagg.table.parameters import K
 
 if TYPE_CHECKING:
@@ -114,8 +115,8 @@ def _global_options(
 @app.command()
 @takes_settings()
 def anonymize(
-    source: Annotated[Path, typer.Argument(help="The confidential table: .csv or .parquet.")],
-    target: Annotated[Path, typer.Argument(help="The table to write: .csv or .parquet.")],
+    source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
+    target: Annotated[Path, typer.Argument(help=f"The table to write: {known_suffixes()}.")],
     given: dict[str, Any],
     threads: Annotated[int | None, typer.Option(help="By default one for each processor.")] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the rows.")] = False,
@@ -145,7 +146,7 @@ def anonymize(
 def repeat(
     manifest: Annotated[Path, typer.Argument(help="The internal manifest of a release.")],
     source: Annotated[Path, typer.Argument(help="The table that the release was made from.")],
-    target: Annotated[Path, typer.Argument(help="The table to write: .csv or .parquet.")],
+    target: Annotated[Path, typer.Argument(help=f"The table to write: {known_suffixes()}.")],
 ) -> None:
     """Make a release again from its internal manifest and the original table."""
     from microagg.cli import show
@@ -159,7 +160,7 @@ def repeat(
 @app.command()
 @takes_settings("k", "quasi", "confidential", "l", "t", "diversity", "c")
 def check(
-    source: Annotated[Path, typer.Argument(help="Any table: .csv or .parquet.")], given: dict[str, Any]
+    source: Annotated[Path, typer.Argument(help=f"Any table: {known_suffixes()}.")], given: dict[str, Any]
 ) -> None:
     """Tell whether a table is k-anonymous, l-diverse and t-close, and which classes are not. Exit code 3 if it is not."""
     from microagg.cli import show
@@ -174,7 +175,7 @@ def check(
 
 @app.command()
 def assess(
-    original: Annotated[Path, typer.Argument(help="The table before: .csv or .parquet.")],
+    original: Annotated[Path, typer.Argument(help=f"The table before: {known_suffixes()}.")],
     release: Annotated[Path, typer.Argument(help="The table after, ours or another tool's.")],
     quasi: Columns = None,
     confidential: Columns = None,
@@ -207,7 +208,7 @@ def assess(
 @app.command()
 @takes_settings(*(name for name in Settings.parameters() if name not in NOT_SHARED))
 def compare(
-    source: Annotated[Path, typer.Argument(help="The confidential table: .csv or .parquet.")],
+    source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     given: dict[str, Any],
     k: Annotated[list[str], typer.Option("--k", help="One or several, comma-separated.")],
     methods: Annotated[
@@ -245,7 +246,7 @@ def compare(
 @app.command()
 @takes_settings("k", "quasi", "scale")
 def bound(
-    source: Annotated[Path, typer.Argument(help="The confidential table: .csv or .parquet.")],
+    source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     given: dict[str, Any],
     time_limit: Annotated[str, typer.Option(help="Seconds after which to end.")] = "60",
     seed: Annotated[int, typer.Option(help="For the search of a grouping to compare with.")] = 0,

@@ -42,7 +42,7 @@ RESULTS = {
     "output": True,
     "scaling": False,
     "versions": False,
-    "delimiter": False,
+    "dialect": False,
 }
 
 

@@ -41,8 +41,9 @@ from microagg.release.settings import Settings, settings_from
 from microagg.table.aggregate import decimals_of, group_means_for_records, round_to
 from microagg.table.confidential import Attribute, attributes_of, typed_like
 from microagg.table.encoder import Space
+from microagg.table.io.formats import format_of, options_for, options_shared
 from microagg.table.io.frames import column_facts, column_like, open_frame, same_type, to_arrow, values_of
-from microagg.table.io.reading import delimiter_of, format_of, read_table, read_text
+from microagg.table.io.reading import read_table, read_written
 from microagg.table.io.writing import refuse_unwritable, replace_whole, write_table
 from microagg.table.scales import SCALE
 from microagg.table.schema import Role, Schema, assign_roles
@@ -136,12 +137,14 @@ class Release:
         headline = headline_of(self.manifest, self.anonymity.sizes)
         return f"<Release: {headline}, k = {self.settings.k}, IL = {self.loss['IL']:.4f} %>"
 
-    def save(self, path: str | Path, *, keep_order: bool = False, delimiter: str = ",") -> list[Path]:
+    def save(self, path: str | Path, *, keep_order: bool = False, **options: Any) -> list[Path]:
         """Write the table and both manifests; returns their paths. Rows are shuffled unless `keep_order`.
 
-        The file is written beside its place, read back and verified before it takes it.
+        The file is written beside its place, read back and verified before it takes it. `options` are those of its format:
+        the `delimiter` of a csv file.
         """
         path = Path(path)
+        options = options_for(format_of(path), options)
         _refuse_places(path)
         table = self._arrow.replace_schema_metadata(None)
         if not keep_order:
@@ -149,7 +152,7 @@ class Release:
 
         def inspect(part: Path) -> None:
             try:
-                written = read_text(part, delimiter)
+                written = read_written(part, **options)
             except InputError:
                 raise GuaranteeError("the file cannot be read back; nothing was written.") from None
             if written.column_names != table.column_names:
@@ -161,14 +164,14 @@ class Release:
         def describe() -> None:
             rows = "kept" if keep_order else "shuffled"
             output = {"file": path.name, "digest": digest_of(table)}
-            self._written.update(rows=rows, delimiter=delimiter, output=output)
+            self._written.update(rows=rows, dialect=options, output=output)
             internal = {**self.manifest, **self._written}
             for place, content in zip(
                 manifest_paths(path), (internal, public_manifest(internal)), strict=True
             ):
                 write_manifest(place, content)
 
-        replace_whole(path, lambda part: write_table(table, part, delimiter), inspect, before=describe)
+        replace_whole(path, lambda part: write_table(table, part, **options), inspect, before=describe)
         return [path, *manifest_paths(path)]
 
     def _attributes(self, written: pa.Table) -> tuple[Attribute, ...]:
@@ -371,6 +374,15 @@ def report_paths(path: Path) -> tuple[Path, Path]:
     return path.with_suffix(f".internal{path.suffix}"), path.with_suffix(f".public{path.suffix}")
 
 
+def _report_places(report: str | Path | None) -> tuple[Path, ...]:
+    """Where the reports go, if any is asked for, after making sure of their places."""
+    places = report_paths(Path(report)) if report is not None else ()
+    for place in places:
+        _renderer(place)
+        refuse_unwritable(place)
+    return places
+
+
 def anonymize_file(
     source: str | Path,
     target: str | Path,
@@ -392,21 +404,36 @@ def anonymize_file(
         if settings
         else Settings.of(k=k, **options)
     )
-    places = report_paths(Path(report)) if report is not None else ()
-    for place in places:
-        _renderer(place)
-        refuse_unwritable(place)
-    source, target = Path(source), Path(target)
-    target_format = format_of(target)
+    _report_places(report)
+    format_of(Path(target))
     table = read_table(source, numeric=asked.quasi)
+    return anonymize_table(
+        table, source, target, asked, keep_order=keep_order, report=report, threads=threads, progress=progress
+    )
+
+
+def anonymize_table(
+    table: pa.Table,
+    source: str | Path,
+    target: str | Path,
+    settings: Settings,
+    *,
+    keep_order: bool = False,
+    report: str | Path | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """What anonymize_file() does with a table once it has been read from `source`."""
+    source, target = Path(source), Path(target)
+    places = _report_places(report)
+    shared = options_shared(source, target)
     _refuse_places(target)
     if target.exists() and target.samefile(source):
         raise InputError(
             "output and input are the same file; name another output, the original must not be lost."
         )
-    release = protect(table, asked, file=source.name, threads=threads, progress=progress)
-    delimiter = delimiter_of(source) if format_of(source) == target_format == ".csv" else ","
-    release.save(target, keep_order=keep_order, delimiter=delimiter)
+    release = protect(table, settings, file=source.name, threads=threads, progress=progress)
+    release.save(target, keep_order=keep_order, **shared)
     for place, public in zip(places, (False, True), strict=False):
         release.report(place, public=public)
     return release

@@ -163,7 +163,7 @@ def assess(
 
 
 def assess_files(original: str | Path, release: str | Path, **options: Any) -> Assessment:
-    """assess() on two files, csv or parquet, each in whichever of these formats; takes the same options.
+    """assess() on two files, each in any format that is read; takes the same options.
 
     Texts that look like numbers ("007") stay texts in columns other than quasi-identifiers and weights.
     """

@@ -184,7 +184,7 @@ def compare(
 ) -> Comparison:
     """Protect one table by every method with every k, and measure all the releases.
 
-    `table` is a pandas, polars, Arrow or NumPy table, or the path of a csv or parquet file; columns without a role take no part,
+    `table` is a pandas, polars, Arrow or NumPy table, or the path of a file; columns without a role take no part,
     and without `quasi` all numeric columns do that have no other role. Methods are names of the registry, with parameters
     where wanted ("v-mdav:gamma=1.1"), or "all". `loss` and `risk` name the measures of the map, `measures` those of the table.
     With `state`, each result is written to that file as it comes in; a run that was stopped or killed goes on

@@ -12,7 +12,7 @@ import microagg
 from microagg.errors import InputError
 from microagg.problem.problem import Progress
 from microagg.release.manifest import FORMAT, digest_of, manifest_paths
-from microagg.release.release import Release, anonymize_file
+from microagg.release.release import Release, anonymize_table
 from microagg.release.settings import Settings
 from microagg.table.io.reading import read_table
 from microagg.table.schema import Role
@@ -29,10 +29,11 @@ def repeat_file(
     """
     then = _read(Path(manifest))
     settings = _settings_of(then, Path(manifest))
-    if digest_of(read_table(Path(source), numeric=settings.quasi)) != then["input"]["digest"]:
+    table = read_table(source, numeric=settings.quasi)
+    if digest_of(table) != then["input"]["digest"]:
         raise InputError("this is not the table that the release was made from: its digest differs.")
-    release = anonymize_file(
-        source, target, settings=settings, keep_order=then.get("rows") == "kept", progress=progress
+    release = anonymize_table(
+        table, source, target, settings, keep_order=then.get("rows") == "kept", progress=progress
     )
     return replace(
         release, notes=(*_comparison(then, _read(manifest_paths(Path(target))[0])), *release.notes)

@@ -105,13 +105,13 @@ def test_make_folder(tmp_path: Path) -> None:
 
 def test_types_that_csv_cannot_hold(tmp_path: Path) -> None:
     for column in (pa.array([[1]]), pa.array([{"a": 1}]), pa.array([b"\xff"])):
-        with pytest.raises(ma.InputError, match="write a parquet file"):
+        with pytest.raises(ma.InputError, match="write a parquet"):
             write_table(pa.table({"a": column}), tmp_path / "out.csv")
         write_table(pa.table({"a": column}), tmp_path / "out.parquet")
 
 
 def test_a_part_is_written_in_the_format_of_its_target(tmp_path: Path) -> None:
-    write_table(pa.table({"a": [1]}), tmp_path / ".1.out.csv.part", ";")
+    write_table(pa.table({"a": [1]}), tmp_path / ".1.out.csv.part", delimiter=";")
     assert (tmp_path / ".1.out.csv.part").read_text() == '"a"\n1\n'
     write_table(pa.table({"a": [1]}), tmp_path / ".1.out.parquet.part")
     assert (tmp_path / ".1.out.parquet.part").read_bytes().startswith(b"PAR1")

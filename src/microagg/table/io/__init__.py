@@ -1,1 +1,1 @@
-"""Reading and writing tables: files and data frames."""
+"""Reading and writing tables: files, each format an entry of `formats`, and data frames."""

@@ -7,11 +7,12 @@ import glob
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.reading import format_of
+from microagg.table.io.formats import PART, format_of_part, known_names, options_for
 
 
 def refuse_unwritable(path: Path) -> None:
@@ -33,21 +34,19 @@ def make_folder(folder: Path) -> None:
         raise InputError(f"the folder {str(folder)!r} cannot be made; name another.") from None
 
 
-def write_table(table: pa.Table, path: Path, delimiter: str = ",") -> None:
-    """Write a table in the format that the path's ending asks for; `.part` endings are looked through."""
-    if format_of(Path(path.name.removesuffix(".part"))) == ".csv":
-        import pyarrow.csv as arrow_csv
+def write_table(table: pa.Table, path: Path, **options: Any) -> None:
+    """Write a table in the format that the path's ending asks for; the ending of a part is looked through.
 
-        try:
-            arrow_csv.write_csv(table, path, arrow_csv.WriteOptions(delimiter=delimiter))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, bytes and the like
-            raise InputError(
-                "a csv file cannot hold all columns of this table; write a parquet file."
-            ) from None
-    else:
-        import pyarrow.parquet as parquet
-
-        parquet.write_table(table, path)
+    `options` are those of the format, such as the delimiter of a csv file.
+    """
+    format = format_of_part(path)
+    try:
+        format.write(table, path, **options_for(format, options))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, bytes and the like
+        advice = (
+            "leave out those of odd types" if format.nested else f"write a {known_names(nested=True)} file"
+        )
+        raise InputError(f"a {format.name} file cannot hold all columns of this table; {advice}.") from None
 
 
 def replace_whole(
@@ -62,7 +61,7 @@ def replace_whole(
     held before or the whole new file.
     """
     _clear_left_overs(path)
-    part = path.with_name(f".{os.getpid()}.{path.name}.part")
+    part = path.with_name(f".{os.getpid()}.{path.name}{PART}")
     try:
         write(part)
         _flush(part)
@@ -86,7 +85,7 @@ def _flush(path: Path) -> None:
 
 def _clear_left_overs(path: Path) -> None:
     """Remove the parts that killed runs left beside this path."""
-    for part in path.parent.glob(f".*.{glob.escape(path.name)}.part"):
+    for part in path.parent.glob(f".*.{glob.escape(path.name)}{PART}"):
         process = part.name.split(".")[1]
         if process.isdigit() and not Path(f"/proc/{process}").exists() and Path("/proc").exists():
             with contextlib.suppress(OSError):

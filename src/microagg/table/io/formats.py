@@ -1,0 +1,120 @@
+"""The list of all file formats. A new format is one line here: the dotted name of its entry.
+
+The command line names the suffixes in its help, so a format's module imports pyarrow and the like within its functions.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from microagg.errors import InputError
+from microagg.table.io.format import Format
+
+FORMATS: tuple[str, ...] = (
+    "microagg.table.io.csv_format:CSV",
+    "microagg.table.io.parquet_format:PARQUET",
+)
+
+PART = ".part"
+"""What is added to the name of a file while it is being written beside its place."""
+
+
+def formats() -> tuple[Format, ...]:
+    """All formats, in the order of the list.
+
+    >>> [format.name for format in formats()][:2]
+    ['csv', 'parquet']
+    """
+    return _loaded(FORMATS)
+
+
+def format_of(path: Path) -> Format:
+    """The format that a file's name asks for, ready to be used.
+
+    >>> format_of(Path("survey.2024.CSV")).name
+    'csv'
+    """
+    name = path.name.lower()
+    fitting = [
+        (len(suffix), format)
+        for format in formats()
+        for suffix in format.suffixes
+        if name.endswith(suffix) and name != suffix
+    ]
+    if not fitting:
+        raise InputError(
+            f"cannot tell the format of {path.name!r}; name a file that ends in {known_suffixes()}."
+        )
+    _, found = max(fitting, key=lambda pair: pair[0])  # ".csv.gz" is more than ".gz"
+    for package in found.needs:
+        if importlib.util.find_spec(package) is None:
+            raise InputError(
+                f"{found.name} files need {package}; install microagg with the extra {found.extra!r}."
+            )
+    return found
+
+
+def format_of_part(path: Path) -> Format:
+    """The format of a file that is being written beside its place.
+
+    >>> format_of_part(Path(".4711.survey.csv.part")).name
+    'csv'
+    """
+    return format_of(Path(path.name.removesuffix(PART)))
+
+
+def known_suffixes() -> str:
+    """The suffixes of all formats, as a sentence lists them.
+
+    >>> ".parquet" in known_suffixes()
+    True
+    """
+    return _one_of(suffix for format in formats() for suffix in format.suffixes)
+
+
+def known_names(*, nested: bool = False) -> str:
+    """The names of all formats, or of those that hold lists and the like, as a sentence lists them.
+
+    >>> "csv" in known_names(), "csv" in known_names(nested=True)
+    (True, False)
+    """
+    return _one_of(format.name for format in formats() if format.nested or not nested)
+
+
+def options_for(format: Format, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All options of a format: as given, else as always. Those that only other formats take are passed over.
+
+    >>> options_for(format_of(Path("a.csv")), {}), options_for(format_of(Path("a.parquet")), {"delimiter": ";"})
+    ({'delimiter': ','}, {})
+    """
+    known = {name for each in formats() for name in each.options}
+    for name in given:
+        if name not in known:
+            raise InputError(f"files have no option {name!r}; there are: {', '.join(sorted(known))}.")
+    return {name: given.get(name, default) for name, default in format.options.items()}
+
+
+def options_shared(source: Path, target: Path) -> dict[str, Any]:
+    """The options with which `source` was written, as far as the format of `target` takes them: what is released looks alike."""
+    taken = format_of(target).options
+    return {name: value for name, value in format_of(source).detect(source).items() if name in taken}
+
+
+def _one_of(words: Iterable[str]) -> str:
+    *first, last = dict.fromkeys(words)
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+@functools.cache
+def _loaded(entries: tuple[str, ...]) -> tuple[Format, ...]:
+    return tuple(_load(entry) for entry in entries)
+
+
+def _load(entry: str) -> Format:
+    module, _, attribute = entry.partition(":")
+    return getattr(importlib.import_module(module), attribute)

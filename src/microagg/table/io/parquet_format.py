@@ -1,0 +1,43 @@
+"""Parquet files: every type of Arrow, nothing to choose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from microagg.errors import InputError
+from microagg.table.io.format import Format
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def read(path: Path) -> pa.Table:
+    """The columns of a parquet file, and nothing else that it carries."""
+    from pyarrow import ArrowException, parquet
+
+    if path.stat().st_size == 0:
+        raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+    try:
+        # not read_table(): it takes folders named like "year=2024" on the way for columns
+        with parquet.ParquetFile(path) as file:
+            return file.read().replace_schema_metadata(None)
+    except (ArrowException, OSError):
+        raise InputError(f"{str(path)!r} is not a readable parquet file; write it anew.") from None
+
+
+def write(table: pa.Table, path: Path) -> None:
+    """Write a table as a parquet file."""
+    from pyarrow import parquet
+
+    parquet.write_table(table, path)
+
+
+PARQUET = Format(
+    name="parquet",
+    suffixes=(".parquet",),
+    read=read,
+    write=write,
+    typed=True,
+    nested=True,
+)
