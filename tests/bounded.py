@@ -12,7 +12,7 @@ import plain
 from microagg.bounds.bound import Bound
 from microagg.problem.watch import Watch
 
-ROUNDS = 5  # of rising: most of the way, in a few milliseconds
+ROUNDS = 2  # of rising: most of the way, in a few milliseconds
 ROUNDING = 1e-9  # of the total sum of squares
 
 
