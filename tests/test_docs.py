@@ -32,6 +32,7 @@ def test_the_readme_has_the_registry_as_it_is() -> None:
     assert all(f"| `{method.name}` |" in readme for method in ma.methods())
 
 
+@pytest.mark.slow
 def test_the_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = "\n".join(f"N{i},{20 + i % 50},{1000 + 37 * i},{300 + i % 90},D{i % 3}" for i in range(60))

@@ -14,6 +14,7 @@ from microagg.verify_bound import check_certificate
 from optima import best_loss, cost, proves, tiny_problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(5))
 def test_no_bound_exceeds_the_optimum_and_its_numbers_prove_it(block):
     for seed in range(20 * block, 20 * block + 20):

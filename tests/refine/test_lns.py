@@ -104,6 +104,7 @@ def test_valid_and_never_worse_on_hard_inputs(seed: int) -> None:
     assert np.array_equal(start, kept[1])
 
 
+@pytest.mark.slow
 def test_tiny_problems_are_solved() -> None:
     missed = []
     for seed in range(100):
@@ -119,6 +120,7 @@ def test_tiny_problems_are_solved() -> None:
     assert len(missed) <= 3, missed
 
 
+@pytest.mark.slow
 def test_weights_decide() -> None:
     for seed in range(30):
         points, k = tiny_problem(seed)
@@ -136,6 +138,7 @@ def promise_on(values: np.ndarray, **asked: Any) -> Acceptance:
     return accept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked", [{"l": 2}, {"t": 0.4}, {"l": 2, "diversity": "recursive", "c": 2.5}], ids=str
 )
@@ -170,6 +173,7 @@ def test_a_promise_that_any_group_keeps_changes_nothing() -> None:
     assert np.array_equal(free, bound)
 
 
+@pytest.mark.slow
 def test_same_labels_on_repetition_and_with_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lns, "ONE_REGION", 1000)
     points = np.random.default_rng(2).lognormal(size=(6000, 3))

@@ -250,6 +250,7 @@ def test_more_rounds_are_no_worse() -> None:
     assert errors[0] < plain.sse(points, given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [False, True])
 def test_stopped_at_a_checkpoint_it_is_repeatable(monkeypatch: pytest.MonkeyPatch, many: bool) -> None:
     points, given = jobs_of(monkeypatch, 3000 if many else 400)

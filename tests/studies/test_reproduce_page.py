@@ -164,6 +164,7 @@ def test_the_page_has_every_row_of_the_published_files(reference_data: Path) -> 
     assert on_the_page(of_groups) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_the_page_in_docs_tells_what_comes_out_today(tmp_path: Path, reference_data: Path) -> None:
     names = ("mdav", "mdav2k", "v-mdav", "cbfs", "tfrp2", "dba2", "mdav2", "mst", "ps-meansort", "mhm-md")

@@ -58,6 +58,7 @@ def test_groups_are_those_of_the_method_in_each_part(split):
 INSIDE = [m for m in methods() if m.scope == "record" and m.guarantees_k and m.name != "hybrid"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", INSIDE, ids=lambda method: method.name)
 def test_any_method_works_inside(method):
     rng = np.random.default_rng(0)
@@ -84,6 +85,7 @@ def test_what_the_method_inside_needs_is_asked_for():
     assert isinstance(method_named("hybrid").parameters[1], MethodName)
 
 
+@pytest.mark.slow
 def test_a_method_without_checkpoints_inside_cannot_be_kept_half_done():
     points = np.random.default_rng(0).normal(size=(300, 2))
 
@@ -162,6 +164,7 @@ def confidential_kinds(rng, n):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(28))
 def test_every_group_has_k_whatever_is_confidential(seed):
     points, k = plain.hard_problem(seed)
@@ -262,6 +265,7 @@ def test_ordered_categories_and_wide_numbers_are_numbers():
     assert classes((attribute(wide),)).tolist() == [0] * 9 + [1] * 9
 
 
+@pytest.mark.slow
 def test_many_categories_beside_a_number_take_little_room():
     rng = np.random.default_rng(0)
     found = classes((attribute(rng.normal(size=5000)), attribute(np.arange(5000), Kind.NOMINAL)))

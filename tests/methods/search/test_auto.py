@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -67,6 +69,7 @@ def test_effort_is_affordable_at_any_size() -> None:
     assert each[-1] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_it_loses_less_than_every_published_method(seed: int) -> None:
     points = cloud(seed)
@@ -78,6 +81,7 @@ def test_it_loses_less_than_every_published_method(seed: int) -> None:
             assert ours < theirs, method.name
 
 
+@pytest.mark.slow
 def test_more_effort_loses_no_more() -> None:
     points = cloud(7, n=300)
     losses = [ma.information_loss(points, search(points, 4, effort=e).labels) for e in ("quick", 30, 600)]
@@ -85,6 +89,7 @@ def test_more_effort_loses_no_more() -> None:
     assert losses[0] > losses[2]
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_does_not_matter() -> None:
     points = cloud(3, n=9500, d=3)
     one, two = (search(points, 3, threads=threads, effort=2).labels for threads in (1, 2))
@@ -126,16 +131,26 @@ def test_a_method_and_local_search_after_it() -> None:
         assert np.bincount(refined).min() >= 3
 
 
-def test_thorough_finds_the_optimum_of_tiny_data() -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("problems", [60, pytest.param(300, marks=pytest.mark.nightly)])
+def test_thorough_finds_the_optimum_of_tiny_data(problems: int) -> None:
     missed = []
-    for seed in range(300):
+    for seed in range(problems):
         points, k = tiny_problem(seed)
         found, optimum = plain.sse(points, search(points, k, effort="thorough").labels), best_loss(points, k)
         if found > optimum * (1.0 + 1e-9) + 1e-12 * np.abs(points).max() ** 2:
             missed.append(seed)
-    assert len(missed) <= 5, missed
+    assert len(missed) <= problems / 60, missed
 
 
+@pytest.fixture
+def _time_is_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time limits count the seconds that this process works, so that a busy machine leaves as much room as a quiet one."""
+    monkeypatch.setattr("microagg.problem.watch.time", SimpleNamespace(monotonic=time.process_time))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_time_is_work")
 def test_a_short_time_is_shared_between_search_and_bound() -> None:
     points = np.random.default_rng(0).normal(size=(800, 3))
     instant = ma.lower_bound(points, 3, time_limit=0.0)
@@ -143,6 +158,7 @@ def test_a_short_time_is_shared_between_search_and_bound() -> None:
     assert found.bound.sse > 1.05 * instant.sse
 
 
+@pytest.mark.usefixtures("_time_is_work")
 def test_where_a_proof_takes_long_it_begins_with_a_whole_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a large k or many records the bound takes all the time that is left, so the first search is the only one."""
     asked: list[int] = []

@@ -21,9 +21,12 @@ def any_labels(n, k):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(3))
-def test_three_hundred_optima(block):
-    for seed in range(100 * block, 100 * block + 100):
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [(0, 30), *(pytest.param(x, x + 90, marks=pytest.mark.nightly) for x in (30, 120, 210))],
+)
+def test_three_hundred_optima(first, last):
+    for seed in range(first, last):
         points, k = tiny_problem(seed)
         labels, bound = prove(Problem.of(points, k), any_labels(len(points), k), rng=seeded(0))
         optimum = best_loss(points, k)
@@ -88,6 +91,7 @@ def test_weights_are_refused():
         prove(Problem.of(np.ones((4, 1)), 2, weights=np.ones(4)), any_labels(4, 2), rng=seeded(0))
 
 
+@pytest.mark.slow
 def test_programs_over_known_groups_never_do_harm_and_mostly_find_the_optimum():
     missed = []
     for seed in range(60):
@@ -102,6 +106,7 @@ def test_programs_over_known_groups_never_do_harm_and_mostly_find_the_optimum():
     assert len(missed) <= 6, missed
 
 
+@pytest.mark.slow
 def test_a_program_that_did_not_end_never_makes_an_optimum(monkeypatch):
     honest = proving.best_cover
 
