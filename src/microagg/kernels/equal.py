@@ -9,20 +9,20 @@ from microagg.kernels.compiling import kernel, part
 MIXER = np.int64(-7046029254386353131)  # odd, its bits without a pattern (2^64 over the golden ratio)
 
 
-def chain_equal(points: np.ndarray, records: np.ndarray, following: np.ndarray) -> np.ndarray:
-    """The first record of each point, of some records in ascending order; `following` gets the next one at the same point.
+def chain_equal(points: np.ndarray, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of some records, in ascending order: (the first at each point, for each row of points the next one equal to it, or -1).
 
-    `following` has a place for each row of points (C-contiguous, float64) and holds -1 before.
+    Points are a C-contiguous matrix of float64.
 
-    >>> following = np.full(4, -1, np.int32)
-    >>> chain_equal(np.array([[5.0], [2.0], [5.0], [5.0]]), np.arange(4, dtype=np.int32), following).tolist()
-    [0, 1]
-    >>> following.tolist()
-    [2, -1, 3, -1]
+    >>> firsts, following = chain_equal(np.array([[5.0], [2.0], [5.0], [5.0]]), np.arange(4, dtype=np.int32))
+    >>> firsts.tolist(), following.tolist()
+    ([0, 1], [2, -1, 3, -1])
     """
+    following = np.full(len(points), -1, np.int32)
     size = 1 << int(2 * len(records)).bit_length()
     table, firsts = np.full((size, 2), -1, np.int32), np.empty(len(records), np.int32)
-    return firsts[: _chain(points, points.view(np.int64), records, table, firsts, following)]
+    count = _chain(points, points.view(np.int64), records, table, firsts, following)
+    return firsts[:count], following
 
 
 @kernel

@@ -39,8 +39,8 @@ class Tree(NamedTuple):
     blocks: Any  # (L, d, 16): the points of a leaf in turned coordinates, column by column. Where no record is, or none
     #   any more, they are NaN, which passes no comparison
     slots: Any  # (L, 16): the (lowest) record in each slot of a leaf, or -1
-    counts: Any  # (L, 16): how many records share the slot
-    following: Any  # (n,): a later record at the same point, or -1; see `next_equal`
+    counts: Any  # (L, 16): how many records share the slot; (0, 16) where no two do
+    following: Any  # (n,): a later record at the same point, or -1, see `next_equal`; (0,) where no two share a slot
     places: Any  # (n,): the place (leaf * 16 + slot) of each record, or -1 once it is taken
     numbers: Any  # scratch for questions, see `walk_of`
     integers: Any
@@ -64,7 +64,7 @@ class Walk(NamedTuple):
 def new_tree(
     points: np.ndarray, frame: np.ndarray, totals: np.ndarray, following: np.ndarray, size: int
 ) -> Tree:
-    """A tree with room for so many slots, yet to be filled."""
+    """A tree with room for so many records that differ, yet to be filled. `following` is empty where all of them do."""
     n, d = points.shape
     leaves = max(1, (size + LANES - 1) // LANES)
     return Tree(
@@ -74,7 +74,7 @@ def new_tree(
         boxes=_aligned((_heap_size(leaves), 2 * d + 1, LANES), np.float32),
         blocks=_aligned((leaves, d, LANES), np.float32),
         slots=_aligned((leaves, LANES), np.int32),
-        counts=_aligned((leaves, LANES), np.int32),
+        counts=_aligned((leaves if len(following) > 0 else 0, LANES), np.int32),
         following=following,
         places=np.full(n, -1, np.int32),
         numbers=_aligned((LANES + STACK + PENDING + 2 * d,), np.float32),
@@ -103,7 +103,7 @@ def _heap_size(leaves: int) -> int:
 def handle_of(tree: Tree) -> np.ndarray:
     """What stands for the tree in a call of a kernel, for as long as the tree itself is kept."""
     n, d = tree.points.shape
-    sizes = [n, d, len(tree.blocks), len(tree.boxes), len(tree.frame)]
+    sizes = [n, d, len(tree.blocks), len(tree.boxes), len(tree.frame), len(tree.counts), len(tree.following)]
     return np.array(sizes + [array.ctypes.data for array in tree], np.int64)
 
 
@@ -127,19 +127,19 @@ def tree_at(handle):
     """The tree that a handle stands for."""
     n, d, leaves, nodes, rows = handle[0], handle[1], handle[2], handle[3], handle[4]
     return Tree(
-        carray(_float64(handle[5]), (n, d)),
-        carray(_float64(handle[6]), (rows, d)),
-        carray(_float64(handle[7]), (5, d)),
-        carray(_float32(handle[8]), (nodes, 2 * d + 1, LANES)),
-        carray(_float32(handle[9]), (leaves, d, LANES)),
-        carray(_int32(handle[10]), (leaves, LANES)),
-        carray(_int32(handle[11]), (leaves, LANES)),
-        carray(_int32(handle[12]), (n,)),
-        carray(_int32(handle[13]), (n,)),
-        carray(_float32(handle[14]), (LANES + STACK + PENDING + 2 * d,)),
-        carray(_int64(handle[15]), (STACK + PENDING + d,)),
-        carray(_int64(handle[16]), (3,)),
-        carray(_float64(handle[17]), (leaves,)),
+        carray(_float64(handle[7]), (n, d)),
+        carray(_float64(handle[8]), (rows, d)),
+        carray(_float64(handle[9]), (5, d)),
+        carray(_float32(handle[10]), (nodes, 2 * d + 1, LANES)),
+        carray(_float32(handle[11]), (leaves, d, LANES)),
+        carray(_int32(handle[12]), (leaves, LANES)),
+        carray(_int32(handle[13]), (handle[5], LANES)),
+        carray(_int32(handle[14]), (handle[6],)),
+        carray(_int32(handle[15]), (n,)),
+        carray(_float32(handle[16]), (LANES + STACK + PENDING + 2 * d,)),
+        carray(_int64(handle[17]), (STACK + PENDING + d,)),
+        carray(_int64(handle[18]), (3,)),
+        carray(_float64(handle[19]), (leaves,)),
     )
 
 
@@ -172,6 +172,8 @@ def home_of(tree, record):
 @part
 def next_equal(tree, record):
     """The next higher record at the same point that is still there, or -1. What is found gone leaves the chain."""
+    if tree.following.shape[0] == 0:
+        return np.int64(-1)
     following = np.int64(tree.following[record])
     if following >= 0 and tree.places[following] < 0:
         while following >= 0 and tree.places[following] < 0:

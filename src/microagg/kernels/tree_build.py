@@ -16,6 +16,7 @@ from microagg.kernels.tree import Tree, first_leaf, handle_of, new_tree, tree_at
 
 SPREAD_SAMPLE = 32
 REGROUP = 3
+NOBODY = np.empty(0, np.int32)
 WORK = 30_000_000  # multiplications between two moments at which Ctrl-C is heard, some hundredths of a second
 
 
@@ -25,11 +26,11 @@ def build(points: np.ndarray, records: np.ndarray | None = None, *, equals_as_on
     chosen = points if records is None else points[records]
     totals = total_and_mean(chosen)
     records = np.arange(len(points), dtype=np.int32) if records is None else records.astype(np.int32)
-    following = np.full(len(points), -1, np.int32)
-    if equals_as_one:
-        firsts = chain_equal(points, records, following)
-        if len(firsts) < len(records):
-            records, chosen = firsts, points[firsts]
+    firsts, following = chain_equal(points, records) if equals_as_one else (records, NOBODY)
+    if len(firsts) < len(records):
+        records, chosen = firsts, points[firsts]
+    else:
+        following = NOBODY
     frame = frame_of(chosen, totals[3])
     tree = new_tree(points, frame, totals, following, len(chosen))
     rows = np.empty(chosen.shape, np.float32)
@@ -69,14 +70,25 @@ def _fill_leaves(rows, records, tree):
         for slot in range(LANES):
             here = first + slot
             tree.slots[leaf, slot] = order[here] if here < stop else -1
+            if here < stop:
+                tree.places[order[here]] = leaf * LANES + slot
+            for j in range(d):
+                tree.blocks[leaf, j, slot] = rows[here, j] if here < stop else np.nan
+    if tree.following.shape[0] > 0:
+        _count_equals(tree)
+
+
+@part
+def _count_equals(tree):
+    """Give the records that share a slot their place, and count them."""
+    for leaf in range(tree.counts.shape[0]):
+        for slot in range(LANES):
             tree.counts[leaf, slot] = 0
             record = tree.slots[leaf, slot]
             while record >= 0:
                 tree.places[record] = leaf * LANES + slot
                 tree.counts[leaf, slot] += 1
                 record = tree.following[record]
-            for j in range(d):
-                tree.blocks[leaf, j, slot] = rows[here, j] if here < stop else np.nan
 
 
 @part

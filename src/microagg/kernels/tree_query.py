@@ -216,7 +216,7 @@ def _offer(count, limit, q, near, records, size, tree, walk):
 @part
 def _note(leaf, hits, count, lowest, tree, walk):
     """Add some records of a leaf to those pending, and keep the m lowest distances; returns the new count."""
-    m = lowest.shape[0]
+    m, shared = lowest.shape[0], tree.counts.shape[0] > 0
     while hits:
         lane = first_lane(hits)
         hits &= hits - 1
@@ -224,7 +224,9 @@ def _note(leaf, hits, count, lowest, tree, walk):
         walk.roughly[count] = x
         walk.pending[count] = tree.slots[leaf, lane]
         count += 1
-        for _ in range(min(m, tree.counts[leaf, lane])):
+        times = min(m, tree.counts[leaf, lane]) if shared else 1
+        while times > 0:
+            times -= 1
             p = m - 1
             while p >= 0 and lowest[p] > x:
                 if p < m - 1:

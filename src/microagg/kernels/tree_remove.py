@@ -74,12 +74,13 @@ def _take(records, tree):
             return t
         leaf, slot = tree.places[record] // LANES, tree.places[record] % LANES
         tree.places[record] = -1
-        tree.counts[leaf, slot] -= 1
-        if tree.slots[leaf, slot] == record:
-            tree.slots[leaf, slot] = next_equal(tree, record)
         for j in range(d):
             add_exactly(totals, -tree.points[record, j], j)
-        if tree.counts[leaf, slot] == 0:
+        if tree.slots[leaf, slot] == record:
+            tree.slots[leaf, slot] = next_equal(tree, record)
+        if tree.counts.shape[0] > 0:
+            tree.counts[leaf, slot] -= 1
+        if tree.slots[leaf, slot] < 0:
             node, lane = (first + leaf - 1) // LANES, (first + leaf - 1) % LANES
             _take_out(tree, leaf, slot, node, lane, centre, length)
     totals[4, 0] -= records.shape[0]
