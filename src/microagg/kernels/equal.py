@@ -57,7 +57,7 @@ def _hash_of(bits):
 
 @part
 def _are_equal(p, q):
+    different = 0
     for j in range(p.shape[0]):
-        if p[j] != q[j]:
-            return False
-    return True
+        different += p[j] != q[j]
+    return different == 0

@@ -40,7 +40,9 @@ class Tree(NamedTuple):
     #   any more, they are NaN, which passes no comparison
     slots: Any  # (L, 16): the (lowest) record in each slot of a leaf, or -1
     counts: Any  # (L, 16): how many records share the slot; (0, 16) where no two do
-    following: Any  # (n,): a later record at the same point, or -1, see `next_equal`; (0,) where no two share a slot
+    following: (
+        Any  # (n,): a later record at the same point, or -1, see `next_equal`; (0,) where no two share a slot
+    )
     places: Any  # (n,): the place (leaf * 16 + slot) of each record, or -1 once it is taken
     numbers: Any  # scratch for questions, see `walk_of`
     integers: Any

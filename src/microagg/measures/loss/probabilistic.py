@@ -86,9 +86,7 @@ def covariances_loss(pair: Pair) -> Figure:
     for i, later in _pairs(centred):
         product = centred[i] * centred[later]
         variances[i, later] = mean(product**2, standard.shares) - mean(product, standard.shares) ** 2
-    return _figure_of_pairs(
-        _losses(moved, variances, standard.size, _rounding_of_pairs(standard)), pair.names
-    )
+    return _figure_of_pairs(_losses_of_pairs(moved, variances, standard), pair.names)
 
 
 def correlations_loss(pair: Pair) -> Figure:
@@ -111,7 +109,7 @@ def correlations_loss(pair: Pair) -> Figure:
         skewed = mean(product * (centred[i] ** 2 + centred[later] ** 2), standard.shares)
         variances[i, later] = mixed + rho**2 * (fourth[i] + fourth[later] + 2.0 * mixed) / 4.0 - rho * skewed
     moved = np.nan_to_num(after) - np.nan_to_num(before)
-    losses = _losses(moved, variances, standard.size, _rounding_of_pairs(standard))
+    losses = _losses_of_pairs(moved, variances, standard)
     losses[np.isnan(after)] = 100.0
     losses[np.isnan(before)] = np.nan
     return _figure_of_pairs(losses, pair.names)
@@ -162,8 +160,13 @@ def _pairs(columns: np.ndarray) -> Iterator[tuple[int, slice]]:
             yield i, slice(first, min(first + step, d))
 
 
-def _rounding_of_pairs(standard: StandardPair) -> np.ndarray:
-    return standard.rounding[:, None] + standard.rounding
+def _losses_of_pairs(moved: np.ndarray, variances: np.ndarray, standard: StandardPair) -> np.ndarray:
+    """(d, d): PIL in percent of statistics of pairs, above the diagonal; 0 elsewhere."""
+    losses = np.zeros(moved.shape)
+    for i in range(len(moved)):
+        rounding = standard.rounding[i] + standard.rounding[i + 1 :]
+        losses[i, i + 1 :] = _losses(moved[i, i + 1 :], variances[i, i + 1 :], standard.size, rounding)
+    return losses
 
 
 def _correlations(columns: np.ndarray, standard: StandardPair) -> np.ndarray:
