@@ -54,6 +54,48 @@ while True:
 """
 
 
+RUN_WITH_CTRL_C = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from microagg.cli.commands import main
+from microagg.release import release
+values_of = release.values_of
+def tell(*arguments):
+    release.values_of = values_of
+    print("begun", flush=True)
+    return values_of(*arguments)
+release.values_of = tell
+main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [("--method", "mdav"), ("--report", "out.html")])
+@pytest.mark.parametrize("after", [0.0, 0.7])
+def test_ctrl_c_is_heard_on_wide_tables(tmp_path: Path, options: tuple[str, ...], after: float) -> None:
+    """Within a few seconds, whatever the machine is doing besides; nothing that takes longer may be out of reach."""
+    names = ",".join(f"c{j}" for j in range(2000))
+    lines = "\n".join(
+        ",".join(map(str, row)) for row in np.random.default_rng(0).normal(size=(6, 2000)).round(2)
+    )
+    (tmp_path / "in.csv").write_text(f"{names}\n{lines}\n")
+    arguments = ("anonymize", "in.csv", "out.csv", "--k", "3", "--quasi", names, *options)
+    process = start("-c", RUN_WITH_CTRL_C, *arguments, folder=tmp_path)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(after)
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        outcome = finish(process)
+        assert time.monotonic() - sent < 15.0
+        assert outcome.code == 130 or (after > 0.0 and outcome.code == 0), outcome  # 0: it was through before
+        assert "Traceback" not in outcome.err
+    finally:
+        process.kill()
+        process.wait()
+
+
 @pytest.mark.slow
 def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)

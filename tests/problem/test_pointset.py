@@ -166,6 +166,13 @@ def few_distinct(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     return rng.normal(size=(9, d))[rng.integers(0, 9, n)]
 
 
+def nearly_all_equal(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """One point holds 99 % of the records, which share one slot of the tree."""
+    points = rng.normal(size=(n, d))
+    points[rng.random(n) < 0.99] = 0.1
+    return points
+
+
 def heavy_tails(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     return rng.lognormal(0.0, 2.0, (n, d))
 
@@ -188,6 +195,7 @@ def mixed_scales(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
         (fine_grid, 2),
         (fine_grid, 5),
         (few_distinct, 3),
+        (nearly_all_equal, 2),
         (heavy_tails, 8),
         (far_off, 3),
         (mixed_scales, 6),
@@ -199,6 +207,31 @@ def test_deep_trees_equal_brute_force(
     rng = np.random.default_rng([3000, d])
     points = make(rng, 3000, d)
     Checked(points, rng, largest_take=30).run_until_empty(pairs=0.01)
+
+
+@pytest.mark.parametrize(("n", "d"), [(5, 300), (200, 150), (60, 64), (64, 60)])
+@pytest.mark.parametrize("make", [clusters, fine_grid, few_distinct, nearly_all_equal, mixed_scales])
+def test_wide_tables_equal_brute_force(
+    make: Callable[[np.random.Generator, int, int], np.ndarray], n: int, d: int
+) -> None:
+    """Their axes are not turned."""
+    rng = np.random.default_rng([n, d])
+    points = np.ascontiguousarray(make(rng, n, d))
+    Checked(points, rng, largest_take=8).run_until_empty(pairs=0.05)
+
+
+def test_the_next_of_equal_records_takes_the_place_of_the_one_taken() -> None:
+    points = PointSet(np.array([[1.0], [3.0], [1.0], [3.0], [1.0], [1.0]]))
+    points.take([2])
+    assert points.nearest(4, 3).tolist() == [0, 4, 5]
+    points.take([0])
+    assert points.farthest_from(1) == 4
+    assert points.farthest_pair() == (1, 4)
+    points.take([4, 1])
+    assert points.farthest_pair() == (3, 5)
+    with pytest.raises(ValueError, match="record 4 is not in the set"):
+        points.take([4])
+    assert points.take_all().tolist() == [3, 5]
 
 
 def test_the_points_are_left_as_they_were() -> None:

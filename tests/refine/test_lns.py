@@ -303,3 +303,33 @@ def test_census_comes_near_the_best_known(reference_data: object, k: int, bar: f
     start = in_order(points, k)
     labels = anneal(Problem.of(points, k, threads=1), start, steps=150 * len(points), rng=seeded(0))
     assert plain.information_loss(points, labels) < bar
+
+
+def test_nothing_is_searched_where_every_group_is_of_equal_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even where rounding leaves them an error above 0: 0.1 has none of its multiples in binary."""
+    points = np.repeat([[0.1, 0.7], [0.3, 1.1], [9.7, 0.2]], 49, axis=0)
+    labels = np.repeat(np.arange(3, dtype=np.int32), 49)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("searched")
+
+    monkeypatch.setattr(lns, "_anneal_whole", refuse)
+    problem = Problem.of(points, 30)
+    assert anneal(problem, labels, steps=100, rng=seeded(1)).tolist() == labels.tolist()
+    mixed = labels.copy()
+    mixed[[0, 49]] = mixed[[49, 0]]
+    with pytest.raises(AssertionError, match="searched"):
+        anneal(problem, mixed, steps=100, rng=seeded(1))
+
+
+def test_a_search_ends_when_nothing_is_left_to_gain() -> None:
+    points = np.repeat([[0.0, 0.0], [5.0, 1.0]], 4, axis=0)
+    watch = Watch()
+    found = anneal(
+        Problem.of(points, 4),
+        np.array([0, 0, 0, 1, 0, 1, 1, 1], np.int32),
+        steps=10**9,
+        rng=seeded(1),
+        watch=watch,
+    )
+    assert found.tolist() == [0] * 4 + [1] * 4

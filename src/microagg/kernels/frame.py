@@ -4,6 +4,9 @@ Boxes fit a cloud best along its principal axes. Turned coordinates are measured
 two so that they are at most about one, and kept in float32: twice as many to a vector, half the memory. They only
 decide which boxes and records a question has to look at, never its answer: the bounds allow for all rounding, and
 whatever passes them is compared by its distance in float64, in the original coordinates.
+
+Finding the axes of d columns takes O(d^3), turning a point O(d^2). Tables of more columns than records, or of more than
+`WIDEST`, keep the axes that they have.
 """
 
 from __future__ import annotations
@@ -13,26 +16,39 @@ import numpy as np
 from microagg.kernels.compiling import kernel, part
 
 SAMPLE = 20_000  # enough to see the axes of any cloud
+WIDEST = 128  # columns: from here on turning takes longer than the boxes it saves
 SWEEPS = 12  # Jacobi converges quadratically; a few sweeps reach machine precision
 
 ULP = 2.0**-23  # rounding to float32 changes a number by less than half of this, relatively
+# The rows of a frame: the mean, the reference centre (in turned coordinates), the scale (in the first column), then d axes
+# (times the scale) or, where coordinates are not turned, none.
+MEAN, CENTRE, SCALE, AXES = 0, 1, 2, 3
+
 TINY = np.float32(1e-37)  # and by less than this where it is too small to be rounded relatively
 _LESS, _MORE = np.float32(1 - 2 * ULP), np.float32(1 + 2 * ULP)
 
 
 @kernel
 def frame_of(points, mean):
-    """(d + 3, d): d principal axes as rows (largest variance first), the mean, the reference centre, and the scale.
+    """(3 + d, d): the mean, the reference centre, the scale, and d principal axes (largest variance first); see `AXES`.
 
-    The axes are multiplied by the scale, which is in the first column of its row. The reference centre is in turned
-    coordinates; it starts at the mean.
+    (3, d), without axes, for wide tables. The reference centre starts at the mean.
     """
-    d = points.shape[1]
-    frame = np.zeros((d + 3, d))
+    n, d = points.shape
+    turned = d <= min(n, WIDEST)
+    frame = np.zeros((AXES + d if turned else AXES, d))
     for j in range(d):
-        frame[d, j] = mean[j]
-    frame[d + 2, 0] = _scale_for(points, frame[d])
-    covariance = _sampled_covariance(points, frame[d])
+        frame[MEAN, j] = mean[j]
+    frame[SCALE, 0] = _scale_for(points, frame[MEAN])
+    if turned:
+        _find_axes(points, frame)
+    return frame
+
+
+@part
+def _find_axes(points, frame):
+    d = points.shape[1]
+    covariance = _sampled_covariance(points, frame[MEAN])
     axes = principal_axes(covariance)
     for row in range(d):
         widest = 0
@@ -41,8 +57,7 @@ def frame_of(points, mean):
                 widest = j
         covariance[widest, widest] = -np.inf  # rounding may leave others below zero
         for j in range(d):
-            frame[row, j] = axes[j, widest] * frame[d + 2, 0]
-    return frame
+            frame[AXES + row, j] = axes[j, widest] * frame[SCALE, 0]
 
 
 @part
@@ -50,10 +65,16 @@ def turn(frame, q, out):
     """Write q's turned coordinates to `out`; returns their norm."""
     d = q.shape[0]
     squares = 0.0
+    if frame.shape[0] == AXES:
+        for j in range(d):
+            x = (q[j] - frame[MEAN, j]) * frame[SCALE, 0]
+            squares += x * x
+            out[j] = x
+        return np.sqrt(squares)
     for row in range(d):
         total = 0.0
         for j in range(d):
-            total += frame[row, j] * (q[j] - frame[d, j])
+            total += frame[AXES + row, j] * (q[j] - frame[MEAN, j])
         squares += total * total
         out[row] = total
     return np.sqrt(squares)

@@ -3,6 +3,10 @@
 Points are split evenly into leaves of at most sixteen; a node has sixteen children. Nodes are numbered as in a
 heap: the children of node v are 16 v + 1, ..., 16 v + 16, and those from `first_leaf` on are the leaves.
 
+Records at one and the same point share a slot (where `tree_build.build` was told so): the lowest of those still there is
+in it, and the others follow it in a chain, in ascending order. When it is taken, the next one is in the slot. So however
+many records are equal, a question meets them once, and ties still go to the lower record number.
+
 Calling a kernel from Python costs some 50 ns for each array that it takes, and counting who holds them as much
 again inside. So a kernel takes the tree's handle, a small array that says where the arrays are. `PointSet` keeps
 the arrays for as long as it keeps the handle.
@@ -28,13 +32,17 @@ class Tree(NamedTuple):
     """The tree of n points in d columns, with L leaves. Boxes and blocks are float32, see `frame.py`."""
 
     points: Any  # (n, d): the caller's own array
-    frame: Any  # (d + 3, d): what turns a point, see `frame.py`
+    frame: Any  # (3 + d, d) or (3, d): what turns a point, see `frame.py`
     totals: Any  # (5, d): sums and mean of the records still there, see `total_and_mean`
     boxes: Any  # (nodes, 2d + 1, 16): of each child the low faces, the high faces and the largest |z|^2, where z is
     #   measured from the reference centre. The box of nothing has low faces inf, high faces -inf and |z|^2 = -inf
     blocks: Any  # (L, d, 16): the points of a leaf in turned coordinates, column by column. Where no record is, or none
     #   any more, they are NaN, which passes no comparison
-    slots: Any  # (L, 16): the record in each slot of a leaf, or -1
+    slots: Any  # (L, 16): the (lowest) record in each slot of a leaf, or -1
+    counts: Any  # (L, 16): how many records share the slot; (0, 16) where no two do
+    following: (
+        Any  # (n,): a later record at the same point, or -1, see `next_equal`; (0,) where no two share a slot
+    )
     places: Any  # (n,): the place (leaf * 16 + slot) of each record, or -1 once it is taken
     numbers: Any  # scratch for questions, see `walk_of`
     integers: Any
@@ -55,8 +63,10 @@ class Walk(NamedTuple):
     pending: Any  # (PENDING,): those records
 
 
-def new_tree(points: np.ndarray, frame: np.ndarray, totals: np.ndarray, size: int) -> Tree:
-    """A tree with room for so many of these points, yet to be filled."""
+def new_tree(
+    points: np.ndarray, frame: np.ndarray, totals: np.ndarray, following: np.ndarray, size: int
+) -> Tree:
+    """A tree with room for so many records that differ, yet to be filled. `following` is empty where all of them do."""
     n, d = points.shape
     leaves = max(1, (size + LANES - 1) // LANES)
     return Tree(
@@ -66,6 +76,8 @@ def new_tree(points: np.ndarray, frame: np.ndarray, totals: np.ndarray, size: in
         boxes=_aligned((_heap_size(leaves), 2 * d + 1, LANES), np.float32),
         blocks=_aligned((leaves, d, LANES), np.float32),
         slots=_aligned((leaves, LANES), np.int32),
+        counts=_aligned((leaves if len(following) > 0 else 0, LANES), np.int32),
+        following=following,
         places=np.full(n, -1, np.int32),
         numbers=_aligned((LANES + STACK + PENDING + 2 * d,), np.float32),
         integers=np.empty(STACK + PENDING + d, np.int64),
@@ -93,7 +105,7 @@ def _heap_size(leaves: int) -> int:
 def handle_of(tree: Tree) -> np.ndarray:
     """What stands for the tree in a call of a kernel, for as long as the tree itself is kept."""
     n, d = tree.points.shape
-    sizes = [n, d, len(tree.blocks), len(tree.boxes)]
+    sizes = [n, d, len(tree.blocks), len(tree.boxes), len(tree.frame), len(tree.counts), len(tree.following)]
     return np.array(sizes + [array.ctypes.data for array in tree], np.int64)
 
 
@@ -115,19 +127,21 @@ _int64, _int32 = _address_of(types.int64), _address_of(types.int32)
 @part
 def tree_at(handle):
     """The tree that a handle stands for."""
-    n, d, leaves, nodes = handle[0], handle[1], handle[2], handle[3]
+    n, d, leaves, nodes, rows = handle[0], handle[1], handle[2], handle[3], handle[4]
     return Tree(
-        carray(_float64(handle[4]), (n, d)),
-        carray(_float64(handle[5]), (d + 3, d)),
-        carray(_float64(handle[6]), (5, d)),
-        carray(_float32(handle[7]), (nodes, 2 * d + 1, LANES)),
-        carray(_float32(handle[8]), (leaves, d, LANES)),
-        carray(_int32(handle[9]), (leaves, LANES)),
-        carray(_int32(handle[10]), (n,)),
-        carray(_float32(handle[11]), (LANES + STACK + PENDING + 2 * d,)),
-        carray(_int64(handle[12]), (STACK + PENDING + d,)),
-        carray(_int64(handle[13]), (3,)),
-        carray(_float64(handle[14]), (leaves,)),
+        carray(_float64(handle[7]), (n, d)),
+        carray(_float64(handle[8]), (rows, d)),
+        carray(_float64(handle[9]), (5, d)),
+        carray(_float32(handle[10]), (nodes, 2 * d + 1, LANES)),
+        carray(_float32(handle[11]), (leaves, d, LANES)),
+        carray(_int32(handle[12]), (leaves, LANES)),
+        carray(_int32(handle[13]), (handle[5], LANES)),
+        carray(_int32(handle[14]), (handle[6],)),
+        carray(_int32(handle[15]), (n,)),
+        carray(_float32(handle[16]), (LANES + STACK + PENDING + 2 * d,)),
+        carray(_int64(handle[17]), (STACK + PENDING + d,)),
+        carray(_int64(handle[18]), (3,)),
+        carray(_float64(handle[19]), (leaves,)),
     )
 
 
@@ -155,3 +169,16 @@ def first_leaf(tree):
 def home_of(tree, record):
     """The leaf in which a record is, or -1."""
     return np.int64(tree.places[record] // LANES if record >= 0 else -1)
+
+
+@part
+def next_equal(tree, record):
+    """The next higher record at the same point that is still there, or -1. What is found gone leaves the chain."""
+    if tree.following.shape[0] == 0:
+        return np.int64(-1)
+    following = np.int64(tree.following[record])
+    if following >= 0 and tree.places[following] < 0:
+        while following >= 0 and tree.places[following] < 0:
+            following = np.int64(tree.following[following])
+        tree.following[record] = following
+    return following

@@ -8,25 +8,36 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.kernels.compiling import kernel, part
-from microagg.kernels.frame import TINY, ULP, above, below, frame_of, turn
+from microagg.kernels.equal import chain_equal
+from microagg.kernels.frame import CENTRE, TINY, ULP, above, below, frame_of, turn
 from microagg.kernels.lanes import LANES, highest, largest_distance, lowest
 from microagg.kernels.sums import total_and_mean
 from microagg.kernels.tree import Tree, first_leaf, handle_of, new_tree, tree_at
 
 SPREAD_SAMPLE = 32
 REGROUP = 3
+NOBODY = np.empty(0, np.int32)
+WORK = 30_000_000  # multiplications between two moments at which Ctrl-C is heard, some hundredths of a second
 
 
-def build(points: np.ndarray, records: np.ndarray | None = None) -> Tree:
-    """The tree of all points, or of some records (in ascending order) among them."""
+def build(points: np.ndarray, records: np.ndarray | None = None, *, equals_as_one: bool = False) -> Tree:
+    """The tree of all points, or of some records (in ascending order) among them; see `tree.py` for `equals_as_one`."""
     points = np.ascontiguousarray(points, np.float64)
-    if records is None:
-        records, chosen = np.arange(len(points)), points
-    else:
-        chosen = points[records]
+    chosen = points if records is None else points[records]
     totals = total_and_mean(chosen)
-    tree = new_tree(points, frame_of(chosen, totals[3]), totals, len(chosen))
-    _fill(records.astype(np.int32), handle_of(tree))
+    records = np.arange(len(points), dtype=np.int32) if records is None else records.astype(np.int32)
+    firsts, following = chain_equal(points, records) if equals_as_one else (records, NOBODY)
+    if len(firsts) < len(records):
+        records, chosen = firsts, points[firsts]
+    else:
+        following = NOBODY
+    frame = frame_of(chosen, totals[3])
+    tree = new_tree(points, frame, totals, following, len(chosen))
+    rows = np.empty(chosen.shape, np.float32)
+    step = max(1, WORK // (len(frame) * max(points.shape[1], 1)))
+    for first in range(0, len(rows), step):
+        _turn_all(chosen[first : first + step], frame, rows[first : first + step])
+    _fill(rows, records, handle_of(tree))
     return tree
 
 
@@ -36,20 +47,23 @@ def extent(tree: Tree) -> float:
 
 
 @kernel
-def _fill(records, handle):
+def _turn_all(points, frame, rows):
+    for i in range(points.shape[0]):
+        turn(frame, points[i], rows[i])
+
+
+@kernel
+def _fill(rows, records, handle):
     tree = tree_at(handle)
-    _fill_leaves(records, tree)
+    _fill_leaves(rows, records, tree)
     _fill_boxes(tree)
 
 
 @part
-def _fill_leaves(records, tree):
-    """Distribute the records over the leaves."""
-    n, d = records.shape[0], tree.points.shape[1]
+def _fill_leaves(rows, records, tree):
+    """Distribute the records, whose turned coordinates are given, over the leaves."""
+    n, d = rows.shape
     leaves = tree.blocks.shape[0]
-    rows = np.empty((n, d), np.float32)
-    for i in range(n):
-        turn(tree.frame, tree.points[records[i]], rows[i])
     rows, order = _kd_order(rows, records, leaves)
     for leaf in range(leaves):
         first, stop = leaf * n // leaves, (leaf + 1) * n // leaves
@@ -60,6 +74,21 @@ def _fill_leaves(records, tree):
                 tree.places[order[here]] = leaf * LANES + slot
             for j in range(d):
                 tree.blocks[leaf, j, slot] = rows[here, j] if here < stop else np.nan
+    if tree.following.shape[0] > 0:
+        _count_equals(tree)
+
+
+@part
+def _count_equals(tree):
+    """Give the records that share a slot their place, and count them."""
+    for leaf in range(tree.counts.shape[0]):
+        for slot in range(LANES):
+            tree.counts[leaf, slot] = 0
+            record = tree.slots[leaf, slot]
+            while record >= 0:
+                tree.places[record] = leaf * LANES + slot
+                tree.counts[leaf, slot] += 1
+                record = tree.following[record]
 
 
 @part
@@ -222,8 +251,8 @@ def centre_of(frame):
     centre = np.empty(d, np.float32)
     squares = 0.0
     for j in range(d):
-        centre[j] = frame[d + 1, j]
-        squares += frame[d + 1, j] * frame[d + 1, j]
+        centre[j] = frame[CENTRE, j]
+        squares += frame[CENTRE, j] * frame[CENTRE, j]
     return centre, np.sqrt(squares)
 
 
@@ -274,5 +303,5 @@ def move_centre(tree, q):
     if turn(tree.frame, q, turned) > 2.0 * np.sqrt(d):
         return
     for j in range(d):
-        tree.frame[d + 1, j] = turned[j]
+        tree.frame[CENTRE, j] = turned[j]
     measure_norms(tree)

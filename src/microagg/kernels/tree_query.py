@@ -16,7 +16,7 @@ import numpy as np
 
 from microagg.kernels.compiling import kernel, part
 from microagg.kernels.distances import squared_distance
-from microagg.kernels.frame import TINY, ULP, turn
+from microagg.kernels.frame import CENTRE, SCALE, TINY, ULP, turn
 from microagg.kernels.lanes import (
     LANES,
     box_gaps_at_most,
@@ -26,7 +26,7 @@ from microagg.kernels.lanes import (
     first_lane,
     highest,
 )
-from microagg.kernels.tree import PENDING, first_leaf, home_of, tree_at, walk_of
+from microagg.kernels.tree import PENDING, first_leaf, home_of, next_equal, tree_at, walk_of
 from microagg.kernels.tree_build import move_centre
 
 BEYOND = 1e15  # queries so far away, in units of the cloud's size, are answered without boxes
@@ -61,7 +61,7 @@ def _at_least(length, w_length, d):
 def near_limit(worst, w_length, frame):
     """The squared float32 distance from w that no record with an exact squared distance <= worst exceeds."""
     d = frame.shape[1]
-    reach = _at_most(np.sqrt(worst + d * UNDERFLOW) * frame[d + 2, 0], w_length, d)
+    reach = _at_most(np.sqrt(worst + d * UNDERFLOW) * frame[SCALE, 0], w_length, d)
     return np.float32(min(reach * reach + TINY, LARGEST))
 
 
@@ -69,7 +69,7 @@ def near_limit(worst, w_length, frame):
 def _guessed_limit(roughly, w_length, frame):
     """The same for a record whose squared float32 distance is known, in place of its exact one."""
     d = frame.shape[1]
-    reach = _at_most(np.sqrt(roughly), w_length, d) / frame[d + 2, 0]
+    reach = _at_most(np.sqrt(roughly), w_length, d) / frame[SCALE, 0]
     return near_limit(reach * reach, w_length, frame)
 
 
@@ -77,7 +77,7 @@ def _guessed_limit(roughly, w_length, frame):
 def _far_limits(best, w_length, frame):
     """What a box and a point must reach, squared and in float32, to hold a record at least so far away."""
     d = frame.shape[1]
-    length = np.sqrt(max(best - d * UNDERFLOW, 0.0)) * frame[d + 2, 0]
+    length = np.sqrt(max(best - d * UNDERFLOW, 0.0)) * frame[SCALE, 0]
     reach = _at_least(length, w_length, d)
     limit = np.float32(reach * reach if reach > 1e-15 else -1.0)  # smaller squares are not rounded relatively
     return np.float32(length * length * (1.0 - 4.0 * ULP)) - TINY, limit
@@ -123,7 +123,7 @@ def _far_terms(tree, walk):
     d = frame.shape[1]
     squares, shift, length = 0.0, 0.0, 0.0
     for j in range(d):
-        c = frame[d + 1, j]
+        c = frame[CENTRE, j]
         w = walk.w[j] - c
         squares += w * w
         shift += w * c
@@ -174,7 +174,7 @@ def farthest(q, floor, tree, walk):
 def _farthest_of(leaf, hits, q, length, best, record, tree, walk):
     """(squared distance, record) of the farthest record known, some records of a leaf included."""
     d, lanes = q.shape[0], walk.lanes
-    peak = max(_at_least(np.sqrt(highest(lanes, 0)), length, d), 0.0) / tree.frame[d + 2, 0]
+    peak = max(_at_least(np.sqrt(highest(lanes, 0)), length, d), 0.0) / tree.frame[SCALE, 0]
     _, limit = _far_limits(peak * peak, length, tree.frame)  # most in this leaf are clearly not the farthest
     while hits:
         lane = first_lane(hits)
@@ -189,32 +189,34 @@ def _farthest_of(leaf, hits, q, length, best, record, tree, walk):
 
 @part
 def _offer(count, limit, q, near, records, size, tree, walk):
-    """Let the first `count` pending records compete for the m nearest; returns how many there are now."""
+    """Let the first `count` pending records and their equals compete for the m nearest; returns how many there are now."""
     m = near.shape[0]
     for t in range(count):
         if walk.roughly[t] > limit:
             continue
         r = walk.pending[t]
         x = squared_distance(tree.points[r], q)
-        if size == m:
-            if x > near[m - 1] or (x == near[m - 1] and r > records[m - 1]):
-                continue
-        else:
-            size += 1
-        p = size - 1
-        while p > 0 and (near[p - 1] > x or (near[p - 1] == x and records[p - 1] > r)):
-            near[p] = near[p - 1]
-            records[p] = records[p - 1]
-            p -= 1
-        near[p] = x
-        records[p] = r
+        while r >= 0:
+            if size == m:
+                if x > near[m - 1] or (x == near[m - 1] and r > records[m - 1]):
+                    break
+            else:
+                size += 1
+            p = size - 1
+            while p > 0 and (near[p - 1] > x or (near[p - 1] == x and records[p - 1] > r)):
+                near[p] = near[p - 1]
+                records[p] = records[p - 1]
+                p -= 1
+            near[p] = x
+            records[p] = r
+            r = next_equal(tree, r)
     return size
 
 
 @part
 def _note(leaf, hits, count, lowest, tree, walk):
     """Add some records of a leaf to those pending, and keep the m lowest distances; returns the new count."""
-    m = lowest.shape[0]
+    m, shared = lowest.shape[0], tree.counts.shape[0] > 0
     while hits:
         lane = first_lane(hits)
         hits &= hits - 1
@@ -222,12 +224,15 @@ def _note(leaf, hits, count, lowest, tree, walk):
         walk.roughly[count] = x
         walk.pending[count] = tree.slots[leaf, lane]
         count += 1
-        p = m - 1
-        while p >= 0 and lowest[p] > x:
-            if p < m - 1:
-                lowest[p + 1] = lowest[p]
-            lowest[p] = x
-            p -= 1
+        times = min(m, tree.counts[leaf, lane]) if shared else 1
+        while times > 0:
+            times -= 1
+            p = m - 1
+            while p >= 0 and lowest[p] > x:
+                if p < m - 1:
+                    lowest[p + 1] = lowest[p]
+                lowest[p] = x
+                p -= 1
     return count
 
 
@@ -359,5 +364,5 @@ def _may_end_a_pair(tree, leaf, best):
     place = first_leaf(tree) + leaf - 1
     outermost = np.sqrt(highest(tree.boxes, 2 * d * LANES))
     here = tree.boxes[place // LANES, 2 * d, place % LANES]
-    needed = np.sqrt(best) * tree.frame[d + 2, 0]
+    needed = np.sqrt(best) * tree.frame[SCALE, 0]
     return here >= 0.0 and (np.sqrt(here) + outermost) * (1.0 + 8.0 * ULP) >= needed

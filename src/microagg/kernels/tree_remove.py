@@ -8,7 +8,7 @@ from microagg.kernels.compiling import kernel, part
 from microagg.kernels.frame import above, below
 from microagg.kernels.lanes import LANES, highest, lowest
 from microagg.kernels.sums import add_exactly, rounded
-from microagg.kernels.tree import first_leaf, home_of, tree_at, walk_of
+from microagg.kernels.tree import first_leaf, home_of, next_equal, tree_at, walk_of
 from microagg.kernels.tree_build import centre_of, face_high, face_low, widest
 from microagg.kernels.tree_query import nearest_into
 
@@ -74,11 +74,15 @@ def _take(records, tree):
             return t
         leaf, slot = tree.places[record] // LANES, tree.places[record] % LANES
         tree.places[record] = -1
-        tree.slots[leaf, slot] = -1
         for j in range(d):
             add_exactly(totals, -tree.points[record, j], j)
-        node, lane = (first + leaf - 1) // LANES, (first + leaf - 1) % LANES
-        _take_out(tree, leaf, slot, node, lane, centre, length)
+        if tree.slots[leaf, slot] == record:
+            tree.slots[leaf, slot] = next_equal(tree, record)
+        if tree.counts.shape[0] > 0:
+            tree.counts[leaf, slot] -= 1
+        if tree.slots[leaf, slot] < 0:
+            node, lane = (first + leaf - 1) // LANES, (first + leaf - 1) % LANES
+            _take_out(tree, leaf, slot, node, lane, centre, length)
     totals[4, 0] -= records.shape[0]
     for j in range(d):
         totals[3, j] = rounded(totals, j) / max(totals[4, 0], 1.0)

@@ -30,6 +30,7 @@ HEAT = 0.5  # the first temperature of a long annealing, in units of the squared
 SLOW = 100  # steps for each record that make an annealing a long one
 COLD = 0.9  # the share of the steps after which the temperature is 0
 TOGETHER = 16  # regions between two checkpoints
+PERFECT = 1e-12  # a squared error, as a share of that of one group, which may be rounding and nothing else
 
 
 class Best:
@@ -47,6 +48,14 @@ class Best:
     @property
     def sse(self) -> float:
         return math.fsum(self._costs.tolist())
+
+    def is_perfect(self) -> bool:
+        """Whether every group holds equal records, so that nothing is left to gain."""
+        if self.sse > PERFECT * self._total:  # what rounding leaves of groups of equal records is far below
+            return False
+        first = np.empty(int(self.labels.max()) + 1, np.int64)
+        first[self.labels[::-1]] = np.arange(len(self.labels))[::-1]
+        return bool((self.points == self.points[first[self.labels]]).all())
 
     def telling(self) -> str:
         """Its loss, in percent."""
@@ -88,7 +97,7 @@ def anneal(
     """
     best = Best(problem, labels)
     n = len(labels)
-    if n >= 2 * problem.k and best.sse > 0.0 and steps > 0:
+    if n >= 2 * problem.k and steps > 0 and not best.is_perfect():
         each = steps / n
         # a short annealing must not melt what it has no time to freeze again
         heat = HEAT * math.sqrt(each / (each + SLOW))
@@ -121,6 +130,8 @@ def _anneal_whole(
         done += todo
         best.take(region.labels())
         stopped = watch.checkpoint(done, steps, best.telling())
+        if best.is_perfect():
+            return
         if stopped:
             break
     if stopped and not cold:
@@ -166,6 +177,8 @@ def _anneal_regions(
                 if stopped:
                     break
             best.take(labels)
+            if best.is_perfect():
+                return
             if stopped:
                 for _, found in _sweep(
                     problem, best, labels, sweep, _quench(steps, n), (0.0, 0.0), rng, pool

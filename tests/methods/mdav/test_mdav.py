@@ -51,6 +51,24 @@ def test_mdav_generic_equals_the_oracle(seed: int) -> None:
     )
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_many_equal_records_equal_the_oracle(seed: int) -> None:
+    """Most records are at a few points, so that ties decide which of them go where."""
+    rng = np.random.default_rng([14, seed])
+    n, d, k = int(rng.integers(100, 500)), int(rng.integers(1, 5)), int(rng.integers(2, 12))
+    points = np.round(rng.normal(size=(n, d)), 1)
+    equal = rng.random(n) < (0.99 if seed % 2 else 0.8)
+    points[equal] = points[rng.integers(0, n, 1 + seed % 4)][rng.integers(0, 1 + seed % 4, equal.sum())]
+    for method, oracle in (("mdav", mdav), ("mdav1", mdav1), ("mdav-generic", mdav_generic)):
+        np.testing.assert_array_equal(microagg.partition(points, k=k, method=method), oracle(points, k))
+
+
+@pytest.mark.parametrize("shape", [(6, 400), (40, 200)])
+def test_wide_tables_equal_the_oracle(shape: tuple[int, int]) -> None:
+    points = np.round(np.random.default_rng(shape).normal(size=shape), 1)
+    np.testing.assert_array_equal(microagg.partition(points, k=3, method="mdav"), mdav(points, 3))
+
+
 # Worked by hand, k = 3. From the centroid 50.25 the farthest is 0, which takes 1 and 2; from 0 it is 100,
 # which takes 98 and 99. Their centroids are 1 and 99, and 48 and 54 are left. Together they have the centroid
 # 51, which is nearer to 99; alone, 48 goes to 1 and 54 to 99; but if 48 moves its new group's centroid to

@@ -41,6 +41,26 @@ def test_one_column_gets_its_optimum() -> None:
         assert ma.information_loss(points, found.labels) == pytest.approx(best, rel=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_equal_records_are_grouped_at_once(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    k, counts = int(rng.integers(2, 7)), rng.integers(0, 40, 8)
+    which = rng.permutation(np.repeat(np.arange(8), counts + k))
+    points = rng.normal(size=(8, 3))[which]
+    found = search(points, k)
+    assert found.chosen == (
+        f"every record has at least {k - 1} equals: groups of equal records, which lose nothing",
+    )
+    sizes = np.bincount(found.labels)
+    assert sizes.min() >= k
+    assert sizes.max() < 2 * k
+    assert all(len(set(which[found.labels == label])) == 1 for label in range(len(sizes)))
+    first = [int(np.flatnonzero(found.labels == label)[0]) for label in range(len(sizes))]
+    assert first == sorted(first)
+    points[0] += 1.0  # one record without equals: nothing for free any more
+    assert search(points, k, effort=1).chosen != found.chosen
+
+
 def test_too_few_records_for_two_groups() -> None:
     found = search(cloud(0, n=9), 5)
     assert found.labels.tolist() == [0] * 9

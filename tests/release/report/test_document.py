@@ -305,6 +305,13 @@ def test_many_columns_stay_small() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("public", [False, True])
+def test_tables_of_columns_have_an_end(public: bool) -> None:
+    page = to_html(build_document(public=public, **release(columns=120, n=200)))
+    assert "Of 120 columns, the 100 that lost most are shown." in page
+    assert public or "Of 120 columns, the first 100 are shown." in page
+
+
+@pytest.mark.parametrize("public", [False, True])
 def test_the_same_bytes_again(public: bool) -> None:
     import matplotlib
 

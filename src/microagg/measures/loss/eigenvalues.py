@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from microagg.measures.loss.standardise import WIDE, StandardPair, mean
 from microagg.measures.measure import Figure, Measure, Pair
 
 
@@ -29,6 +30,8 @@ def eigenvalue_difference(pair: Pair) -> Figure:
     """
     standard = pair.standard
     varying = ~standard.constant
+    if int(varying.sum()) > max(len(standard.shares), WIDE):
+        return _through_records(standard)
     before, after = (matrix[np.ix_(varying, varying)] for matrix in standard.covariances)
     rounding = standard.rounding[varying]
     value = _difference(_correlations(before, rounding), _correlations(after, rounding))
@@ -47,6 +50,23 @@ def _difference(before: np.ndarray, after: np.ndarray) -> float:
         return 0.0
     first, second = (np.maximum(np.linalg.eigvalsh(matrix), 0.0) for matrix in (before, after))
     return float(100.0 * np.sum(np.abs(first - second)) / np.sum(np.maximum(first, second)))
+
+
+def _through_records(standard: StandardPair) -> Figure:
+    """The same where columns are more than records: A Aᵀ (columns by columns) and AᵀA have the same eigenvalues but for 0s."""
+    varying, shares = ~standard.constant, standard.shares
+    covariances, correlations = [], []
+    for columns in (standard.before[varying], standard.after[varying]):
+        half = (columns - mean(columns, shares)[:, None]) * np.sqrt(shares)
+        deviations = np.sqrt(np.sum(half**2, axis=1))
+        flat = deviations <= standard.rounding[varying]
+        covariances.append(_gram(half))
+        correlations.append(_gram(half / np.where(flat, np.inf, deviations)[:, None]))
+    return Figure(_difference(*correlations), details={"covariance": _difference(*covariances)})
+
+
+def _gram(half: np.ndarray) -> np.ndarray:
+    return np.einsum("ji,jk->ik", half, half)
 
 
 EIGENVALUES = Measure(

@@ -19,11 +19,11 @@ confidential column that cannot be predicted) nothing can be lost: 100. Weights 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from microagg.measures.loss.standardise import StandardPair, covariance, mean
+from microagg.measures.loss.standardise import WIDE, StandardPair, covariance, mean
 from microagg.measures.measure import Figure, Measure, Pair
 
 RIDGE = 1e-6
@@ -68,19 +68,48 @@ def _determinations(standard: StandardPair, columns: np.ndarray) -> list[float]:
         return [0.0] * len(columns)
     known = np.compress(~trial, columns, axis=1)
     shares = standard.shares[~trial] / standard.shares[~trial].sum()
-    centres, covariances = mean(known, shares), covariance(known, shares)
+    centres = mean(known, shares)
     tried = np.compress(trial, standard.before, axis=1) - centres[:, None]
     weights = standard.shares[trial] / standard.shares[trial].sum()
+    left = _left_over(known, centres, shares, tried)
     found = []
-    for target in range(len(columns)):
-        others = np.arange(len(columns)) != target
-        gram = covariances[np.ix_(others, others)] + RIDGE * np.eye(others.sum())
-        slopes = np.linalg.solve(gram, covariances[others, target])
-        errors = tried[target] - np.sum(slopes[:, None] * tried[others], axis=0)
+    for target, errors in enumerate(left):
         total = float(mean((tried[target] - mean(tried[target], weights)) ** 2, weights))
         remaining = float(mean(errors**2, weights))
         found.append(max(0.0, 1.0 - remaining / total) if total > standard.rounding[target] ** 2 else 0.0)
     return found
+
+
+def _left_over(
+    known: np.ndarray, centres: np.ndarray, shares: np.ndarray, tried: np.ndarray
+) -> Iterator[np.ndarray]:
+    """What the prediction of each column from all others leaves over. `tried` is measured from the centres of `known`."""
+    d = len(known)
+    if d > WIDE:
+        yield from _left_over_of_many(known - centres[:, None], shares, tried)
+        return
+    covariances = covariance(known, shares)
+    for target in range(d):
+        others = np.arange(d) != target
+        gram = covariances[np.ix_(others, others)] + RIDGE * np.eye(others.sum())
+        slopes = np.linalg.solve(gram, covariances[others, target])
+        yield tried[target] - np.sum(slopes[:, None] * tried[others], axis=0)
+
+
+def _left_over_of_many(known: np.ndarray, shares: np.ndarray, tried: np.ndarray) -> np.ndarray:
+    """The same from one inverse instead of one system a column: with P = (C + ridge)⁻¹ it is (P x)_j / P_jj for column j.
+
+    Where the known records are fewer than columns, C = A Aᵀ for an A with a column for each of them, and the inverse comes
+    from the smaller side: ridge P = I - A (AᵀA + ridge)⁻¹ Aᵀ.
+    """
+    d, n = known.shape
+    if n >= d:
+        inverse = np.linalg.inv(covariance(known, shares) + RIDGE * np.eye(d))
+        return np.einsum("ij,jk->ik", inverse, tried) / np.diag(inverse)[:, None]
+    half = known * np.sqrt(shares)
+    solved = np.linalg.solve(np.einsum("ji,jk->ik", half, half) + RIDGE * np.eye(n), half.T)
+    explained = np.einsum("ij,jk->ik", half, np.einsum("ij,jk->ik", solved, tried))
+    return (tried - explained) / (1.0 - np.sum(half * solved.T, axis=1))[:, None]
 
 
 def classification_kept(pair: Pair) -> Figure:

@@ -27,7 +27,7 @@ columns, covariances and correlations lose 0. Means are what microaggregation ke
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -35,6 +35,8 @@ from microagg.measures.loss.standardise import NEGLIGIBLE, StandardPair, mean
 from microagg.measures.measure import Figure, Measure, Pair
 
 QUANTILES = np.arange(5, 100, 5) / 100.0
+
+TOGETHER = 1 << 20  # numbers worked on at once
 
 _NO_VARIANCE = 1e-12  # of a statistic of standardised columns; what is below is rounding
 _erf = np.vectorize(math.erf, otypes=[np.float64])
@@ -81,13 +83,11 @@ def covariances_loss(pair: Pair) -> Figure:
     standard = pair.standard
     moved = standard.covariances[1] - standard.covariances[0]
     variances = np.zeros_like(moved)
-    centres = mean(standard.before, standard.shares)
-    for i, j in _pairs(len(moved)):
-        product = (standard.before[i] - centres[i]) * (standard.before[j] - centres[j])
-        variances[i, j] = mean(product**2, standard.shares) - mean(product, standard.shares) ** 2
-    return _figure_of_pairs(
-        _losses(moved, variances, standard.size, _rounding_of_pairs(standard)), pair.names
-    )
+    centred = _centred(standard.before, standard.shares)
+    for i, later in _pairs(centred):
+        product = centred[i] * centred[later]
+        variances[i, later] = mean(product**2, standard.shares) - mean(product, standard.shares) ** 2
+    return _figure_of_pairs(_losses_of_pairs(moved, variances, standard), pair.names)
 
 
 def correlations_loss(pair: Pair) -> Figure:
@@ -102,18 +102,15 @@ def correlations_loss(pair: Pair) -> Figure:
     standard = pair.standard
     before, after = (_correlations(matrix, standard.rounding) for matrix in standard.covariances)
     variances = np.zeros_like(before)
-    centres = mean(standard.before, standard.shares)  # deviations are 1: μ_20 = μ_02 = 1 and μ_11 = ρ
-    fourth = [
-        mean((x - centre) ** 4, standard.shares) for x, centre in zip(standard.before, centres, strict=True)
-    ]
-    for i, j in _pairs(len(before)):
-        first, second = standard.before[i] - centres[i], standard.before[j] - centres[j]
-        rho, product = before[i, j], first * second
+    centred = _centred(standard.before, standard.shares)  # deviations are 1: μ_20 = μ_02 = 1 and μ_11 = ρ
+    fourth = mean(centred**4, standard.shares)
+    for i, later in _pairs(centred):
+        rho, product = before[i, later], centred[i] * centred[later]
         mixed = mean(product**2, standard.shares)
-        skewed = mean(product * (first**2 + second**2), standard.shares)
-        variances[i, j] = mixed + rho**2 * (fourth[i] + fourth[j] + 2.0 * mixed) / 4.0 - rho * skewed
+        skewed = mean(product * (centred[i] ** 2 + centred[later] ** 2), standard.shares)
+        variances[i, later] = mixed + rho**2 * (fourth[i] + fourth[later] + 2.0 * mixed) / 4.0 - rho * skewed
     moved = np.nan_to_num(after) - np.nan_to_num(before)
-    losses = _losses(moved, variances, standard.size, _rounding_of_pairs(standard))
+    losses = _losses_of_pairs(moved, variances, standard)
     losses[np.isnan(after)] = 100.0
     losses[np.isnan(before)] = np.nan
     return _figure_of_pairs(losses, pair.names)
@@ -146,19 +143,32 @@ def _losses(
     moved = np.where(np.abs(moved) <= rounding, 0.0, np.abs(moved))
     variable = variances > _NO_VARIANCE
     scores = moved * np.sqrt(size / np.where(variable, variances, 1.0))
-    return 100.0 * np.where(variable, _erf(scores / math.sqrt(2.0)), moved > 0.0)
+    probabilities = (moved > 0.0).astype(float)
+    probabilities[variable] = _erf(scores[variable] / math.sqrt(2.0))
+    return 100.0 * probabilities
 
 
-def _centred(column: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    return column - mean(column, shares)
+def _centred(columns: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """One column, or several as rows, about their means."""
+    return columns - np.asarray(mean(columns, shares))[..., None]
 
 
-def _pairs(d: int) -> list[tuple[int, int]]:
-    return [(i, j) for i in range(d) for j in range(i + 1, d)]
+def _pairs(columns: np.ndarray) -> Iterator[tuple[int, slice]]:
+    """Every pair of different rows once: a row, and some of those after it, together of a size that memory has room for."""
+    d, n = columns.shape
+    step = max(1, TOGETHER // n)
+    for i in range(d):
+        for first in range(i + 1, d, step):
+            yield i, slice(first, min(first + step, d))
 
 
-def _rounding_of_pairs(standard: StandardPair) -> np.ndarray:
-    return standard.rounding[:, None] + standard.rounding
+def _losses_of_pairs(moved: np.ndarray, variances: np.ndarray, standard: StandardPair) -> np.ndarray:
+    """(d, d): PIL in percent of statistics of pairs, above the diagonal; 0 elsewhere."""
+    losses = np.zeros(moved.shape)
+    for i in range(len(moved)):
+        rounding = standard.rounding[i] + standard.rounding[i + 1 :]
+        losses[i, i + 1 :] = _losses(moved[i, i + 1 :], variances[i, i + 1 :], standard.size, rounding)
+    return losses
 
 
 def _correlations(matrix: np.ndarray, rounding: np.ndarray) -> np.ndarray:
@@ -210,16 +220,17 @@ def _figure(losses: np.ndarray, names: tuple[str, ...]) -> Figure:
 
 def _figure_of_pairs(losses: np.ndarray, names: tuple[str, ...]) -> Figure:
     """The mean over pairs of columns, from the upper triangle of a matrix in which NaN is none."""
-    upper = [losses[i, j] for i, j in _pairs(len(losses)) if not np.isnan(losses[i, j])]
-    columns = {}
-    for j, name in enumerate(names):
-        own = [losses[min(i, j), max(i, j)] for i in range(len(names)) if i != j]
-        columns[name] = _mean_or_nothing([x for x in own if not np.isnan(x)])
-    return Figure(_mean_or_nothing(upper), columns, {"largest": float(max(upper, default=0.0))})
+    above = np.triu(np.ones(losses.shape, bool), 1)
+    upper, both = losses[above], np.where(above, losses, losses.T)
+    np.fill_diagonal(both, np.nan)
+    columns = {name: _mean_or_nothing(own) for name, own in zip(names, both, strict=True)}
+    return Figure(_mean_or_nothing(upper), columns, {"largest": float(np.nanmax(upper, initial=0.0))})
 
 
-def _mean_or_nothing(values: list[float]) -> float:
-    return float(np.mean(values)) if values else 0.0
+def _mean_or_nothing(values: np.ndarray) -> float:
+    """The mean of those that are not NaN; 0 if there is none."""
+    there = values[~np.isnan(values)]
+    return float(np.mean(there)) if len(there) > 0 else 0.0
 
 
 def _declared(statistics: str, compute: Callable[[Pair], Figure]) -> Measure:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 NEGLIGIBLE = 1e-9
 """A difference of less than this many standard deviations is rounding, not loss."""
 
+WIDE = 64
+"""Columns; with more, measures go through the smaller side (the records, where they are fewer): same figures but for rounding."""
+
 _ROUNDINGS = 16.0 * np.finfo(np.float64).eps  # of a mean of equal numbers, relative to their size
 _UNCHANGED = 1e-12  # the same for a constant column, where no other value is near enough to be taken for it
 

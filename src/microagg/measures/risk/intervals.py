@@ -56,14 +56,18 @@ def _disclosure(pair: Pair, widths: Sequence[float], inside: _Inside) -> Figure:
     for name, original, released in zip(pair.names, pair.original.T, pair.released.T, strict=True):
         here = inside(original, released, widths)
         everywhere &= here
-        found = np.array([percent_of_records(row, pair.weights) for row in here])
+        found = _percent_of_rows(here, pair.weights)
         columns[name] = float(found.mean())
         by_width += found / len(pair.names)
     details = {f"width {width:g} %": float(x) for width, x in zip(widths, by_width, strict=True)}
-    details["in all columns at once"] = float(
-        np.mean([percent_of_records(row, pair.weights) for row in everywhere])
-    )
+    details["in all columns at once"] = float(np.mean(_percent_of_rows(everywhere, pair.weights)))
     return Figure(float(by_width.mean()), columns, details)
+
+
+def _percent_of_rows(inside: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    if weights is None and inside.shape[1] > 0:
+        return 100.0 * inside.mean(axis=1)
+    return np.array([percent_of_records(row, weights) for row in inside])
 
 
 def _inside_rank_intervals(original: np.ndarray, released: np.ndarray, widths: Sequence[float]) -> np.ndarray:

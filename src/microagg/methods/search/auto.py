@@ -1,6 +1,7 @@
 """auto: what microagg does when it is asked for k and nothing more.
 
 1. Where one column alone varies, the optimal cut of its order: no partition loses less (Hansen and Mukherjee 2003).
+   Where every record has k - 1 equals and no promise is to be kept, groups of equal records: nothing is lost.
 2. Else groups by MDAV within compact blocks of the records, improved by local search (`quick`), then by annealing
    (`balanced`); `thorough` anneals longer, or, for up to 2,500 records and k up to 5, goes on with integer programs over the
    groups that good partitions can have.
@@ -22,6 +23,8 @@ import numpy as np
 
 from microagg.bounds.bound import Bound
 from microagg.bounds.lower import best_of_one_column, lower_bound, varying_columns
+from microagg.kernels import sums
+from microagg.kernels.equal import chain_equal
 from microagg.methods.lns.effort import WORDS as SEARCHES
 from microagg.methods.lns.effort import Work, beside_programs, searching_while_proving, work_of
 from microagg.methods.lns.lns import STOPPING, settings_of, through_ruins
@@ -41,7 +44,7 @@ class Plan:
     """What auto is going to do, and why."""
 
     way: str
-    """one group | one column | search | search and programs | prove"""
+    """one group | one column | equal records | search | search and programs | prove"""
     work: Work
     why: tuple[str, ...]
 
@@ -60,6 +63,9 @@ def plan(problem: Problem, effort: str | float) -> Plan:
     if varying <= 1 and problem.accept is None and problem.weights is None:
         reason = "one column varies: its optimal cut, which no grouping can beat"
         return Plan("one column", work, (reason,))
+    if effort != "prove" and problem.accept is None and _all_have_equals(problem):
+        reason = f"every record has at least {k - 1} equals: groups of equal records, which lose nothing"
+        return Plan("equal records", work, (reason,))
     start = f"{n:,} records, {varying} columns that vary, k = {k}: MDAV within blocks, then local search"
     why = (start, work.why)
     if effort == "prove":
@@ -70,6 +76,32 @@ def plan(problem: Problem, effort: str | float) -> Plan:
         programs = "then integer programs over the groups that good partitions can have"
         return Plan("search and programs", work, (start, work.why, programs))
     return Plan("search", work, why)
+
+
+def _all_have_equals(problem: Problem) -> bool:
+    """Whether no record is equal to fewer than k - 1 others."""
+    points, k = np.ascontiguousarray(problem.points, np.float64), problem.k
+    firsts, _ = chain_equal(points, np.arange(len(points), dtype=np.int32))
+    return len(firsts) * k <= len(points) and int(_numbers_of_equals(points)[1].min()) >= k
+
+
+def _numbers_of_equals(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(records, equals side by side and in ascending order; how many are equal to each; its number among them)."""
+    order = np.lexsort(points.T[::-1])
+    new = np.ones(len(points), bool)
+    new[1:] = (points[order[1:]] != points[order[:-1]]).any(axis=1)
+    starts, which = np.flatnonzero(new), np.cumsum(new) - 1
+    counts = np.diff(np.append(starts, len(points)))
+    return order, counts[which], np.arange(len(points)) - starts[which]
+
+
+def _groups_of_equals(points: np.ndarray, k: int) -> np.ndarray:
+    """Labels of groups of k to 2k - 1 equal records, lower record numbers first."""
+    order, counts, numbers = _numbers_of_equals(points)
+    opens = (numbers % k == 0) & (numbers // k < counts // k)
+    labels = np.empty(len(points), np.int32)
+    labels[order] = np.cumsum(opens) - 1
+    return sums.number_by_first_record(labels)
 
 
 def _fit_for_programs(problem: Problem) -> bool:
@@ -99,6 +131,8 @@ def auto(
             watch.stage(0.1, 1.0)
             with watch.searching():
                 bound = lower_bound(problem.points, problem.k, labels=labels, watch=watch)
+    elif chosen.way == "equal records":
+        labels = _groups_of_equals(problem.points, problem.k)
     else:
         labels, kept = start_with_promise(problem, rng, watch)
         work = work_with_promise(problem, labels, chosen.work, effort)

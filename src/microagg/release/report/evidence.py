@@ -19,6 +19,7 @@ from microagg.release.report.subject import Subject, correlations, lost_of_colum
 
 DISTRIBUTIONS = 12  # pictures of columns; more are not looked at
 HEATED = 12  # columns of a heat map
+TABLED = 100  # columns of a table; more are not read
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)
 SIZES = 24  # bars of class sizes
 SAME_BY_COLUMN = frozenset({"il", "il-minmax", "il-raw"})
@@ -113,14 +114,15 @@ def _size_counts(sizes: np.ndarray) -> tuple[list[str], list[int], list[int]]:
 def loss(subject: Subject) -> Section:
     """What was lost, column by column with the distributions before and after, and by every measure."""
     lost = subject.pair.once(_lost)
-    order = np.argsort(-lost, kind="stable")
+    order = np.argsort(-lost, kind="stable")[:TABLED]
     names = [subject.pair.names[j] for j in order]
+    many = f" Of {len(lost)} columns, the {TABLED} that lost most are shown." if len(lost) > TABLED else ""
     measured = subject.figures_of("loss")
     blocks: list[Block] = [
         Grid(
             ("column", "variation lost, %"),
             tuple((name, subject.number(percent)) for name, percent in zip(names, lost[order], strict=True)),
-            "Each column by itself, the one that lost most first. 0 %: untouched; 100 %: nothing but its mean is left.",
+            f"Each column by itself, the one that lost most first. 0 %: untouched; 100 %: nothing but its mean is left.{many}",
         ),
         *_distributions(subject, order),
     ]
@@ -129,7 +131,7 @@ def loss(subject: Subject) -> Section:
             Paragraph("The same loss as other measures see it, over all columns and then by column.")
         )
         blocks.append(Facts(tuple(_rows_of_figures(subject, measured))))
-    caption = "Column by column, the one that lost most of its variation first."
+    caption = f"Column by column, the one that lost most of its variation first.{many}"
     blocks.extend(_by_column(subject, names, measured, caption))
     if not subject.public:
         blocks.append(_moments(subject, order))
@@ -336,7 +338,8 @@ def _risk_by_column(subject: Subject, measured: Sequence[tuple[Measure, Figure]]
     for measure, figure in measured:
         of_columns.setdefault(tuple(figure.columns), []).append((measure, figure))
     for names, part in of_columns.items():
-        yield from _by_column(subject, names, part, "Column by column.")
+        many = f" Of {len(names)} columns, the first {TABLED} are shown." if len(names) > TABLED else ""
+        yield from _by_column(subject, names[:TABLED], part, f"Column by column.{many}")
 
 
 def bound(subject: Subject, found: Mapping[str, Any]) -> Section:
