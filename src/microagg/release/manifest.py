@@ -6,6 +6,7 @@ import hashlib
 import importlib.metadata
 import json
 import platform
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ from microagg.methods.method import Found
 from microagg.release.settings import Settings
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import compute as pc
-from microagg.table.io.writing import replace_whole
 from microagg.table.schema import Role, Schema
 
 LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
@@ -30,6 +30,7 @@ FORMAT = 2
 RESULTS = {
     "format": True,
     "microagg": True,
+    "release": True,
     "records": True,
     "roles": True,
     "guarantee": True,
@@ -139,6 +140,47 @@ def digest_of(table: pa.Table) -> str:
     return digest.hexdigest()
 
 
+def name_of_release(written: pa.Table, settings: Settings) -> str:
+    """What all files of a release call it: a digest of the rows as they are in the file, in whatever order, and of the public settings.
+
+    Nothing of it is random and nothing comes from the original, so that everybody who has the file can work it out.
+
+    >>> table = pa.table({"age": [31, 62]})
+    >>> name_of_release(table, Settings.of(k=2)) == name_of_release(table.take([1, 0]), Settings.of(k=2))
+    True
+    """
+    asked = json.dumps(settings.as_data(public=True), sort_keys=True)
+    return hashlib.sha256(f"{asked}\0{digest_of(in_one_order(written))}".encode()).hexdigest()
+
+
+def in_one_order(table: pa.Table) -> pa.Table:
+    """The rows of a table in an order that depends on their values alone; numbers as their bits, all else as text."""
+    plain = pa.table({str(j): _comparable(column) for j, column in enumerate(table.columns)})
+    order = pc.sort_indices(plain, sort_keys=[(name, "ascending") for name in plain.column_names])
+    return plain.take(order).rename_columns(table.column_names) if table.num_columns else table
+
+
+def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Values that are equal only if all their bytes are: 0.0 and -0.0 are not."""
+    if pa.types.is_integer(column.type):
+        return pc.cast(column, pa.int64(), safe=False)
+    if pa.types.is_floating(column.type):
+        wide = pc.cast(column, pa.float64())
+        bits = wide.fill_null(0.0).to_numpy().view(np.int64)
+        return pa.chunked_array([pa.array(bits, mask=wide.is_null().to_numpy())])
+    try:
+        return pc.cast(column, pa.large_string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return pa.chunked_array(
+            [
+                pa.array(
+                    [None if value is None else repr(value) for value in column.to_pylist()],
+                    pa.large_string(),
+                )
+            ]
+        )
+
+
 def _bytes_of(column: pa.ChunkedArray) -> tuple[str, bytes]:
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         kind = "whole" if pa.types.is_integer(column.type) else "float"
@@ -156,11 +198,21 @@ def manifest_paths(table: Path) -> tuple[Path, Path]:
     return table.with_name(f"{table.name}.internal.json"), table.with_name(f"{table.name}.public.json")
 
 
-def write_manifest(path: Path, content: dict[str, Any]) -> None:
-    """Write a manifest whole or not at all; an internal one for the owner's eyes only."""
+def manifest_text(content: Mapping[str, Any]) -> str:
+    """A manifest as it is written.
 
-    def write(part: Path) -> None:
-        part.touch(mode=0o600 if path.name.endswith(".internal.json") else 0o666)
-        part.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    >>> print(manifest_text({"format": 2}), end="")
+    {
+      "format": 2
+    }
+    """
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
-    replace_whole(path, write, inspect=lambda part: json.loads(part.read_text("utf-8")))
+
+def is_manifest(beginning: bytes) -> bool:
+    """Whether a file that begins so is a manifest.
+
+    >>> is_manifest(manifest_text({"format": 2, "microagg": "0.1.0"}).encode()), is_manifest(b'{"title": "Report"}')
+    (True, False)
+    """
+    return re.match(rb'\{\s*"format": \d+,\s*"microagg": "', beginning) is not None

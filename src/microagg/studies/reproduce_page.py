@@ -12,10 +12,13 @@ import numpy as np
 from microagg.bounds.lower import lower_bound
 from microagg.studies.reproduce import REFERENCE, SCALES, Published, Reproduced, count_verdicts, data_sets
 from microagg.table.encoder import Space
-from microagg.table.io.writing import replace_whole
+from microagg.table.io.kinds import refuse_other_kind
+from microagg.table.io.writing import refuse_unwritable, write_text
 
 Problem = tuple[str, str, str, int]
 """Data set, its columns, its scaling, and k: what a bound is about."""
+
+TITLE = "# Published figures, and ours"
 
 WORDS = {
     "match": "reproduced",
@@ -81,18 +84,20 @@ def write_page(
         own = sorted(of_source, key=lambda cell: cell.published.dataset)  # stable: the paper's order within
         for dataset, of_dataset in itertools.groupby(own, lambda cell: cell.published.dataset):
             parts.append(_table(dataset, list(of_dataset), bounds))
-    text = "\n".join(parts)
+    refuse_page_place(path)
+    write_text(path, "\n".join(parts))
 
-    def write(part: Path) -> None:
-        part.write_text(text, encoding="utf-8")
 
-    replace_whole(path, write, inspect=lambda part: None)
+def refuse_page_place(path: Path) -> None:
+    """Make sure that the page can be written there, and takes the place of such a page at most."""
+    refuse_unwritable(path)
+    refuse_other_kind(path, "such a page", lambda beginning: beginning.startswith(TITLE.encode()))
 
 
 def _opening(cells: Sequence[Reproduced], seconds: float) -> str:
     found = count_verdicts(cells)
     counts = ", ".join(f"{found[verdict]} {words}" for verdict, words in SHORT.items() if verdict in found)
-    return f"""# Published figures, and ours
+    return f"""{TITLE}
 
 Made by `microagg reproduce --page`; nothing here is typed by hand. {len(cells)} figures: {counts}.
 
