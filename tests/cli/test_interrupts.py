@@ -79,7 +79,14 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["read_table", "run_method", "group_means_for_records", "write_table", "write_manifest"]
+    "name",
+    [
+        "release.read_table",
+        "release.run_method",
+        "release.group_means_for_records",
+        "saving.write_table",
+        "saving.manifest_text",
+    ],
 )
 def test_ctrl_c_at_any_step(
     microagg: Microagg, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
@@ -87,7 +94,7 @@ def test_ctrl_c_at_any_step(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"microagg.release.release.{name}", interrupt)
+    monkeypatch.setattr(f"microagg.release.{name}", interrupt)
     source = tables.write(tables.people(), tmp_path / "in.csv")
     (tmp_path / "out.csv").write_text("an older release\n")
     before = tables.snapshot(tmp_path)

@@ -37,10 +37,11 @@ def locked(target: Path, wait: float | None = None) -> Iterator[list[str]]:
     try:
         yield notes
     finally:
-        # while it is held: who waits for it finds out that this file is no longer the lock
-        with contextlib.suppress(OSError):
-            system.remove(path)
-        os.close(descriptor)
+        try:  # while it is held: who waits for it finds out that this file is no longer the lock
+            with contextlib.suppress(OSError):
+                system.remove(path)
+        finally:
+            os.close(descriptor)
 
 
 def _taken(path: Path, target: Path, wait: float, notes: list[str]) -> int:

@@ -193,7 +193,11 @@ def _write_part(piece: Piece, part: Path) -> None:
 def _place(target: Path, places: Sequence[Path], parts: Sequence[Path], notes: list[str]) -> None:
     """Rename all parts to their places. One file needs no journal: it takes its place in one step."""
     if len(parts) == 1:
-        system.rename(parts[0], target)
+        try:
+            system.rename(parts[0], target)
+        except OSError:
+            if os.path.lexists(parts[0]):  # else it was done, and only the answer of a server was lost
+                raise
         _flush_names(target, notes)
         return
     moves = [
