@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
 from pathlib import Path
@@ -132,10 +133,8 @@ def _recover(stage: Stage, how: str) -> None:
     if how == "clean":
         clean_folder(stage.folder)
     elif stage.place.exists() or stage.left_over():
-        try:
+        with contextlib.suppress(ma.InputError):  # where there was no file
             read_table(stage.place)
-        except ma.InputError as error:
-            assert "there is no file" in str(error)
 
 
 def test_every_call_fails_once(tmp_path: Path) -> None:

@@ -357,6 +357,9 @@ def reproduce(
         Path | None, typer.Option(help="Write everything to this page, with proven bounds.")
     ] = None,
     bound_seconds: Annotated[float, typer.Option(min=0.0, help="For each proven bound on the page.")] = 30.0,
+    state: Annotated[
+        Path | None, typer.Option(help="Keep what was run in this file: a stopped study goes on there.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Set published figures against our own, cell by cell."""
@@ -364,17 +367,19 @@ def reproduce(
     from microagg.methods.registry import method_named
     from microagg.studies import reproduce as study
     from microagg.studies.reproduce_page import bounds_for, refuse_page_place, write_page
+    from microagg.studies.reproduce_runs import Runs
 
     watch(page)
     if page is not None:
         refuse_page_place(page)
     chosen = [method_named(name).name for name in names_in(method)]
     figures = [figure for figure in study.reproducible_now() if not chosen or figure.name in chosen]
+    runs = Runs(data, state)
     with show.progress("reproducing") as progress:
-        cells = list(study.reproduce(figures, data, progress))
+        cells = list(study.reproduce(figures, progress=progress, runs=runs))
     if page is not None:
         with show.progress("proving bounds") as progress:
-            bounds = bounds_for(figures, bound_seconds, data, progress)
+            bounds = bounds_for(figures, bound_seconds, progress=progress, runs=runs)
         write_page(page, cells, bounds, bound_seconds)
     if as_json:
         print(json.dumps(study.as_json(cells), indent=2, ensure_ascii=False))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import itertools
 import json
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -134,9 +135,11 @@ def digest_of(table: pa.Table) -> str:
     """
     digest = hashlib.sha256()
     for name, column in zip(table.column_names, table.columns, strict=True):
-        kind, values = _bytes_of(column)
-        present = np.packbits(column.is_valid().to_numpy()).tobytes()
-        digest.update(f"{name}\0{kind}\0{len(column)}\0".encode() + present + values)
+        kind, parts = _parts_of(column)
+        digest.update(f"{name}\0{kind}\0{len(column)}\0".encode())
+        digest.update(np.packbits(column.is_valid().to_numpy()).tobytes())
+        for part in parts:
+            digest.update(part)
     return digest.hexdigest()
 
 
@@ -150,14 +153,46 @@ def name_of_release(written: pa.Table, settings: Settings) -> str:
     True
     """
     asked = json.dumps(settings.as_data(public=True), sort_keys=True)
-    return hashlib.sha256(f"{asked}\0{digest_of(in_one_order(written))}".encode()).hexdigest()
+    return hashlib.sha256(f"{asked}\0{digest_of_rows(written)}".encode()).hexdigest()
 
 
-def in_one_order(table: pa.Table) -> pa.Table:
-    """The rows of a table in an order that depends on their values alone; numbers as their bits, all else as text."""
-    plain = pa.table({str(j): _comparable(column) for j, column in enumerate(table.columns)})
-    order = pc.sort_indices(plain, sort_keys=[(name, "ascending") for name in plain.column_names])
-    return plain.take(order).rename_columns(table.column_names) if table.num_columns else table
+def digest_of_rows(table: pa.Table) -> str:
+    """SHA-256 over the names and rows of a table, whatever their order: each column's values in ascending order, then all rows
+    as the positions of their values among these, in ascending order too.
+    """
+    digest = hashlib.sha256(f"{table.num_rows}\0".encode())
+    positions: list[np.ndarray] = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        values, where = _positions(column)
+        kind = "float" if pa.types.is_floating(column.type) else ""
+        digest.update(f"{name}\0{kind}\0{digest_of(pa.table({name: values}))}\0".encode())
+        positions.append(where)
+    rows = _in_ascending_order(positions)
+    for where in positions:
+        digest.update(where[rows].astype("<i4").tobytes())
+    return digest.hexdigest()
+
+
+def _in_ascending_order(positions: Sequence[np.ndarray]) -> np.ndarray:
+    """The numbers of rows in ascending order of their positions, the first column before the others."""
+    if not positions:
+        return np.empty(0, np.int64)
+    table = pa.table({str(j): where for j, where in enumerate(positions)})
+    return pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names]).to_numpy()
+
+
+def _positions(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
+    """The different values of a column in ascending order, and the position of every record's among them, -1 for what is missing."""
+    encoded = _comparable(column).combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    ascending = pc.sort_indices(encoded.dictionary).to_numpy()
+    rank = np.empty(len(ascending) + 1, np.int32)
+    rank[ascending] = np.arange(len(ascending), dtype=np.int32)
+    rank[-1] = -1
+    return encoded.dictionary.take(pa.array(ascending)), rank[
+        encoded.indices.fill_null(len(ascending)).to_numpy()
+    ]
 
 
 def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -171,26 +206,32 @@ def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
         return pc.cast(column, pa.large_string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return pa.chunked_array(
-            [
-                pa.array(
-                    [None if value is None else repr(value) for value in column.to_pylist()],
-                    pa.large_string(),
-                )
-            ]
-        )
+        told = [None if value is None else repr(value) for value in column.to_pylist()]
+        return pa.chunked_array([pa.array(told, pa.large_string())])
 
 
-def _bytes_of(column: pa.ChunkedArray) -> tuple[str, bytes]:
+def _parts_of(column: pa.ChunkedArray) -> tuple[str, Iterable[Any]]:
+    """What kind of values a column has, and their bytes, piece by piece and without a copy where Arrow has them."""
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         kind = "whole" if pa.types.is_integer(column.type) else "float"
         target = pa.int64() if kind == "whole" else pa.float64()
-        return kind, pc.cast(column, target, safe=False).fill_null(0).to_numpy().tobytes()
+        numbers = pc.cast(column, target, safe=False).fill_null(0)
+        return kind, (np.ascontiguousarray(chunk.to_numpy()) for chunk in numbers.chunks)
     try:
         texts = pc.cast(column, pa.large_string()).fill_null("")
-        return "text", pc.binary_length(texts).to_numpy().tobytes() + "".join(texts.to_pylist()).encode()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists and the like, bytes that are no text
-        return "other", "\0".join(repr(value) for value in column.to_pylist()).encode()
+        return "other", ("\0".join(repr(value) for value in column.to_pylist()).encode(),)
+    lengths = (np.ascontiguousarray(chunk.to_numpy()) for chunk in pc.binary_length(texts).chunks)
+    return "text", itertools.chain(lengths, map(_letters_of, texts.chunks))
+
+
+def _letters_of(texts: pa.LargeStringArray) -> memoryview:
+    """The bytes of all texts, one after another."""
+    if len(texts) == 0:
+        return memoryview(b"")
+    _, offsets, letters = texts.buffers()
+    places = np.frombuffer(offsets, np.int64)[[texts.offset, texts.offset + len(texts)]]
+    return memoryview(letters or b"")[places[0] : places[1]]
 
 
 def manifest_paths(table: Path) -> tuple[Path, Path]:

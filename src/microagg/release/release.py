@@ -15,7 +15,7 @@ import pyarrow as pa
 from microagg.bounds.bound import Bound
 from microagg.engine.run import problem_with, run_method
 from microagg.errors import InputError, MicroaggError, ReportError
-from microagg.guarantees.k import Anonymity, class_labels, verify
+from microagg.guarantees.k import Anonymity, verify
 from microagg.kernels import random
 from microagg.measures.loss.sse import loss_between
 from microagg.measures.measure import Figure, Measure, Pair
@@ -36,9 +36,11 @@ from microagg.release.saving import (
     save_release,
 )
 from microagg.release.settings import Settings, settings_from
+from microagg.release.shared_values import notes_on_shared_values
 from microagg.table.aggregate import decimals_of, group_means_for_records, round_to
 from microagg.table.confidential import Attribute, attributes_of, typed_like
 from microagg.table.encoder import Space
+from microagg.table.io.arrow import give_back
 from microagg.table.io.formats import format_of, options_shared
 from microagg.table.io.frames import column_facts, column_like, open_frame, same_type, to_arrow, values_of
 from microagg.table.io.reading import read_table
@@ -94,7 +96,9 @@ class Release:
     @functools.cached_property
     def figures(self) -> tuple[tuple[Measure, Figure], ...]:
         """Every measure of loss and of risk that fits the release, with what it found."""
-        return tuple(assess_pair(self.pair))
+        figures = tuple(assess_pair(self.pair))
+        self.pair.forget()
+        return figures
 
     @property
     def risk(self) -> dict[str, float]:
@@ -214,53 +218,65 @@ def protect(
     # space and partition
     values = values_of(frame, schema.names(Role.QUASI))
     space = Space.fit(values, settings.scale)
+    points = space.points(values, out=values)  # a search needs the room; values can be read again
     source = to_arrow(frame)
     attributes = attributes_of(source, schema.names(Role.CONFIDENTIAL))
-    problem = problem_with(promise, method, space.points(values), k, attributes, threads)
+    problem = problem_with(promise, method, points, k, attributes, threads)
     found = run_method(
         method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine, progress=progress
     )
     labels = found.labels
     settings = replace(settings, params={**settings.params, **found.params})
+    del problem, points, values
 
     # aggregate and verify
-    released, decimals = _aggregated(frame, schema, values, labels, settings.precision)
+    values = values_of(frame, schema.names(Role.QUASI))
+    released, decimals, means = _aggregated(frame, schema, values, labels, settings.precision)
     arrow = to_arrow(released)
     anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame), method.scope)
     findings = promise.verify(
-        *class_labels(arrow, schema.names(Role.QUASI)), attributes_of(arrow, schema.names(Role.CONFIDENTIAL))
+        anonymity.labels, len(anonymity.sizes), attributes_of(arrow, schema.names(Role.CONFIDENTIAL))
     )
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
-    loss = _loss(space, values, values_of(released, schema.names(Role.QUASI)))
+    loss, unrounded = _losses(space, values, means, values_of(released, schema.names(Role.QUASI)))
+    del values, means
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file, loss=loss,
         anonymity=anonymity,
     )  # fmt: skip
-    notes = _notes(schema, space, loss, values, labels) + _notes_on(attributes)
+    notes = _notes(schema, space, loss["IL"], unrounded)
+    notes += notes_on_shared_values(anonymity.labels, attributes)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
         same_type(released, table), labels, loss, manifest, schema, anonymity, notes,
-        found.bound and found.bound.about(values, schema.names(Role.QUASI), space), found.stopped, _arrow=arrow,
-        _original=frame,
+        found.bound and found.bound.about(values_of(frame, schema.names(Role.QUASI)), schema.names(Role.QUASI), space),
+        found.stopped, _arrow=arrow, _original=frame,
     )  # fmt: skip
 
 
-def _loss(space: Space, values: np.ndarray, released: np.ndarray) -> dict[str, float]:
-    """What was lost in the space that was searched, where a bound holds too; beside it, where that is another one, in z-scores."""
-    loss = loss_between(space.points(values), space.points(released))
+def _losses(
+    space: Space, values: np.ndarray, means: np.ndarray, released: np.ndarray
+) -> tuple[dict[str, float], float]:
+    """What was lost, and IL before rounding, in the space that was searched, where a bound holds too.
+
+    Where that is not z-scores, IL in z-scores stands beside. The arrays are used up.
+    """
+    beside = {}
     if space.scale != SCALE.default:
         standard = Space.fit(values)
-        loss["IL_zscore"] = loss_between(standard.points(values), standard.points(released))["IL"]
-    return loss
+        beside["IL_zscore"] = loss_between(standard.points(values), standard.points(released))["IL"]
+    points = space.points(values, out=values)
+    unrounded = loss_between(points, space.points(means, out=means))["IL"]
+    return {**loss_between(points, space.points(released, out=released)), **beside}, unrounded
 
 
 def _aggregated(
     frame: nw.DataFrame[Any], schema: Schema, values: np.ndarray, labels: np.ndarray, precision: str
-) -> tuple[nw.DataFrame[Any], list[int | None]]:
-    """The table with every quasi-identifier replaced by its group's value, identifiers dropped."""
+) -> tuple[nw.DataFrame[Any], list[int | None], np.ndarray]:
+    """The table with every quasi-identifier replaced by its group's value, identifiers dropped; decimals; exact means."""
     means = group_means_for_records(values, labels)
     decimals: list[int | None] = []
     columns = []
@@ -269,43 +285,25 @@ def _aggregated(
         own = decimals_of(values[:, j], single=single) if precision == "column" else None
         decimals.append(own)
         columns.append(column_like(frame[name], round_to(means[:, j], own), whole=precision == "column"))
-    return frame.with_columns(*columns).select(*schema.released()), decimals
+    return frame.with_columns(*columns).select(*schema.released()), decimals, means
 
 
-def _notes(
-    schema: Schema,
-    space: Space,
-    loss: dict[str, float],
-    values: np.ndarray,
-    labels: np.ndarray,
-) -> tuple[str, ...]:
+def _notes(schema: Schema, space: Space, loss: float, unrounded: float) -> tuple[str, ...]:
     """What a user should know about this release beyond its figures."""
     notes = []
     quasi = schema.names(Role.QUASI)
     if space.constant:
         listed = ", ".join(repr(quasi[j]) for j in space.constant)
         notes.append(f"constant, so without influence on the groups: {listed}")
-    means = space.points(group_means_for_records(values, labels))
-    unrounded = loss_between(space.points(values), means)["IL"]
-    if loss["IL"] > 1.02 * unrounded and loss["IL"] - unrounded > 0.01:
+    if loss > 1.02 * unrounded and loss - unrounded > 0.01:
         notes.append(
-            f"rounding to the columns' own precision raised IL from {unrounded:.3g} to {loss['IL']:.3g} %; "
+            f"rounding to the columns' own precision raised IL from {unrounded:.3g} to {loss:.3g} %; "
             "precision='full' avoids it"
         )
     kept = schema.names(Role.KEEP)
     if kept:
         notes.append(f"kept as they are, and able to single people out: {', '.join(map(repr, kept))}")
     return tuple(notes)
-
-
-def _notes_on(attributes: Sequence[Attribute]) -> tuple[str, ...]:
-    """Confidential columns that no grouping can protect."""
-    shared = [repr(attribute.name) for attribute in attributes if attribute.distinct == 1]
-    if not shared:
-        return ()
-    return (
-        f"one value only in the whole table, so that everybody in a class shares it and nothing hides it: {', '.join(shared)}",
-    )
 
 
 def _warning_of_single_columns(found: Anonymity) -> str:
@@ -365,6 +363,7 @@ def anonymize_table(
     source, target = Path(source), Path(target)
     places = report_places(report, taken=_taken(source, target))
     shared = options_shared(source, target)
+    give_back()
     refuse_places(target)
     if target.exists() and target.samefile(source):
         raise InputError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from microagg.errors import GuaranteeError, InputError
-from microagg.guarantees.k import class_labels, verify
+from microagg.guarantees.k import verify
 from microagg.release.manifest import (
     digest_of,
     is_manifest,
@@ -20,6 +20,7 @@ from microagg.release.manifest import (
 )
 from microagg.release.report import html, markdown, plain
 from microagg.release.report.document import Document
+from microagg.table.io.arrow import give_back
 from microagg.table.io.formats import format_of, options_for
 from microagg.table.io.kinds import refuse_other_kind, refuse_other_than_table
 from microagg.table.io.reading import read_written
@@ -49,23 +50,24 @@ def save_release(
     """Write the table and both manifests as one; returns what saving adds to the manifest."""
     options = options_for(format_of(path), options)
     refuse_places(path)
-    table = rows_to_write(release, keep_order=keep_order)
     quasi, k = release.schema.names(Role.QUASI), release.settings.k
-    added: dict[str, Any] = {
-        "rows": "kept" if keep_order else "shuffled",
-        "dialect": options,
-        "output": {"file": path.name, "digest": digest_of(table)},
-    }
+    added: dict[str, Any] = {"rows": "kept" if keep_order else "shuffled", "dialect": options}
+
+    def write(part: Path) -> None:
+        table = rows_to_write(release, keep_order=keep_order)
+        write_table(table, part, **options)
+        added["output"] = {"file": path.name, "digest": digest_of(table)}
 
     def inspect(part: Path) -> None:
+        give_back()
         try:
             written = read_written(part, **options)
         except InputError:
             raise GuaranteeError("the file cannot be read back; nothing was written.") from None
-        if written.column_names != table.column_names:
+        if written.column_names != release._arrow.column_names:
             raise GuaranteeError("the file does not have the columns it should; nothing was written.")
-        verify(written, quasi, k, table.num_rows, release.anonymity.scope)
-        release.settings.promise.verify(*class_labels(written, quasi), release._attributes(written))
+        found = verify(written, quasi, k, release._arrow.num_rows, release.anonymity.scope)
+        release.settings.promise.verify(found.labels, len(found.sizes), release._attributes(written))
         added["release"] = name_of_release(written, release.settings)
 
     def manifest(place: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool) -> Piece:
@@ -82,11 +84,12 @@ def save_release(
     internal, public = manifest_paths(path)
     put_in_place(
         [
-            Piece(path, lambda part: write_table(table, part, **options), inspect),
+            Piece(path, write, inspect),
             manifest(internal, dict, private=True),
             manifest(public, public_manifest, private=False),
         ]
     )
+    give_back()
     return added
 
 

@@ -239,18 +239,18 @@ def _run(
     done = {cell: state.outcomes[keys[cell]] for cell in cells if state and keys[cell] in state.outcomes}
     tell = getattr(progress, "tell", None)
 
-    def heed() -> None:
+    def check_cancelled() -> None:
         if progress is not None:
             progress(len(done), len(cells))
 
-    heed()
-    for cell, outcome in outcomes(study, [cell for cell in cells if cell not in done], jobs, heed):
+    check_cancelled()
+    for cell, outcome in outcomes(study, [cell for cell in cells if cell not in done], jobs, check_cancelled):
         if state is not None and outcome.lasting:
             state.add(keys[cell], outcome)
         done[cell] = outcome
         if tell is not None:
             tell(_news(name, cell, outcome))
-        heed()
+        check_cancelled()
     return done
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,7 @@ class Attribute:
     values: np.ndarray
     """(n,): float64 where numeric; else int64, in the order of the categories where they have one."""
 
-    @property
+    @functools.cached_property
     def codes(self) -> np.ndarray:
         """(n,) int64: the number of each value among the distinct ones, in ascending order."""
         return np.unique(self.values, return_inverse=True)[1].reshape(-1).astype(np.int64)
@@ -36,7 +37,7 @@ class Attribute:
     @property
     def distinct(self) -> int:
         """How many different values there are."""
-        return len(np.unique(self.values))
+        return int(self.codes.max(initial=-1)) + 1
 
 
 def attributes_of(table: pa.Table, names: Sequence[str]) -> tuple[Attribute, ...]:

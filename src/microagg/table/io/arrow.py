@@ -10,6 +10,11 @@ import pyarrow.compute
 compute: Any = pyarrow.compute
 
 
+def give_back() -> None:
+    """Return memory that Arrow has kept for its next need: after decoding a file or coding a column that is a lot."""
+    pa.default_memory_pool().release_unused()
+
+
 def comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column that Arrow can group by, with equal values where the given one has them."""
     kind = column.type
