@@ -21,14 +21,17 @@ def refuse_other_kind(path: Path, kind: str, recognise: Callable[[bytes], object
     >>> refuse_other_kind(Path("survey.html"), "a report", lambda beginning: False)  # nothing is there
     """
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise InputError(f"{str(path)!r} is not a file that can be replaced; name another.")
-        with path.open("rb") as file:
-            beginning = file.read(BEGINNING)
+        regular = stat.S_ISREG(os.stat(path).st_mode)
+        beginning = b""
+        if regular:
+            with path.open("rb") as file:
+                beginning = file.read(BEGINNING)
     except (FileNotFoundError, NotADirectoryError):
         return
     except (OSError, ValueError):
         raise InputError(f"{str(path)!r} is there and cannot be read; name another file.") from None
+    if not regular:
+        raise InputError(f"{str(path)!r} is not a file that can be replaced; name another.")
     if beginning and not recognise(beginning):
         raise InputError(
             f"{str(path)!r} is there and is not {kind}, so it is not replaced; name another file, or remove it first."
