@@ -16,15 +16,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from microagg.bounds.lower import lower_bound
     from microagg.engine.run import partition
-    from microagg.errors import (
-        Cancelled,
-        DifferentRelease,
-        GuaranteeError,
-        InputError,
-        MicroaggError,
-        ReportError,
-        SavingWarning,
-    )
+    from microagg.errors import Cancelled, GuaranteeError, InputError, MicroaggError
     from microagg.guarantees.check import check
     from microagg.measures.loss.sse import information_loss
     from microagg.methods.registry import methods
@@ -42,21 +34,15 @@ _HOMES = {
     "MicroaggError": "microagg.errors",
     "InputError": "microagg.errors",
     "GuaranteeError": "microagg.errors",
-    "DifferentRelease": "microagg.errors",
-    "ReportError": "microagg.errors",
-    "SavingWarning": "microagg.errors",
     "Cancelled": "microagg.errors",
 }
 
 __all__ = [
     "Cancelled",
-    "DifferentRelease",
     "GuaranteeError",
     "InputError",
     "MicroaggError",
     "Release",
-    "ReportError",
-    "SavingWarning",
     "__version__",
     "anonymize",
     "check",

@@ -13,6 +13,7 @@ import microagg as ma
 import tables
 from failing import KINDS, Failing, Killed, others_can_read
 from microagg.cli import watching
+from microagg.errors import SavingWarning
 from microagg.table.io import locking
 from microagg.table.io.reading import read_table
 from microagg.table.io.writing import clean_folder
@@ -176,7 +177,7 @@ def test_a_folder_that_cannot_be_flushed_is_told(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr("microagg.table.io.system.flush_folder", refuse)
     release = ma.anonymize(tables.people(), 4, quasi=tables.QUASI, rest="drop", method="mdav", seed=1)
-    with pytest.warns(ma.SavingWarning, match="could not be flushed") as told:
+    with pytest.warns(SavingWarning, match="could not be flushed") as told:
         release.save(tmp_path / "out.csv")
     assert len(told) == 1
     assert ma.check(read_table(tmp_path / "out.csv"), tables.QUASI, 4).holds
