@@ -115,7 +115,7 @@ def refuse_places(path: Path) -> None:
 def renderer(path: Path) -> Callable[[Document], str]:
     """What turns a report into the text of a file of this name."""
     if path.suffix.lower() not in RENDERERS:
-        raise InputError(f"a report is written as {', '.join(RENDERERS)}; {path.name} ends otherwise.")
+        raise InputError(f"a report is written as {', '.join(RENDERERS)}; {path.name!r} ends otherwise.")
     return RENDERERS[path.suffix.lower()][0]
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.io import journal, system
 from microagg.table.io.formats import PART, format_of_part, known_names, options_for
-from microagg.table.io.locking import lock_of, locked, reason
+from microagg.table.io.locking import LOCK, lock_of, locked, reason
 
 LEFT_OVER = re.compile(
     rf"\.[0-9a-f]{{{journal.TOKEN}}}\.(.+)({re.escape(PART)}|{re.escape(journal.BACKUP)})", re.DOTALL
@@ -145,20 +145,34 @@ def clean_folder(folder: Path) -> list[str]:
     """End or undo what killed runs began in a folder, and remove what they left; returns what was done."""
     if not folder.is_dir():
         raise InputError(f"{str(folder)!r} is not a folder; name one.")
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        raise InputError(
+            f"the folder {str(folder)!r} cannot be looked into or written to; check its permissions."
+        )
     done: list[str] = []
-    for path in sorted(folder.glob(f".*{journal.JOURNAL}")):
-        target = folder / path.name[1:].removesuffix(journal.JOURNAL)
-        with locked(target) as notes:
-            done += journal.recover(target)
-        done += notes
+    beyond: list[InputError] = []
+    for target in _targets_in(folder, journal.JOURNAL):
+        try:
+            with locked(target) as notes:
+                notes += journal.recover(target)
+            done += notes
+        except InputError as error:  # the others can still be mended
+            beyond.append(error)
     for path in sorted(folder.iterdir()):
         if (found := LEFT_OVER.fullmatch(path.name)) and _remove_unless_in_use(path, folder / found[1]):
             done.append(f"removed {str(path)!r}, which a run that was stopped had left")
-    for path in sorted(folder.glob(".*.lock")):
-        target = folder / path.name[1:].removesuffix(".lock")
+    for target in _targets_in(folder, LOCK):
         with contextlib.suppress(InputError), locked(target, wait=0.0):
             pass  # a lock that nobody holds goes when it is given back
+    if beyond:
+        raise beyond[0]
     return done
+
+
+def _targets_in(folder: Path, ending: str) -> list[Path]:
+    """The files of a folder that have a journal or a lock beside them."""
+    names = (path.name[1:].removesuffix(ending) for path in sorted(folder.glob(f".*{ending}")))
+    return [folder / name for name in names if name]
 
 
 def _remove_unless_in_use(left_over: Path, place: Path) -> bool:
@@ -166,6 +180,8 @@ def _remove_unless_in_use(left_over: Path, place: Path) -> bool:
     with contextlib.ExitStack() as stack:
         try:
             for target in journal.targets_of(place):
+                if os.path.lexists(journal.journal_of(target)):  # it may be all that is left of a release
+                    return False
                 if lock_of(target).exists():
                     stack.enter_context(locked(target, wait=0.0))
             system.remove(left_over)
