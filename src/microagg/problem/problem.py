@@ -97,7 +97,8 @@ def as_points(points: Any) -> np.ndarray:
         matrix = matrix.reshape(-1, 1)
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise InputError("points must be a matrix with one row per record and at least one column.")
-    usable = np.isfinite(matrix).all() and (matrix.size == 0 or np.abs(matrix).max() <= LARGEST)
+    # by the extremes, which are NaN where a value is: a matrix of flags or sizes would be as large as the points
+    usable = matrix.size == 0 or (matrix.min() >= -LARGEST and matrix.max() <= LARGEST)
     if not usable:
         row, column = np.argwhere(~(np.abs(matrix) <= LARGEST))[0]
         raise InputError(

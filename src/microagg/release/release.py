@@ -221,6 +221,7 @@ def protect(
     points = space.points(values, out=values)  # a search needs the room; values can be read again
     source = to_arrow(frame)
     attributes = attributes_of(source, schema.names(Role.CONFIDENTIAL))
+    give_back()
     problem = problem_with(promise, method, points, k, attributes, threads)
     found = run_method(
         method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine, progress=progress
@@ -230,9 +231,9 @@ def protect(
     del problem, points, values
 
     # aggregate and verify
-    values = values_of(frame, schema.names(Role.QUASI))
-    released, decimals, means = _aggregated(frame, schema, values, labels, settings.precision)
+    released, decimals, points, unrounded = _aggregated(frame, schema, space, labels, settings.precision)
     arrow = to_arrow(released)
+    give_back()
     anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame), method.scope)
     findings = promise.verify(
         anonymity.labels, len(anonymity.sizes), attributes_of(arrow, schema.names(Role.CONFIDENTIAL))
@@ -240,8 +241,8 @@ def protect(
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
-    loss, unrounded = _losses(space, values, means, values_of(released, schema.names(Role.QUASI)))
-    del values, means
+    loss = _loss(space, points, frame, released, schema.names(Role.QUASI))
+    del points
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file, loss=loss,
         anonymity=anonymity,
@@ -257,26 +258,14 @@ def protect(
     )  # fmt: skip
 
 
-def _losses(
-    space: Space, values: np.ndarray, means: np.ndarray, released: np.ndarray
-) -> tuple[dict[str, float], float]:
-    """What was lost, and IL before rounding, in the space that was searched, where a bound holds too.
-
-    Where that is not z-scores, IL in z-scores stands beside. The arrays are used up.
-    """
-    beside = {}
-    if space.scale != SCALE.default:
-        standard = Space.fit(values)
-        beside["IL_zscore"] = loss_between(standard.points(values), standard.points(released))["IL"]
-    points = space.points(values, out=values)
-    unrounded = loss_between(points, space.points(means, out=means))["IL"]
-    return {**loss_between(points, space.points(released, out=released)), **beside}, unrounded
-
-
 def _aggregated(
-    frame: nw.DataFrame[Any], schema: Schema, values: np.ndarray, labels: np.ndarray, precision: str
-) -> tuple[nw.DataFrame[Any], list[int | None], np.ndarray]:
-    """The table with every quasi-identifier replaced by its group's value, identifiers dropped; decimals; exact means."""
+    frame: nw.DataFrame[Any], schema: Schema, space: Space, labels: np.ndarray, precision: str
+) -> tuple[nw.DataFrame[Any], list[int | None], np.ndarray, float]:
+    """The table with every quasi-identifier replaced by its group's value, identifiers dropped.
+
+    Besides the decimals of each of these columns, the points, and the IL that exact means would have.
+    """
+    values = values_of(frame, schema.names(Role.QUASI))
     means = group_means_for_records(values, labels)
     decimals: list[int | None] = []
     columns = []
@@ -285,7 +274,27 @@ def _aggregated(
         own = decimals_of(values[:, j], single=single) if precision == "column" else None
         decimals.append(own)
         columns.append(column_like(frame[name], round_to(means[:, j], own), whole=precision == "column"))
-    return frame.with_columns(*columns).select(*schema.released()), decimals, means
+    released = frame.with_columns(*columns).select(*schema.released())
+    points = space.points(values, out=values)
+    unrounded = loss_between(points, space.points(means, out=means))["IL"]
+    return released, decimals, points, unrounded
+
+
+def _loss(
+    space: Space,
+    points: np.ndarray,
+    frame: nw.DataFrame[Any],
+    released: nw.DataFrame[Any],
+    quasi: Sequence[str],
+) -> dict[str, float]:
+    """What was lost in the space that was searched, where a bound holds too; where that is not z-scores, IL there beside."""
+    moved = values_of(released, quasi)
+    loss = loss_between(points, space.points(moved, out=moved))
+    if space.scale != SCALE.default:
+        values, moved = values_of(frame, quasi), values_of(released, quasi)
+        standard = Space.fit(values)
+        loss["IL_zscore"] = loss_between(standard.points(values), standard.points(moved))["IL"]
+    return loss
 
 
 def _notes(schema: Schema, space: Space, loss: float, unrounded: float) -> tuple[str, ...]:

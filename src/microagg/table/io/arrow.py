@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 from typing import Any
 
 import pyarrow as pa
@@ -11,8 +13,10 @@ compute: Any = pyarrow.compute
 
 
 def give_back() -> None:
-    """Return memory that Arrow has kept for its next need: after decoding a file or coding a column that is a lot."""
+    """Return memory that Arrow and the C library have kept for their next need: after work on whole columns that is a lot."""
     pa.default_memory_pool().release_unused()
+    with contextlib.suppress(OSError, AttributeError):  # there is such a call in GNU's C library only
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
