@@ -52,6 +52,7 @@ class Stage:
         for name, content in self.old.items():
             assert isinstance(content, bytes)
             (self.folder / name).write_bytes(content)
+            (self.folder / name).chmod(0o600 if ".internal." in name else 0o644)
 
     def holds(self) -> str:
         """Which release is in place: the old one, the new one, or a mixture."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from microagg.bounds.bound import Bound
 from microagg.engine.run import problem_with, run_method
-from microagg.errors import InputError, MicroaggError, ReportError
+from microagg.errors import InputError
 from microagg.guarantees.k import Anonymity, verify
 from microagg.kernels import random
 from microagg.measures.loss.sse import loss_between
@@ -28,9 +28,11 @@ from microagg.release.report.notebook import summary_html
 from microagg.release.report.summary import headline_of
 from microagg.release.report.terminal import summary_for_terminal
 from microagg.release.saving import (
+    places_of,
     refuse_places,
     refuse_report_place,
     renderer,
+    report_on_saved,
     report_places,
     rows_to_write,
     save_release,
@@ -346,7 +348,7 @@ def anonymize_file(
         else Settings.of(k=k, **options)
     )
     format_of(Path(target))
-    report_places(report, taken=_taken(source, target))
+    report_places(report, taken=places_of(source, target))
     table = read_table(source, numeric=asked.quasi)
     return anonymize_table(
         table, source, target, asked, keep_order=keep_order, report=report, threads=threads, progress=progress
@@ -370,7 +372,7 @@ def anonymize_table(
     `expected` gets the release and its rows as they are about to be written, and raises if they are not to be.
     """
     source, target = Path(source), Path(target)
-    places = report_places(report, taken=_taken(source, target))
+    places = report_places(report, taken=places_of(source, target))
     shared = options_shared(source, target)
     give_back()
     refuse_places(target)
@@ -383,21 +385,5 @@ def anonymize_table(
         expected(release, rows_to_write(release, keep_order=keep_order))
     release.save(target, keep_order=keep_order, **shared)
     for place, public in zip(places, (False, True), strict=False):
-        _report_or_tell(release, place, target, public=public)
+        report_on_saved(release, place, target, public=public)
     return release
-
-
-def _taken(source: str | Path, target: str | Path) -> list[Path]:
-    """The places that no report may take."""
-    return [Path(source), Path(target), *manifest_paths(Path(target))]
-
-
-def _report_or_tell(release: Release, place: Path, target: Path, *, public: bool) -> None:
-    """Write a report on a release that is in place; if that fails, the error says that the release is there."""
-    there = f"{target} is in place, verified and whole"
-    try:
-        release.report(place, public=public)
-    except MicroaggError as error:
-        raise ReportError(f"{there}, but its report is not: {error}") from None
-    except MemoryError:
-        raise ReportError(f"{there}, but there is not enough memory for the report {place}.") from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from microagg.errors import GuaranteeError, InputError
+from microagg.errors import GuaranteeError, InputError, MicroaggError, ReportError
 from microagg.guarantees.k import verify
 from microagg.release.manifest import (
     digest_of,
@@ -148,6 +148,22 @@ def report_places(report: str | Path | None, taken: Sequence[Path] = ()) -> tupl
             )
         refuse_report_place(place)
     return places
+
+
+def places_of(source: str | Path, target: str | Path) -> list[Path]:
+    """The places of a table, its release and the manifests, which no report may take."""
+    return [Path(source), Path(target), *manifest_paths(Path(target))]
+
+
+def report_on_saved(release: Release, place: Path, target: Path, *, public: bool) -> None:
+    """Write a report on a release that is in place; if that fails, the error says that the release is there."""
+    there = f"{target} is in place, verified and whole"
+    try:
+        release.report(place, public=public)
+    except MicroaggError as error:
+        raise ReportError(f"{there}, but its report is not: {error}") from None
+    except MemoryError:
+        raise ReportError(f"{there}, but there is not enough memory for the report {place}.") from None
 
 
 def _plainly(path: Path) -> str:
