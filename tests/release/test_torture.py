@@ -95,10 +95,10 @@ def fail_once(stage: Stage, kind: str, at: int, when: str, remain: int, recover:
             told = type(error).__name__
     where = f"{kind} {when} call {at} ({calls.failed}, {remain} more)"
     assert calls.failed, where
-    for path in (
-        stage.left_over()
-    ):  # also what a kill leaves is for its owner only, unless it is what everybody may have
-        public = path.read_bytes() in (*stage.old.values(), *stage.new.values(), b"")
+    # also what a kill leaves is for its owner only, unless it is what everybody may have
+    known = [*stage.old.items(), *stage.new.items()]
+    for path in stage.folder.iterdir():
+        public = path.read_bytes() in (b"", *(what for name, what in known if ".internal." not in name))
         assert public or not others_can_read(path), f"{where}: {path.name}"
     _is_true(stage, told, where)
     with warnings.catch_warnings(record=True):
