@@ -21,7 +21,23 @@ class GuaranteeError(MicroaggError):
     exit_code = 3
 
 
+class DifferentRelease(MicroaggError):
+    """What was made again is not the release that was to be repeated. Nothing has been written."""
+
+    exit_code = 3
+
+
+class ReportError(MicroaggError):
+    """The release is in place, verified and whole, but a report on it could not be written."""
+
+    exit_code = 4
+
+
 class Cancelled(MicroaggError):
     """The work was stopped before its end. Nothing has been written."""
 
     exit_code = 130
+
+
+class SavingWarning(UserWarning):
+    """Something to know about files that were put in place: a disk that does not confirm, a killed run that was ended."""

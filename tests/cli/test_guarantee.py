@@ -24,8 +24,9 @@ Monkeypatch = pytest.MonkeyPatch
 def refused(microagg: Microagg, folder: Path, says: str, ending: str = ".csv") -> None:
     """Run over the files of an older release, which must be left as they are."""
     source = tables.write(tables.people(), folder / "in.csv")
-    for name in (f"out{ending}", f"out{ending}.internal.json", f"out{ending}.public.json"):
-        (folder / name).write_text("an older release\n")
+    tables.write(tables.people(5), folder / f"out{ending}")
+    for name in (f"out{ending}.internal.json", f"out{ending}.public.json"):
+        (folder / name).write_text('{"format": 2, "microagg": "an older release"}\n')
     before = tables.snapshot(folder)
     microagg("anonymize", source, f"out{ending}", "--k", "4", *tables.ROLES).refused(says, code=3)
     assert tables.snapshot(folder) == before
@@ -119,7 +120,7 @@ def test_a_written_file_that_differs(
     def write(table: pa.Table, path: Path, **options: Any) -> None:
         writing.write_table(change(table), path, **options)
 
-    monkeypatch.setattr("microagg.release.release.write_table", write)
+    monkeypatch.setattr("microagg.release.saving.write_table", write)
     refused(microagg, tmp_path, says, ending)
 
 
@@ -129,7 +130,7 @@ def test_a_written_file_that_is_garbage(
     microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path, content: bytes, ending: str
 ) -> None:
     monkeypatch.setattr(
-        "microagg.release.release.write_table", lambda table, path, **options: path.write_bytes(content)
+        "microagg.release.saving.write_table", lambda table, path, **options: path.write_bytes(content)
     )
     refused(microagg, tmp_path, "cannot be read back", ending)
 
@@ -139,7 +140,7 @@ def test_a_disk_that_is_full(microagg: Microagg, monkeypatch: Monkeypatch, tmp_p
         path.write_bytes(b"income")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("microagg.release.release.write_table", write)
+    monkeypatch.setattr("microagg.release.saving.write_table", write)
     source = tables.write(tables.people(), tmp_path / "in.csv")
     (tmp_path / "out.csv").write_text("an older release\n")
     before = tables.snapshot(tmp_path)

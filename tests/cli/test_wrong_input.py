@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 def folder(tmp_path: Path) -> Path:
     """A folder with an output of an earlier run, which must stay as it is."""
     (tmp_path / "out.csv").write_text("an older release\n")
-    (tmp_path / "out.csv.internal.json").write_text("its manifest\n")
+    (tmp_path / "out.csv.internal.json").write_text('{"format": 2, "microagg": "its manifest"}\n')
     return tmp_path
 
 

@@ -11,7 +11,9 @@ import pytest
 
 import microagg as ma
 import tables
-from microagg.release.manifest import digest_of, manifest_paths, public_manifest, write_manifest
+from microagg.release.manifest import digest_of, manifest_paths, name_of_release, public_manifest
+from microagg.release.settings import Settings
+from microagg.table.io.reading import read_written
 
 BASE = {"a": [1, 2, None], "b": ["x", "", None], "c": [0.5, None, float("nan")]}
 
@@ -108,12 +110,42 @@ def test_places_and_permissions(tmp_path: Path, name: str) -> None:
     internal, public = manifest_paths(tmp_path / name)
     assert internal.name == f"{name}.internal.json"
     assert public.name == f"{name}.public.json"
+    release = ma.anonymize(tables.people(), 3, tables.QUASI, rest="drop", seed=8)
     mask = os.umask(0o022)
     try:
-        write_manifest(internal, {"seed": 1, "town": "Zürich"})
-        write_manifest(public, {"k": 3})
+        release.save(tmp_path / name)
     finally:
         os.umask(mask)
     assert internal.stat().st_mode & 0o777 == 0o600
     assert public.stat().st_mode & 0o777 == 0o644
-    assert json.loads(internal.read_text("utf-8")) == {"seed": 1, "town": "Zürich"}
+    assert (tmp_path / name).stat().st_mode & 0o777 == 0o644
+    assert json.loads(internal.read_text("utf-8"))["settings"]["seed"] == 8
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_all_files_name_the_release_and_everybody_can_work_the_name_out(tmp_path: Path, ending: str) -> None:
+    release = ma.anonymize(tables.people(), 3, tables.QUASI, rest="drop", seed=8)
+    path, *manifests = release.save(tmp_path / f"out{ending}")
+    names = {json.loads(manifest.read_text("utf-8"))["release"] for manifest in manifests}
+    assert names == {name_of_release(read_written(path), release.settings)}
+    release.save(path, keep_order=True)
+    again = {json.loads(manifest.read_text("utf-8"))["release"] for manifest in manifests}
+    assert again == names, "the order of rows has no part in it"
+    ma.anonymize(tables.people(), 4, tables.QUASI, rest="drop", seed=8).save(path)
+    assert json.loads(manifests[0].read_text("utf-8"))["release"] not in names
+
+
+def test_a_name_depends_on_rows_and_public_settings_alone() -> None:
+    settings = Settings.of(k=2, seed=1)
+    table = pa.table(
+        {"a": [0.0, -0.0, None, float("nan")], "b": ["x", None, "", "x"], "c": [[1], None, [2], [1]]}
+    )
+    name = name_of_release(table, settings)
+    for order in ([3, 2, 1, 0], [1, 3, 0, 2]):
+        assert name_of_release(table.take(order), settings) == name
+    assert name_of_release(table, Settings.of(k=2, seed=2)) == name
+    assert name_of_release(table, Settings.of(k=3, seed=1)) != name
+    assert name_of_release(table.slice(1), settings) != name
+    swapped = table.set_column(1, "b", [["x", "", None, "x"]])
+    assert name_of_release(swapped, settings) != name
+    assert name_of_release(table.rename_columns(["a", "b", "d"]), settings) != name

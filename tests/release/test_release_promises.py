@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from microagg.release import release as release_module
+from microagg.release import saving
 
 RNG = np.random.default_rng(8)
 N = 120
@@ -47,7 +47,7 @@ def test_a_file_that_misses_it_is_never_written(
     tmp_path: Path, ending: str, column: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = ma.anonymize(TABLE, k=4, t=0.3, method="mdav", seed=1, **ROLES)
-    write = release_module.write_table
+    write = saving.write_table
 
     def write_sorted(table: pa.Table, path: Path, **options: Any) -> None:
         """A writer with a bug: it sorts one column by itself, so that like comes to like."""
@@ -58,7 +58,7 @@ def test_a_file_that_misses_it_is_never_written(
         position = order.column_names.index(column)
         write(order.set_column(position, column, pa.array(values, from_pandas=True)), path, **options)
 
-    monkeypatch.setattr(release_module, "write_table", write_sorted)
+    monkeypatch.setattr(saving, "write_table", write_sorted)
     with pytest.raises(ma.GuaranteeError, match="misses its guarantee"):
         release.save(tmp_path / f"out{ending}")
     assert list(tmp_path.glob(f"out{ending}")) == []

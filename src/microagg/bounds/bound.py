@@ -6,19 +6,19 @@ import dataclasses
 import hashlib
 import json
 import math
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from microagg.errors import InputError
 from microagg.measures.loss.sse import loss_of_partition
 from microagg.table.encoder import Space
-from microagg.table.io.writing import refuse_unwritable, replace_whole
+from microagg.table.io.kinds import refuse_other_kind
+from microagg.table.io.writing import refuse_unwritable, write_text
 
 FORMAT = "microagg-bound/1"
+BEGINNING = b'{"format": "microagg-bound/'
 ENUMERATED = "everything enumerated"
 CUT = "optimal cut"
 SAFETY = 1e-9  # of the total sum of squares: more than all rounding here and in a checker
@@ -87,19 +87,14 @@ class Bound:
     def save(self, path: str | Path) -> None:
         """Write the certificate, whole or not at all, readable by its owner only."""
         path = Path(path)
-        refuse_unwritable(path)
-        text = json.dumps(self.certificate(), allow_nan=False)
+        refuse_certificate_place(path)
+        write_text(path, json.dumps(self.certificate(), allow_nan=False), private=True)
 
-        def write(part: Path) -> None:
-            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
 
-        def inspect(part: Path) -> None:
-            if part.read_text(encoding="utf-8") != text:
-                raise InputError(f"{str(path)!r} could not be written as it should be; it is as it was.")
-
-        replace_whole(path, write, inspect)
+def refuse_certificate_place(path: Path) -> None:
+    """Make sure that a certificate can be written there, and takes the place of a certificate at most."""
+    refuse_unwritable(path)
+    refuse_other_kind(path, "a certificate", lambda beginning: beginning.startswith(BEGINNING))
 
 
 def _data(values: np.ndarray, columns: list[str] | None, space: Space) -> dict[str, Any]:

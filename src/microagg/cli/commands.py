@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from microagg.cli.options import as_typed, names_in, takes_settings
+from microagg.cli.watching import forget, warnings_as_notes, watch, what_was_written
 from microagg.errors import InputError, MicroaggError
 from microagg.release.settings import Settings
 from microagg.table.io.formats import known_suffixes
@@ -44,8 +45,6 @@ NOT_SHARED = (
     "date",
 )  # by the releases of a comparison
 
-_saved: list[Path] = []  # what a command has written by the time it stops
-
 Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")]
 
 
@@ -70,7 +69,12 @@ def start() -> None:
 
 def main() -> None:
     """Run a command and turn every error into one sentence and an exit code."""
-    _saved.clear()
+    forget()
+    with warnings_as_notes():
+        _run_command()
+
+
+def _run_command() -> None:
     # a terminal that lacks a letter must not make a finished run fail
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -87,11 +91,11 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort) as error:
         if isinstance(error.__cause__, EOFError):  # nothing is asked here: a file of ours ended too early
             _fail_by_bug(error.__cause__)
-        _fail(f"stopped; {_what_was_written()}.", STOPPED)
+        _fail(f"stopped; {what_was_written()}.", STOPPED)
     except BrokenPipeError:
         sys.exit(0)
     except MemoryError:
-        _fail(f"there is not enough memory for this table; {_what_was_written()}.", 1)
+        _fail(f"there is not enough memory for this table; {what_was_written()}.", 1)
     except Exception as error:
         _fail_by_bug(error)
 
@@ -102,15 +106,9 @@ def _fail_by_bug(error: BaseException) -> NoReturn:
     # the message of an unforeseen error may quote the data: only its kind is told
     kind = type(error).__name__
     _fail(
-        f"a bug in microagg ({kind}); {_what_was_written()}. Set MICROAGG_DEBUG=1 to see where, and report it.",
+        f"a bug in microagg ({kind}); {what_was_written()}. Set MICROAGG_DEBUG=1 to see where, and report it.",
         1,
     )
-
-
-def _what_was_written() -> str:
-    if not _saved:
-        return "nothing was written"
-    return f"{', '.join(map(str, _saved))} had been verified and written before"
 
 
 def _fail(sentence: str, code: int) -> NoReturn:
@@ -150,7 +148,10 @@ def anonymize(
     """Write a k-anonymous version of a table, verified, with its manifests."""
     from microagg.cli import show
     from microagg.release.release import anonymize_file
+    from microagg.release.saving import report_paths
 
+    watch(target, verified=True)
+    watch(*(report_paths(report) if report is not None and report.name else ()))
     if "quasi" not in given:
         raise InputError(show.proposal(source, target, K.parse(given["k"])))
     settings = Settings.of(**given)
@@ -167,13 +168,17 @@ def repeat(
     manifest: Annotated[Path, typer.Argument(help="The internal manifest of a release.")],
     source: Annotated[Path, typer.Argument(help="The table that the release was made from.")],
     target: Annotated[Path, typer.Argument(help=f"The table to write: {known_suffixes()}.")],
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Write it although other versions make another release of it.")
+    ] = False,
 ) -> None:
-    """Make a release again from its internal manifest and the original table."""
+    """Make a release again from its internal manifest and the original table. Exit code 3 if it is not the same; nothing is written then."""
     from microagg.cli import show
     from microagg.studies.repeating import repeat_file
 
+    watch(target, verified=True)
     with show.progress("grouping records") as progress:
-        release = repeat_file(manifest, source, target, progress=progress)
+        release = repeat_file(manifest, source, target, progress=progress, anyway=anyway)
     _end_with(release, target)
 
 
@@ -247,8 +252,12 @@ def compare(
 ) -> None:
     """Protect one table by many methods and k's, and show which lose least at which risk."""
     from microagg.cli import show
+    from microagg.drawing.canvas import refuse_picture_place
     from microagg.studies.compare import compare as compare_methods
 
+    watch(plot)
+    if plot is not None:
+        refuse_picture_place(plot)
     with show.progress("comparing") as progress:
         done = compare_methods(
             source, ks=[K.parse(each) for each in names_in(k)], methods=names_in(methods) or "all",
@@ -279,11 +288,10 @@ def bound(
     from microagg.cli import show
     from microagg.studies.bounding import bound_file
 
+    watch(save)
     settings = Settings.of(**given, effort="prove", time_limit=time_limit, seed=seed)
     with show.progress("proving") as progress:
         found = bound_file(source, settings, certificate=save, progress=progress)
-    if save:
-        _saved.append(save)
     show.bounded(found, save)
     if found.stopped == "interrupted":
         sys.exit(STOPPED)
@@ -333,24 +341,32 @@ def demo(
 ) -> None:
     """Protect a table of made-up persons from beginning to end."""
     from microagg.cli import show
-    from microagg.datasets.persons import persons
     from microagg.problem.problem import checked_k
     from microagg.release.release import anonymize_file
-    from microagg.table.io.writing import make_folder, write_table
+    from microagg.studies.demonstration import PERSONS, QUASI, prepare_demonstration
 
-    table = persons()
-    least = checked_k(K.parse(k), table.num_rows)
-    make_folder(folder)
-    source, target = folder / "persons.csv", folder / "persons-protected.csv"
-    write_table(table, source)
+    least = checked_k(K.parse(k), PERSONS)
+    source, target = prepare_demonstration(folder)
+    watch(target, verified=True)
     show.demo_intro(source, target, least)
     with show.progress("grouping records") as progress:
         release = anonymize_file(
             source, target, least,
-            quasi=["age", "income", "rent", "commute_km", "schooling"], identifier=["person"],
+            quasi=QUASI, identifier=["person"],
             confidential=["diagnosis"], seed=1, progress=progress,
         )  # fmt: skip
     _end_with(release, target, lambda: show.before_and_after(source, target, release))
+
+
+@app.command()
+def clean(
+    folder: Annotated[Path, typer.Argument(help="A folder that releases were saved to.")],
+) -> None:
+    """End what runs that were killed began in a folder: whole releases, old or new, and nothing left over."""
+    from microagg.cli import show
+    from microagg.table.io.writing import clean_folder
+
+    show.cleaned(clean_folder(folder))
 
 
 @app.command()
@@ -370,12 +386,12 @@ def reproduce(
     from microagg.cli import show
     from microagg.methods.registry import method_named
     from microagg.studies import reproduce as study
-    from microagg.studies.reproduce_page import bounds_for, write_page
+    from microagg.studies.reproduce_page import bounds_for, refuse_page_place, write_page
     from microagg.studies.reproduce_runs import Runs
-    from microagg.table.io.writing import refuse_unwritable
 
+    watch(page)
     if page is not None:
-        refuse_unwritable(page)
+        refuse_page_place(page)
     chosen = [method_named(name).name for name in names_in(method)]
     figures = [figure for figure in study.reproducible_now() if not chosen or figure.name in chosen]
     runs = Runs(data, state)
@@ -395,7 +411,6 @@ def _end_with(release: Release, target: Path, more: Callable[[], None] = lambda:
     """Show what was written; a search that was stopped by hand still ends with the code of Ctrl-C."""
     from microagg.cli import show
 
-    _saved.append(target)
     show.release(release, target)
     more()
     if release.stopped == "interrupted":

@@ -20,8 +20,9 @@ from microagg.kernels.compiling import on_first_compile
 from microagg.methods.families import by_family
 from microagg.methods.method import Method
 from microagg.release.manifest import manifest_paths
-from microagg.release.release import Release, report_paths
+from microagg.release.release import Release
 from microagg.release.report.terminal import size_bars
+from microagg.release.saving import report_paths
 from microagg.studies.assess import Assessment
 from microagg.studies.bounding import Bounded
 from microagg.studies.compare import Comparison
@@ -308,6 +309,14 @@ def before_and_after(source: Path, target: Path, done: Release) -> None:
         for row in table.take(group).to_pylist():
             shown.add_row(*(str(value) for value in row.values()))
         out.print(shown)
+
+
+def cleaned(done: Sequence[str]) -> None:
+    """What was done to a folder in which runs had been killed."""
+    for sentence in done:
+        out.print(f"{sentence}.")
+    if not done:
+        out.print("Nothing was left over by runs that were killed.")
 
 
 def reproduction(cells: Sequence[Reproduced]) -> None:

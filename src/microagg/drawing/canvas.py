@@ -9,9 +9,12 @@ import contextlib
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from microagg.errors import InputError
+from microagg.table.io.kinds import is_png, is_svg, refuse_other_kind
+from microagg.table.io.writing import refuse_unwritable, replace_whole
 
 NEEDED = "pictures need matplotlib; install microagg with the extra 'plots'."
 SETTINGS = {
@@ -49,3 +52,16 @@ def blank_figure(inches: tuple[float, float], settings: Mapping[str, Any] | None
         known: Any = matplotlib.rcParams  # its types list every name
         known.update({**SETTINGS, **(settings or {})})
         yield Figure(figsize=inches, layout="constrained")
+
+
+def refuse_picture_place(path: Path) -> None:
+    """Make sure that a picture can be written there, and takes the place of a picture at most."""
+    refuse_unwritable(path)
+    recognise = {".svg": is_svg, ".png": is_png}.get(path.suffix.lower(), bool)
+    refuse_other_kind(path, f"a picture ({path.suffix})", recognise)
+
+
+def write_picture(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Put a picture in place, whole or not at all."""
+    refuse_picture_place(path)
+    replace_whole(path, lambda part: part.write_bytes(content), private=private)

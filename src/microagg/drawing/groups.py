@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from microagg.drawing.canvas import blank_figure
+from microagg.drawing.canvas import blank_figure, write_picture
 from microagg.errors import InputError
 from microagg.kernels import sums
 from microagg.measures.loss.sse import loss_of_partition
@@ -33,7 +34,9 @@ def draw_groups(points: Any, labels: np.ndarray, path: str | Path, title: str = 
         axes.set_xlabel("x₁")
         axes.set_ylabel("x₂")
         axes.set_aspect("equal", adjustable="datalim")
-        figure.savefig(path, dpi=110)
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format=Path(path).suffix[1:].lower() or "png", dpi=110)
+    write_picture(Path(path), drawn.getvalue(), private=True)
 
 
 def _draw_groups(axes: Any, matrix: np.ndarray, labels: np.ndarray) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from microagg.drawing.canvas import blank_figure
+from microagg.drawing.canvas import blank_figure, write_picture
 from microagg.drawing.legend import Entry, draw_legend, in_columns
 from microagg.drawing.marks import COLOURS, Mark, hollow_marks, marks_of
 from microagg.errors import InputError
@@ -72,13 +72,14 @@ def draw_map(
         axes.set_title(title, fontsize=11)
         draw_legend(figure, columns, _sizes(points))
         _label_front(figure, axes, points)
-        text = io.StringIO()
-        if path is None:
-            figure.savefig(text, format="svg", metadata={"Date": None})
-        else:
-            metadata = {"Date": None} if Path(path).suffix.lower() == ".svg" else {"Software": None}
-            figure.savefig(path, dpi=130, metadata=metadata)
-    return text.getvalue()
+        drawn = io.BytesIO()
+        ending = ".svg" if path is None else Path(path).suffix.lower()
+        metadata = {"Date": None} if ending == ".svg" else {"Software": None}
+        figure.savefig(drawn, format=ending[1:], dpi=130, metadata=metadata)
+    if path is None:
+        return drawn.getvalue().decode()
+    write_picture(Path(path), drawn.getvalue())
+    return ""
 
 
 def _label_axes(axes: Any, points: Sequence[MapPoint], loss: str, risk: str) -> None:

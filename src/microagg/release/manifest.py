@@ -7,7 +7,8 @@ import importlib.metadata
 import itertools
 import json
 import platform
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from microagg.methods.method import Found
 from microagg.release.settings import Settings
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import compute as pc
-from microagg.table.io.writing import replace_whole
 from microagg.table.schema import Role, Schema
 
 LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
@@ -31,6 +31,7 @@ FORMAT = 2
 RESULTS = {
     "format": True,
     "microagg": True,
+    "release": True,
     "records": True,
     "roles": True,
     "guarantee": True,
@@ -142,6 +143,73 @@ def digest_of(table: pa.Table) -> str:
     return digest.hexdigest()
 
 
+def name_of_release(written: pa.Table, settings: Settings) -> str:
+    """What all files of a release call it: a digest of the rows as they are in the file, in whatever order, and of the public settings.
+
+    Nothing of it is random and nothing comes from the original, so that everybody who has the file can work it out.
+
+    >>> table = pa.table({"age": [31, 62]})
+    >>> name_of_release(table, Settings.of(k=2)) == name_of_release(table.take([1, 0]), Settings.of(k=2))
+    True
+    """
+    asked = json.dumps(settings.as_data(public=True), sort_keys=True)
+    return hashlib.sha256(f"{asked}\0{digest_of_rows(written)}".encode()).hexdigest()
+
+
+def digest_of_rows(table: pa.Table) -> str:
+    """SHA-256 over the names and rows of a table, whatever their order: each column's values in ascending order, then all rows
+    as the positions of their values among these, in ascending order too.
+    """
+    digest = hashlib.sha256(f"{table.num_rows}\0".encode())
+    positions: list[np.ndarray] = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        values, where = _positions(column)
+        kind = "float" if pa.types.is_floating(column.type) else ""
+        digest.update(f"{name}\0{kind}\0{digest_of(pa.table({name: values}))}\0".encode())
+        positions.append(where)
+    rows = _in_ascending_order(positions)
+    for where in positions:
+        digest.update(where[rows].astype("<i4").tobytes())
+    return digest.hexdigest()
+
+
+def _in_ascending_order(positions: Sequence[np.ndarray]) -> np.ndarray:
+    """The numbers of rows in ascending order of their positions, the first column before the others."""
+    if not positions:
+        return np.empty(0, np.int64)
+    table = pa.table({str(j): where for j, where in enumerate(positions)})
+    return pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names]).to_numpy()
+
+
+def _positions(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
+    """The different values of a column in ascending order, and the position of every record's among them, -1 for what is missing."""
+    encoded = _comparable(column).combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    ascending = pc.sort_indices(encoded.dictionary).to_numpy()
+    rank = np.empty(len(ascending) + 1, np.int32)
+    rank[ascending] = np.arange(len(ascending), dtype=np.int32)
+    rank[-1] = -1
+    return encoded.dictionary.take(pa.array(ascending)), rank[
+        encoded.indices.fill_null(len(ascending)).to_numpy()
+    ]
+
+
+def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Values that are equal only if all their bytes are: 0.0 and -0.0 are not."""
+    if pa.types.is_integer(column.type):
+        return pc.cast(column, pa.int64(), safe=False)
+    if pa.types.is_floating(column.type):
+        wide = pc.cast(column, pa.float64())
+        bits = wide.fill_null(0.0).to_numpy().view(np.int64)
+        return pa.chunked_array([pa.array(bits, mask=wide.is_null().to_numpy())])
+    try:
+        return pc.cast(column, pa.large_string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        told = [None if value is None else repr(value) for value in column.to_pylist()]
+        return pa.chunked_array([pa.array(told, pa.large_string())])
+
+
 def _parts_of(column: pa.ChunkedArray) -> tuple[str, Iterable[Any]]:
     """What kind of values a column has, and their bytes, piece by piece and without a copy where Arrow has them."""
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
@@ -171,11 +239,21 @@ def manifest_paths(table: Path) -> tuple[Path, Path]:
     return table.with_name(f"{table.name}.internal.json"), table.with_name(f"{table.name}.public.json")
 
 
-def write_manifest(path: Path, content: dict[str, Any]) -> None:
-    """Write a manifest whole or not at all; an internal one for the owner's eyes only."""
+def manifest_text(content: Mapping[str, Any]) -> str:
+    """A manifest as it is written.
 
-    def write(part: Path) -> None:
-        part.touch(mode=0o600 if path.name.endswith(".internal.json") else 0o666)
-        part.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    >>> print(manifest_text({"format": 2}), end="")
+    {
+      "format": 2
+    }
+    """
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
-    replace_whole(path, write, inspect=lambda part: json.loads(part.read_text("utf-8")))
+
+def is_manifest(beginning: bytes) -> bool:
+    """Whether a file that begins so is a manifest.
+
+    >>> is_manifest(manifest_text({"format": 2, "microagg": "0.1.0"}).encode()), is_manifest(b'{"title": "Report"}')
+    (True, False)
+    """
+    return re.match(rb'\{\s*"format": \d+,\s*"microagg": "', beginning) is not None

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from microagg.bounds.bound import Bound
 from microagg.engine.run import problem_with, run_method
-from microagg.errors import GuaranteeError, InputError
+from microagg.errors import InputError
 from microagg.guarantees.k import Anonymity, verify
 from microagg.kernels import random
 from microagg.measures.loss.sse import loss_between
@@ -22,31 +22,31 @@ from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress, checked_k
-from microagg.release.manifest import (
-    digest_of,
-    internal_manifest,
-    manifest_paths,
-    public_manifest,
-    write_manifest,
-)
+from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
 from microagg.release.report.building import build_document
-from microagg.release.report.document import Document
-from microagg.release.report.html import to_html
-from microagg.release.report.markdown import to_markdown
 from microagg.release.report.notebook import summary_html
-from microagg.release.report.plain import to_json
 from microagg.release.report.summary import headline_of
 from microagg.release.report.terminal import summary_for_terminal
+from microagg.release.saving import (
+    places_of,
+    refuse_places,
+    refuse_report_place,
+    renderer,
+    report_on_saved,
+    report_places,
+    rows_to_write,
+    save_release,
+)
 from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
 from microagg.table.aggregate import decimals_of, group_means_for_records, round_to
 from microagg.table.confidential import Attribute, attributes_of, typed_like
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import give_back
-from microagg.table.io.formats import format_of, options_for, options_shared
+from microagg.table.io.formats import format_of, options_shared
 from microagg.table.io.frames import column_facts, column_like, open_frame, same_type, to_arrow, values_of
-from microagg.table.io.reading import read_table, read_written
-from microagg.table.io.writing import refuse_unwritable, replace_whole, write_table
+from microagg.table.io.reading import read_table
+from microagg.table.io.writing import write_text
 from microagg.table.scales import SCALE
 from microagg.table.schema import Role, Schema, assign_roles
 
@@ -113,19 +113,12 @@ class Release:
         The internal one, which is not for everybody, is readable by its owner only.
         """
         path = Path(path)
-        render = _renderer(path)
-        refuse_unwritable(path)
+        refuse_report_place(path)
         document = build_document(
             manifest={**self.manifest, **self._written}, public=public, pair=self.pair,
             class_sizes=self.anonymity.sizes, figures=self.figures, notes=self.notes,
         )  # fmt: skip
-        text = render(document)
-
-        def write(part: Path) -> None:
-            part.touch(mode=0o666 if public else 0o600)
-            part.write_text(text, encoding="utf-8")
-
-        replace_whole(path, write, inspect=lambda part: None)
+        write_text(path, renderer(path)(document), private=not public)
         return path
 
     def _repr_html_(self) -> str:
@@ -148,42 +141,7 @@ class Release:
         the `delimiter` of a csv file.
         """
         path = Path(path)
-        options = options_for(format_of(path), options)
-        _refuse_places(path)
-        digest = ""
-
-        def write(part: Path) -> None:
-            nonlocal digest
-            table = self._arrow.replace_schema_metadata(None)
-            if not keep_order:
-                table = table.take(pa.array(self._shuffled_rows()))
-            write_table(table, part, **options)
-            digest = digest_of(table)
-
-        def inspect(part: Path) -> None:
-            give_back()
-            try:
-                written = read_written(part, **options)
-            except InputError:
-                raise GuaranteeError("the file cannot be read back; nothing was written.") from None
-            if written.column_names != self._arrow.column_names:
-                raise GuaranteeError("the file does not have the columns it should; nothing was written.")
-            quasi, k = self.schema.names(Role.QUASI), self.settings.k
-            found = verify(written, quasi, k, self._arrow.num_rows, self.anonymity.scope)
-            self.settings.promise.verify(found.labels, len(found.sizes), self._attributes(written))
-
-        def describe() -> None:
-            rows = "kept" if keep_order else "shuffled"
-            output = {"file": path.name, "digest": digest}
-            self._written.update(rows=rows, dialect=options, output=output)
-            internal = {**self.manifest, **self._written}
-            for place, content in zip(
-                manifest_paths(path), (internal, public_manifest(internal)), strict=True
-            ):
-                write_manifest(place, content)
-
-        replace_whole(path, write, inspect, before=describe)
-        give_back()
+        self._written.update(save_release(self, path, keep_order=keep_order, options=options))
         return [path, *manifest_paths(path)]
 
     def _attributes(self, written: pa.Table) -> tuple[Attribute, ...]:
@@ -367,37 +325,6 @@ def _warning_of_single_columns(found: Anonymity) -> str:
     )
 
 
-def _renderer(path: Path) -> Callable[[Document], str]:
-    renderers = {".html": to_html, ".md": to_markdown, ".json": to_json}
-    if path.suffix.lower() not in renderers:
-        raise InputError(f"a report is written as {', '.join(renderers)}; {path.name} ends otherwise.")
-    return renderers[path.suffix.lower()]
-
-
-def _refuse_places(path: Path) -> None:
-    """A release is three files: make sure of all their places before one is written."""
-    for place in (path, *manifest_paths(path)):
-        refuse_unwritable(place)
-
-
-def report_paths(path: Path) -> tuple[Path, Path]:
-    """Where the internal and the public report go if one of this name is asked for.
-
-    >>> [place.name for place in report_paths(Path("survey.html"))]
-    ['survey.internal.html', 'survey.public.html']
-    """
-    return path.with_suffix(f".internal{path.suffix}"), path.with_suffix(f".public{path.suffix}")
-
-
-def _report_places(report: str | Path | None) -> tuple[Path, ...]:
-    """Where the reports go, if any is asked for, after making sure of their places."""
-    places = report_paths(Path(report)) if report is not None else ()
-    for place in places:
-        _renderer(place)
-        refuse_unwritable(place)
-    return places
-
-
 def anonymize_file(
     source: str | Path,
     target: str | Path,
@@ -412,15 +339,16 @@ def anonymize_file(
 ) -> Release:
     """Read a file, anonymize it, save the release and, if asked, its two reports.
 
-    Nothing is written unless the output holds its guarantee.
+    Nothing is written unless the output holds its guarantee. A report that cannot be written raises ReportError: the release
+    is in place then.
     """
     asked = (
         settings_from({"k": k, "settings": settings, "params": {}, **options})
         if settings
         else Settings.of(k=k, **options)
     )
-    _report_places(report)
     format_of(Path(target))
+    report_places(report, taken=places_of(source, target))
     table = read_table(source, numeric=asked.quasi)
     return anonymize_table(
         table, source, target, asked, keep_order=keep_order, report=report, threads=threads, progress=progress
@@ -435,21 +363,27 @@ def anonymize_table(
     *,
     keep_order: bool = False,
     report: str | Path | None = None,
+    expected: Callable[[Release, pa.Table], object] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
-    """What anonymize_file() does with a table once it has been read from `source`."""
+    """What anonymize_file() does with a table once it has been read from `source`.
+
+    `expected` gets the release and its rows as they are about to be written, and raises if they are not to be.
+    """
     source, target = Path(source), Path(target)
-    places = _report_places(report)
+    places = report_places(report, taken=places_of(source, target))
     shared = options_shared(source, target)
     give_back()
-    _refuse_places(target)
+    refuse_places(target)
     if target.exists() and target.samefile(source):
         raise InputError(
             "output and input are the same file; name another output, the original must not be lost."
         )
     release = protect(table, settings, file=source.name, threads=threads, progress=progress)
+    if expected is not None:
+        expected(release, rows_to_write(release, keep_order=keep_order))
     release.save(target, keep_order=keep_order, **shared)
     for place, public in zip(places, (False, True), strict=False):
-        release.report(place, public=public)
+        report_on_saved(release, place, target, public=public)
     return release

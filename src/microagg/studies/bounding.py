@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from microagg.bounds.bound import Bound
+from microagg.bounds.bound import Bound, refuse_certificate_place
 from microagg.engine.run import run_method
 from microagg.errors import InputError
 from microagg.measures.loss.sse import loss_of_partition
@@ -44,6 +44,7 @@ def bound_file(
         refuse_unwritable(certificate)
         if certificate.exists() and certificate.samefile(source):
             raise InputError("the certificate must not take the place of the table; name another file.")
+        refuse_certificate_place(certificate)
     frame = open_frame(read_table(source, numeric=quasi))
     assign_roles(column_facts(frame), settings.roles, rest="drop")  # refuses columns that are not there
     values = values_of(frame, quasi)

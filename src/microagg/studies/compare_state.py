@@ -10,10 +10,12 @@ from typing import Any
 
 from microagg.errors import InputError
 from microagg.studies.compare_cells import Outcome
+from microagg.table.io import system
 from microagg.table.io.writing import refuse_unwritable
 
 HEADER = b'{"microagg": "compare", "format": 1}\n'
-BINARY = getattr(os, "O_BINARY", 0)  # Windows would change the ends of lines
+# no link is followed; Windows would change the ends of lines
+PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 KEPT = [entry.name for entry in fields(Outcome) if entry.name != "lasting"]
 
 
@@ -32,6 +34,8 @@ class State:
     def __init__(self, path: Path) -> None:
         self._path = path
         refuse_unwritable(path)
+        if path.is_symlink():  # where it leads, others may have decided
+            raise InputError(f"{str(path)!r} is a link; name the file itself.")
         content = self._content()
         if content != HEADER and HEADER.startswith(content):  # killed while it began
             content = b""
@@ -63,10 +67,11 @@ class State:
 
     def _append(self, line: bytes) -> None:
         # for the owner's eyes: the keys depend on the table, and the figures on what has not been released
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | BINARY, 0o600)
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | PLAIN, 0o600)
         try:
-            os.write(descriptor, line)
-            os.fsync(descriptor)
+            system.set_mode(descriptor, 0o600)
+            system.append(descriptor, line)
+            system.flush(descriptor)
         finally:
             os.close(descriptor)
 

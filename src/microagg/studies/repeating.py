@@ -8,12 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 import microagg
-from microagg.errors import InputError
+from microagg.errors import DifferentRelease, InputError
 from microagg.problem.problem import Progress
-from microagg.release.manifest import FORMAT, digest_of, manifest_paths
+from microagg.release.manifest import FORMAT, digest_of
 from microagg.release.release import Release, anonymize_table
 from microagg.release.settings import Settings
+from microagg.table.io.journal import settle
 from microagg.table.io.reading import read_table
 from microagg.table.schema import Role
 
@@ -21,27 +24,38 @@ LIKE_ONE = "it ends with .internal.json and lies with the output"
 
 
 def repeat_file(
-    manifest: str | Path, source: str | Path, target: str | Path, progress: Progress | None = None
+    manifest: str | Path,
+    source: str | Path,
+    target: str | Path,
+    progress: Progress | None = None,
+    *,
+    anyway: bool = False,
 ) -> Release:
-    """Make a release again from its internal manifest and the original table, and note whether it is the same.
+    """Make a release again from its internal manifest and the original table; another release is not written.
 
-    A search that was stopped early, by a time limit or by hand, is stopped at the same checkpoint.
+    A search that was stopped early, by a time limit or by hand, is stopped at the same checkpoint. With `anyway`, what other
+    versions of microagg or its libraries make of the manifest is written although it is another release.
     """
     then = _read(Path(manifest))
     settings = _settings_of(then, Path(manifest))
     table = read_table(source, numeric=settings.quasi)
     if digest_of(table) != then["input"]["digest"]:
         raise InputError("this is not the table that the release was made from: its digest differs.")
+    notes: list[str] = []
+
+    def expect_the_same(release: Release, rows: pa.Table) -> None:
+        notes.extend(_comparison(then, release.manifest, digest_of(rows), anyway=anyway))
+
     release = anonymize_table(
-        table, source, target, settings, keep_order=then.get("rows") == "kept", progress=progress
-    )
-    return replace(
-        release, notes=(*_comparison(then, _read(manifest_paths(Path(target))[0])), *release.notes)
-    )
+        table, source, target, settings, keep_order=then.get("rows") == "kept", expected=expect_the_same,
+        progress=progress,
+    )  # fmt: skip
+    return replace(release, notes=(*notes, *release.notes))
 
 
 def _read(path: Path) -> dict[str, Any]:
     """An internal manifest as those of today are; older ones are rewritten as such."""
+    settle(path)
     try:
         content = json.loads(path.read_text("utf-8"))
     except OSError:
@@ -94,17 +108,25 @@ def _as_of_today(old: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _comparison(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
+def _comparison(then: dict[str, Any], now: dict[str, Any], digest: str, *, anyway: bool) -> list[str]:
+    """What to note of a release that was made again; one that is another is refused, unless its user said otherwise."""
     if not isinstance(then.get("output"), dict):
-        return []
-    if then["output"].get("digest") == now["output"]["digest"]:
-        return ["the same release as the manifest tells of, to the digit"]
-    if then.get("microagg") != now["microagg"]:
         return [
-            f"NOT the release that the manifest tells of: that was made by {_version_of(then)}; install it to get the same"
+            "the manifest does not say what the release was like, so that nothing tells whether this is the same"
         ]
+    if then["output"].get("digest") == digest:
+        return ["the same release as the manifest tells of, to the digit"]
     changed = [name for name, version in now["versions"].items() if then["versions"].get(name) != version]
-    reason = (
-        f"other versions of {', '.join(changed)}" if changed else "for a reason unknown: report it as a bug"
-    )
-    return [f"NOT the release that the manifest tells of ({reason})"]
+    if then.get("microagg") != now["microagg"]:
+        reason = f"that was made by {_version_of(then)}; install it to get the same"
+    elif changed:
+        reason = f"there are other versions of {', '.join(changed)} now"
+    else:
+        raise DifferentRelease(
+            "this is NOT the release that the manifest tells of, for a reason unknown; nothing was written. Report it as a bug."
+        )
+    if not anyway:
+        raise DifferentRelease(
+            f"this is NOT the release that the manifest tells of: {reason}; nothing was written. To write it, add --anyway."
+        )
+    return [f"NOT the release that the manifest tells of: {reason}"]

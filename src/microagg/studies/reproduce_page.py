@@ -11,10 +11,14 @@ from microagg.studies.published import COUNTS, Published, omitted
 from microagg.studies.reproduce import Reproduced, count_verdicts
 from microagg.studies.reproduce_runs import Least, Runs
 from microagg.studies.verdicts import AGREEING, VERDICTS
-from microagg.table.io.writing import replace_whole
+from microagg.table.io.kinds import refuse_other_kind
+from microagg.table.io.writing import refuse_unwritable, write_text
 
 Problem = tuple[str, str, str, int]
 """Data set, its columns, its scaling, and k: what a bound is about."""
+
+
+TITLE = "# Published figures, and ours"
 
 
 def problem_of(figure: Published) -> Problem:
@@ -53,18 +57,20 @@ def write_page(
         own.sort(key=lambda cell: cell.published.dataset)  # stable: the paper's order within
         for dataset, of_dataset in itertools.groupby(own, lambda cell: cell.published.dataset):
             parts.append(_table(dataset, list(of_dataset), bounds))
-    text = "\n".join([*parts, _left_out()])
+    refuse_page_place(path)
+    write_text(path, "\n".join([*parts, _left_out()]))
 
-    def write(part: Path) -> None:
-        part.write_text(text, encoding="utf-8")
 
-    replace_whole(path, write, inspect=lambda part: None)
+def refuse_page_place(path: Path) -> None:
+    """Make sure that the page can be written there, and takes the place of such a page at most."""
+    refuse_unwritable(path)
+    refuse_other_kind(path, "such a page", lambda beginning: beginning.startswith(TITLE.encode()))
 
 
 def _opening(cells: Sequence[Reproduced], seconds: float) -> str:
     found = count_verdicts(cells)
     counts = "\n".join(f"| {VERDICTS[verdict]} | {number} |" for verdict, number in found.items())
-    return f"""# Published figures, and ours
+    return f"""{TITLE}
 
 Made by `microagg reproduce --page`; nothing here is typed by hand. {len(cells)} figures of five papers have a row below. What else the
 papers print is [listed at the end](#what-is-left-out-and-why), with the reason.

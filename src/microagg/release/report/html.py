@@ -156,3 +156,14 @@ def _cell(text: str) -> str:
 
 def _text(text: str) -> str:
     return escape(printable(text), quote=True)
+
+
+def is_report(beginning: bytes) -> bool:
+    """Whether a file that begins so is such a page.
+
+    >>> is_report(to_html(Document("Report", "public", ())).encode()), is_report(b"<!DOCTYPE html><title>Mine</title>")
+    (True, False)
+    """
+    return beginning.startswith(b"<!DOCTYPE html>") and any(
+        f'<p class="audience {audience}">'.encode() in beginning for audience in AUDIENCE
+    )

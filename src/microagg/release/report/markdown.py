@@ -76,3 +76,12 @@ def _escaped(text: str) -> str:
     one_line = " ".join(printable(text).split())
     safe = one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(lambda found: "\\" + found[0], safe)
+
+
+def is_report(beginning: bytes) -> bool:
+    """Whether a file that begins so is such a text.
+
+    >>> is_report(to_markdown(Document("Report", "public", ())).encode()), is_report(b"# My notes")
+    (True, False)
+    """
+    return re.match(rb"# [^\n]*\n\n\*For (publication|internal use)\b", beginning) is not None

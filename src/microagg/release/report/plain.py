@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from typing import Any
 
@@ -32,3 +33,12 @@ def _block(block: Block) -> dict[str, Any]:
     if isinstance(block, Picture):  # a drawing is for eyes; its numbers are in `data`
         content = {name: content[name] for name in ("alternative", "caption", "data")}
     return {"kind": type(block).__name__.lower(), **content}
+
+
+def is_report(beginning: bytes) -> bool:
+    """Whether a file that begins so is such a document.
+
+    >>> is_report(to_json(Document("Report", "public", ())).encode()), is_report(b'{"format": 2}')
+    (True, False)
+    """
+    return re.match(rb'\{\s*"title": "[^\n]*",\s*"audience": "(internal|public)",', beginning) is not None

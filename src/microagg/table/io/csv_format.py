@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LONGEST_HEADER = 1 << 20
+NO_TEXT = set(range(32)) - set(b"\t\n\r\f")
 
 
 def read(path: Path, delimiter: str | None = None) -> pa.Table:
@@ -60,6 +61,21 @@ def write(table: pa.Table, path: Path, delimiter: str) -> None:
 def detect(path: Path) -> dict[str, Any]:
     """The character that separates the columns: the one the header has most of, quoted names aside."""
     return {"delimiter": _delimiter_in(_header_of(path))}
+
+
+def recognise(beginning: bytes) -> bool:
+    r"""Whether a file begins as text does, and neither as JSON nor as a page.
+
+    >>> recognise(b"age;income\n"), recognise(b"PAR1\x15\x04"), recognise(b'{"k": 5}')
+    (True, False, False)
+    """
+    if beginning.lstrip()[:1] in (b"{", b"<") or set(beginning) & NO_TEXT:
+        return False
+    try:
+        beginning.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start >= len(beginning) - 3  # where the beginning ends, a letter may be cut
+    return True
 
 
 def _delimiter_in(header: str) -> str:
@@ -138,4 +154,5 @@ CSV = Format(
     nested=False,
     options={"delimiter": ","},
     detect=detect,
+    recognise=recognise,
 )

@@ -46,6 +46,8 @@ class Format:
     """What can be said about how a file is written, with the value it has if nobody says so."""
     detect: Callable[[Path], Mapping[str, Any]] = no_options
     """`detect(path)`: the options with which an existing file was written."""
+    recognise: Callable[[bytes], bool] = bool
+    """`recognise(beginning)`: whether a file that begins so may be one of this format, and so be replaced by one."""
     needs: tuple[str, ...] = ()
     """Packages to import beyond those that microagg always has, and the extra of microagg that installs them."""
     extra: str = ""

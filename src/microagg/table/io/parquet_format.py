@@ -33,6 +33,11 @@ def write(table: pa.Table, path: Path) -> None:
     parquet.write_table(table, path)
 
 
+def recognise(beginning: bytes) -> bool:
+    """Whether a file begins as parquet files do."""
+    return beginning.startswith(b"PAR1")
+
+
 PARQUET = Format(
     name="parquet",
     suffixes=(".parquet",),
@@ -40,4 +45,5 @@ PARQUET = Format(
     write=write,
     typed=True,
     nested=True,
+    recognise=recognise,
 )

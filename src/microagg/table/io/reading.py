@@ -14,6 +14,7 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.formats import format_of, format_of_part, known_names, options_for
+from microagg.table.io.journal import settle
 from microagg.table.schema import refuse_duplicates
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
@@ -29,6 +30,7 @@ def read_table(path: str | Path, numeric: Sequence[str] = ()) -> pa.Table:
     """
     path = Path(path)
     format = format_of(path)
+    settle(path)
     _refuse_unreadable(path)
     table = format.read(path)
     refuse_duplicates(table.column_names)

@@ -1,0 +1,76 @@
+"""What a command has written by the time it stops: found by a look at what is there, not by what was meant to be done."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from microagg.errors import MicroaggError, SavingWarning
+
+_before: dict[Path, object] = {}
+_verified: set[Path] = set()
+
+
+def forget() -> None:
+    """Begin a command."""
+    _before.clear()
+    _verified.clear()
+
+
+def watch(*places: Path | None, verified: bool = False) -> None:
+    """Remember what lies at the places that a command may write; `verified` if it is verified before it is put there."""
+    for place in places:
+        if place is not None:
+            _before[place] = _seen(place)
+            if verified:
+                _verified.add(place)
+
+
+def what_was_written() -> str:
+    """What the command wrote before it stopped, as the end of a sentence."""
+    from microagg.table.io.journal import settle
+
+    for place in _before:
+        with contextlib.suppress(MicroaggError):
+            settle(place)  # a stop while files were moved
+    written = [place for place, before in _before.items() if _seen(place) != before]
+    if not written:
+        return "nothing was written"
+    told = [
+        f"{', '.join(str(place) for place in some)} had been {how} before"
+        for some, how in (
+            ([place for place in written if place in _verified], "verified and written"),
+            ([place for place in written if place not in _verified], "written"),
+        )
+        if some
+    ]
+    return ", ".join(told)
+
+
+@contextlib.contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Warnings about files become sentences on standard error."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, SavingWarning):
+                print(f"note: {message}.", file=sys.stderr)
+            else:
+                usual(message, category, *place, **more)
+
+        warnings.showwarning = show
+        warnings.simplefilter("always", SavingWarning)
+        yield
+
+
+def _seen(place: Path) -> object:
+    try:
+        found = place.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,171 @@
+"""How a release becomes files: its table and manifests as one, its reports beside them; nothing takes the place of what it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from microagg.errors import GuaranteeError, InputError, MicroaggError, ReportError
+from microagg.guarantees.k import verify
+from microagg.release.manifest import (
+    digest_of,
+    is_manifest,
+    manifest_paths,
+    manifest_text,
+    name_of_release,
+    public_manifest,
+)
+from microagg.release.report import html, markdown, plain
+from microagg.release.report.document import Document
+from microagg.table.io.arrow import give_back
+from microagg.table.io.formats import format_of, options_for
+from microagg.table.io.kinds import refuse_other_kind, refuse_other_than_table
+from microagg.table.io.reading import read_written
+from microagg.table.io.writing import Piece, put_in_place, refuse_unwritable, text_piece, write_table
+from microagg.table.schema import Role
+
+if TYPE_CHECKING:
+    from microagg.release.release import Release
+
+RENDERERS: dict[str, tuple[Callable[[Document], str], Callable[[bytes], bool]]] = {
+    ".html": (html.to_html, html.is_report),
+    ".md": (markdown.to_markdown, markdown.is_report),
+    ".json": (plain.to_json, plain.is_report),
+}
+"""How a report is written, and how one that is there already is recognised."""
+
+
+def rows_to_write(release: Release, *, keep_order: bool) -> pa.Table:
+    """The table as it is saved: shuffled unless the order is to be kept."""
+    table = release._arrow.replace_schema_metadata(None)
+    return table if keep_order else table.take(pa.array(release._shuffled_rows()))
+
+
+def save_release(
+    release: Release, path: Path, *, keep_order: bool, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Write the table and both manifests as one; returns what saving adds to the manifest."""
+    options = options_for(format_of(path), options)
+    refuse_places(path)
+    quasi, k = release.schema.names(Role.QUASI), release.settings.k
+    added: dict[str, Any] = {"rows": "kept" if keep_order else "shuffled", "dialect": options}
+
+    def write(part: Path) -> None:
+        table = rows_to_write(release, keep_order=keep_order)
+        write_table(table, part, **options)
+        added["output"] = {"file": path.name, "digest": digest_of(table)}
+
+    def inspect(part: Path) -> None:
+        give_back()
+        try:
+            written = read_written(part, **options)
+        except InputError:
+            raise GuaranteeError("the file cannot be read back; nothing was written.") from None
+        if written.column_names != release._arrow.column_names:
+            raise GuaranteeError("the file does not have the columns it should; nothing was written.")
+        found = verify(written, quasi, k, release._arrow.num_rows, release.anonymity.scope)
+        release.settings.promise.verify(found.labels, len(found.sizes), release._attributes(written))
+        added["release"] = name_of_release(written, release.settings)
+
+    def manifest(place: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool) -> Piece:
+        def text() -> str:  # when the table has been inspected and has its name
+            return manifest_text(view(with_name({**release.manifest, **added})))
+
+        return Piece(
+            place,
+            lambda part: text_piece(text())[0](part),
+            lambda part: text_piece(text())[1](part),
+            private,
+        )
+
+    internal, public = manifest_paths(path)
+    put_in_place(
+        [
+            Piece(path, write, inspect),
+            manifest(internal, dict, private=True),
+            manifest(public, public_manifest, private=False),
+        ]
+    )
+    give_back()
+    return added
+
+
+def with_name(manifest: dict[str, Any]) -> dict[str, Any]:
+    """A manifest that says early which release it belongs to.
+
+    >>> list(with_name({"format": 2, "microagg": "0.1.0", "records": 9, "release": "3f8a…"}))
+    ['format', 'microagg', 'release', 'records']
+    """
+    first = {name: manifest[name] for name in ("format", "microagg", "release") if name in manifest}
+    return {**first, **manifest}
+
+
+def refuse_places(path: Path) -> None:
+    """A release is several files: make sure of all their places before one is written."""
+    for place in (path, *manifest_paths(path)):
+        refuse_unwritable(place)
+    refuse_other_than_table(path)
+    for place in manifest_paths(path):
+        refuse_other_kind(place, "a manifest", is_manifest)
+
+
+def renderer(path: Path) -> Callable[[Document], str]:
+    """What turns a report into the text of a file of this name."""
+    if path.suffix.lower() not in RENDERERS:
+        raise InputError(f"a report is written as {', '.join(RENDERERS)}; {path.name!r} ends otherwise.")
+    return RENDERERS[path.suffix.lower()][0]
+
+
+def refuse_report_place(path: Path) -> None:
+    """Make sure that a report can be written there, and takes the place of a report at most."""
+    renderer(path)
+    refuse_unwritable(path)
+    refuse_other_kind(path, "a report", RENDERERS[path.suffix.lower()][1])
+
+
+def report_paths(path: Path) -> tuple[Path, Path]:
+    """Where the internal and the public report go if one of this name is asked for.
+
+    >>> [place.name for place in report_paths(Path("survey.html"))]
+    ['survey.internal.html', 'survey.public.html']
+    """
+    return path.with_suffix(f".internal{path.suffix}"), path.with_suffix(f".public{path.suffix}")
+
+
+def report_places(report: str | Path | None, taken: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """Where the reports go, if any is asked for, after making sure of their places; those `taken` are for other files."""
+    if report is None:
+        return ()
+    renderer(Path(report))
+    places = report_paths(Path(report))
+    for place in places:
+        if _plainly(place) in map(_plainly, taken):
+            raise InputError(
+                f"{str(place)!r} is the place of a manifest or a table of this release; give the report another name."
+            )
+        refuse_report_place(place)
+    return places
+
+
+def places_of(source: str | Path, target: str | Path) -> list[Path]:
+    """The places of a table, its release and the manifests, which no report may take."""
+    return [Path(source), Path(target), *manifest_paths(Path(target))]
+
+
+def report_on_saved(release: Release, place: Path, target: Path, *, public: bool) -> None:
+    """Write a report on a release that is in place; if that fails, the error says that the release is there."""
+    there = f"{target} is in place, verified and whole"
+    try:
+        release.report(place, public=public)
+    except MicroaggError as error:
+        raise ReportError(f"{there}, but its report is not: {error}") from None
+    except MemoryError:
+        raise ReportError(f"{there}, but there is not enough memory for the report {place}.") from None
+
+
+def _plainly(path: Path) -> str:
+    """A path as a file system sees it that does not tell small letters from capitals: rather too careful."""
+    return str(path.resolve()).casefold()

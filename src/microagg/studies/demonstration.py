@@ -1,0 +1,59 @@
+"""The files of the demonstration: made-up persons, and their release beside them; never in the place of a user's own."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+from microagg.datasets.persons import persons
+from microagg.errors import InputError
+from microagg.release.manifest import digest_of, manifest_paths
+from microagg.table.io.reading import read_table
+from microagg.table.io.writing import make_folder, replace_whole, write_table
+
+PERSONS = 1000
+QUASI = ["age", "income", "rent", "commute_km", "schooling"]
+SOURCE, TARGET = "persons.csv", "persons-protected.csv"
+
+
+def prepare_demonstration(folder: Path) -> tuple[Path, Path]:
+    """Write the table of made-up persons to a folder; returns its place and the one for its release.
+
+    Files of these names that a demonstration did not write are left alone: that is an error.
+    """
+    make_folder(folder)
+    source, target = folder / SOURCE, folder / TARGET
+    with tempfile.TemporaryDirectory() as elsewhere:
+        made = Path(elsewhere) / SOURCE
+        write_table(persons(PERSONS), made)
+        content = made.read_bytes()
+        digest = digest_of(read_table(made, numeric=QUASI))
+    if source.exists() and not _holds(source, content):
+        raise _not_ours(source)
+    if target.exists() and not _is_made_from(target, digest):
+        raise _not_ours(target)
+    replace_whole(source, lambda part: part.write_bytes(content))
+    return source, target
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return path.stat().st_size == len(content) and path.read_bytes() == content
+    except OSError:
+        return False
+
+
+def _is_made_from(target: Path, digest: str) -> bool:
+    """Whether a release lies there that was made from the persons."""
+    try:
+        manifest = json.loads(manifest_paths(target)[0].read_text("utf-8"))
+        return manifest["input"] == {"file": SOURCE, "digest": digest}
+    except (OSError, ValueError, RecursionError, TypeError, KeyError):
+        return False
+
+
+def _not_ours(path: Path) -> InputError:
+    return InputError(
+        f"{str(path)!r} is there, and no demonstration of this version wrote it; name another folder with --folder."
+    )

@@ -1,0 +1,135 @@
+"""The calls by which files come to be. Each can fail; whoever saves makes them through here, so that tests can let each of them fail."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+CALLS = (
+    "create", "fill", "append", "flush", "set_mode", "read_back", "digest", "flush_folder", "link", "rename", "remove",
+    "make_folder", "open_lock", "take_lock",
+)  # fmt: skip
+"""Every call below that may fail."""
+
+_PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(
+    os, "O_BINARY", 0
+)  # no link on the way, no other ends of lines
+_BUSY = {errno.EACCES, errno.EAGAIN, errno.EDEADLK}
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
+
+
+def create(path: Path) -> int:
+    """Make a file that was not there, for its owner's eyes only."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _PLAIN, 0o600)
+
+
+def fill(part: Path, write: Callable[[Path], object]) -> None:
+    """Let a writer write to a file that was created."""
+    write(part)
+
+
+def append(descriptor: int, content: bytes) -> None:
+    """Write all of these bytes."""
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def flush(descriptor: int) -> None:
+    """Bring what was written to a file to the disk, whoever wrote it."""
+    os.fsync(descriptor)
+
+
+def set_mode(descriptor: int, mode: int) -> None:
+    """Say who may read a file, where the platform knows of that."""
+    if hasattr(os, "fchmod"):
+        os.fchmod(descriptor, mode)
+
+
+def read_back(part: Path, inspect: Callable[[Path], object]) -> None:
+    """Let an inspector read what was written."""
+    inspect(part)
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def flush_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk."""
+    if os.name == "nt":  # which has no such call, and keeps a journal of its own
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def link(there: Path, also: Path) -> None:
+    """Give a file a second name."""
+    if there.is_symlink():  # platforms differ in what they would link to
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+    os.link(there, also)
+
+
+def rename(old: Path, new: Path) -> None:
+    """Give a file another name, in the place of whatever had it."""
+    os.replace(old, new)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a link itself; if it is gone already, that is well."""
+    path.unlink(missing_ok=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, unless it is there."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def open_lock(path: Path) -> int:
+    """Open the file that stands for a lock; whoever may write to the folder may wait for it."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | _PLAIN, 0o666)
+
+
+def take_lock(descriptor: int) -> bool | None:
+    """Take a lock that the system gives back when this process ends, however it ends; None where there are no locks."""
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _BUSY:
+            return False
+        if error.errno in _NO_LOCKS:
+            return None
+        raise
+    return True
+
+
+def usual_mode() -> int:
+    """Who may read a file that is for everybody, as the user has decided for all files."""
+    mask = os.umask(0o077)  # the only way to ask; what other threads make in between is rather too private
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def is_at(descriptor: int, path: Path) -> bool:
+    """Whether a name stands for the very file that is open."""
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    return False

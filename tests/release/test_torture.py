@@ -1,0 +1,184 @@
+"""Every call of saving fails in turn. One whole release is in place, nothing confidential is left over, what is said is true."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from pathlib import Path
+
+import pytest
+
+import microagg as ma
+import tables
+from failing import KINDS, Failing, Killed, others_can_read
+from microagg.cli import watching
+from microagg.errors import SavingWarning
+from microagg.table.io import locking
+from microagg.table.io.reading import read_table
+from microagg.table.io.writing import clean_folder
+
+Files = dict[str, bytes | str]
+SCENARIOS = ("fresh", "release", "foreign")
+
+
+class Stage:
+    """A folder that a release is saved to, what was in it before, and what is in it if saving comes to its end."""
+
+    def __init__(self, folder: Path, scenario: str, ending: str) -> None:
+        table = tables.people(40)
+        releases = [
+            ma.anonymize(table, k, quasi=tables.QUASI, rest="drop", method="mdav", seed=k) for k in (4, 6)
+        ]
+        self.folder, self.name, self.release = folder / "place", f"out{ending}", releases[1]
+        for made in (folder / "old", folder / "new"):
+            made.mkdir()
+        if scenario == "release":
+            releases[0].save(folder / "old" / self.name)
+        if scenario == "foreign":
+            tables.write(table, folder / "old" / self.name)
+        releases[1].save(folder / "new" / self.name)
+        self.old, self.new = tables.snapshot(folder / "old"), tables.snapshot(folder / "new")
+
+    @property
+    def place(self) -> Path:
+        return self.folder / self.name
+
+    def set(self) -> None:
+        """Put back what was there before."""
+        self.folder.mkdir(exist_ok=True)
+        for path in self.folder.iterdir():
+            path.unlink()
+        for name, content in self.old.items():
+            assert isinstance(content, bytes)
+            (self.folder / name).write_bytes(content)
+            (self.folder / name).chmod(0o600 if ".internal." in name else 0o644)
+
+    def holds(self) -> str:
+        """Which release is in place: the old one, the new one, or a mixture."""
+        found = {
+            name: content
+            for name, content in tables.snapshot(self.folder).items()
+            if not name.startswith(".")
+        }
+        return "old" if found == self.old else "new" if found == self.new else "mixed"
+
+    def left_over(self) -> list[Path]:
+        return [path for path in self.folder.iterdir() if path.name.startswith(".")]
+
+
+def calls_of_saving(stage: Stage) -> list[str]:
+    stage.set()
+    with pytest.MonkeyPatch.context() as patch:
+        calls = Failing(patch)
+        stage.release.save(stage.place)
+    assert stage.holds() == "new"
+    assert not stage.left_over()
+    return calls.made
+
+
+def fail_once(stage: Stage, kind: str, at: int, when: str, remain: int, recover: str) -> str:
+    """Save with one call failing, look at the three statements; returns the name of the call."""
+    stage.set()
+    watching.forget()
+    watching.watch(stage.place, verified=True)
+    told = ""
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        patch.setattr(locking, "WAIT", 0.1)
+        calls = Failing(patch, kind, at, when, remain)
+        try:
+            stage.release.save(stage.place)
+        except ma.MicroaggError as error:
+            told = str(error)
+        except (MemoryError, KeyboardInterrupt, Killed) as error:
+            told = type(error).__name__
+    where = f"{kind} {when} call {at} ({calls.failed}, {remain} more)"
+    assert calls.failed, where
+    # also what a kill leaves is for its owner only, unless it is what everybody may have
+    known = [*stage.old.items(), *stage.new.items()]
+    for path in stage.folder.iterdir():
+        public = path.read_bytes() in (b"", *(what for name, what in known if ".internal." not in name))
+        assert public or not others_can_read(path), f"{where}: {path.name}"
+    _is_true(stage, told, where)
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        _recover(stage, recover)
+    assert stage.holds() in ("old", "new"), where
+    if recover == "clean":
+        assert not stage.left_over(), where
+    return calls.failed
+
+
+def _is_true(stage: Stage, told: str, where: str) -> None:
+    """What was said about the files is so, without anybody having mended anything."""
+    if told == "Killed":
+        return
+    if told in ("MemoryError", "KeyboardInterrupt"):  # the command line looks
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
+            said = watching.what_was_written()
+        expected = "old" if said == "nothing was written" else "new"
+        assert stage.holds() == expected, f"{where}: {said}"
+    elif not told:
+        assert stage.holds() == "new", where
+    elif "neither replaced nor left" in told:
+        assert "microagg clean" in told, where
+        assert stage.left_over(), where
+    else:
+        assert "as it was" in told or "nothing was" in told or "left it alone" in told, f"{where}: {told}"
+        assert stage.holds() == "old", f"{where}: {told}"
+
+
+def _recover(stage: Stage, how: str) -> None:
+    """What a user does next."""
+    if how == "clean":
+        clean_folder(stage.folder)
+    elif stage.place.exists() or stage.left_over():
+        with contextlib.suppress(ma.InputError):  # where there was no file
+            read_table(stage.place)
+
+
+def test_every_call_fails_once(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "release", ".csv")
+    calls = calls_of_saving(stage)
+    assert {"create", "fill", "flush", "read_back", "rename", "link", "flush_folder", "set_mode"} <= set(
+        calls
+    )
+    for at in range(len(calls)):
+        assert fail_once(stage, "disk full", at, "before", 0, "clean") == calls[at]
+        fail_once(stage, "killed", at, "before", 0, "clean")
+
+
+def test_calls_that_go_on_failing(tmp_path: Path) -> None:
+    """A rename that never works again, nor does taking it back: what is left over is enough to end it later."""
+    stage = Stage(tmp_path, "release", ".csv")
+    calls = calls_of_saving(stage)
+    for at in (number for number, name in enumerate(calls) if name == "rename"):
+        fail_once(stage, "denied", at, "before", 100, "clean")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_call_fails_in_every_way(tmp_path: Path, scenario: str, ending: str, kind: str) -> None:
+    stage = Stage(tmp_path, scenario, ending)
+    calls = calls_of_saving(stage)
+    for at in range(len(calls)):
+        for when in ("before", "half", "after"):
+            for recover in ("clean", "read"):
+                fail_once(stage, kind, at, when, 0, recover)
+        fail_once(stage, kind, at, "before", 100, "clean")
+
+
+def test_a_folder_that_cannot_be_flushed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> None:
+        raise OSError(22, os.strerror(22))
+
+    monkeypatch.setattr("microagg.table.io.system.flush_folder", refuse)
+    release = ma.anonymize(tables.people(), 4, quasi=tables.QUASI, rest="drop", method="mdav", seed=1)
+    with pytest.warns(SavingWarning, match="could not be flushed") as told:
+        release.save(tmp_path / "out.csv")
+    assert len(told) == 1
+    assert ma.check(read_table(tmp_path / "out.csv"), tables.QUASI, 4).holds
