@@ -13,6 +13,7 @@ from microagg.errors import InputError
 from microagg.problem.problem import Progress
 from microagg.release.manifest import FORMAT, digest_of, manifest_paths
 from microagg.release.release import Release, anonymize_table
+from microagg.release.risks import with_risks_accepted
 from microagg.release.settings import Settings
 from microagg.table.io.reading import read_table
 from microagg.table.schema import Role
@@ -28,7 +29,7 @@ def repeat_file(
     A search that was stopped early, by a time limit or by hand, is stopped at the same checkpoint.
     """
     then = _read(Path(manifest))
-    settings = _settings_of(then, Path(manifest))
+    settings = with_risks_accepted(_settings_of(then, Path(manifest)))
     table = read_table(source, numeric=settings.quasi)
     if digest_of(table) != then["input"]["digest"]:
         raise InputError("this is not the table that the release was made from: its digest differs.")
