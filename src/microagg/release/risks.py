@@ -82,13 +82,14 @@ def notes_on_disclosure(
     `values` are those that were averaged, `labels` the groups (for each column, where they differ), `classes` the records
     that are alike in all that is released.
     """
+    from microagg.measures.risk.classes import classes_of
     from microagg.measures.risk.dominance import DOMINANT, P, dominated_groups
 
-    told = []
+    told, groups = [], classes_of([classes])
     for j, name in enumerate(names):
-        dominated, groups = dominated_groups(values[:, j], classes if labels.ndim == 1 else labels[:, j])
-        if dominated:
-            told.append(f"{name!r} in {dominated:,} of {groups:,} groups")
+        groups = groups if labels.ndim == 1 else classes_of([labels[:, j]])
+        if dominated := dominated_groups(values[:, j], groups):
+            told.append(f"{name!r} in {dominated:,} of {len(groups):,} groups")
     notes = []
     if told:
         notes.append(
