@@ -71,8 +71,9 @@ def limit_of(column: np.ndarray, limit: Limit, *, top: bool) -> float | None:
     if not isinstance(limit, str):
         return limit
     share = float(limit[:-1]) / 100.0
-    found = float(np.quantile(column, share, method="lower" if top else "higher"))
-    distance = abs(found - float(np.median(column)))
+    method = "lower" if top else "higher"
+    found, median = (float(np.quantile(column, part, method=method)) for part in (share, 0.5))
+    distance = abs(found - median)
     if distance == 0.0:
         return found
     step = Decimal(1).scaleb(math.floor(math.log10(distance)) - 1)

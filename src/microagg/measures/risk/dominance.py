@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.risk.classes import ReleasedClasses, classes_of
+from microagg.measures.risk.classes import ReleasedClasses
 
 THRESHOLD = 50.0
 P = 10.0
@@ -50,6 +50,7 @@ def dominated_groups(
     It does if it makes up more than `share` percent of the total of absolute values ((1, k) rule), or if, among three or
     more, the second largest could work it out to within p percent (p % rule). In a group of two that is always so.
 
+    >>> from microagg.measures.risk.classes import classes_of
     >>> groups = classes_of([np.array([0, 0, 1, 1, 0, 1])])
     >>> dominated_groups(np.array([3000.0, 3000.0, 3000.0, 1e7, 2900.0, 3100.0]), groups)
     1
