@@ -242,12 +242,12 @@ def test_few_records(n: int, k: int) -> None:
 
 
 def test_constant_columns_are_noted_and_cost_nothing() -> None:
-    given = pa.table({"age": [20, 21, 22, 60, 61, 62], "year": [0.1] * 6, "share": [1 / 3] * 6})
-    release = ma.anonymize(given, 3, quasi=["age", "year", "share"], precision="full", seed=0)
-    assert release.notes == ("constant, so without influence on the groups: 'year', 'share'",)
-    alone = ma.anonymize(given.select(["age"]), 3, quasi="age", precision="full", seed=0)
+    given = pa.table({"age": [20, 21, 60, 61], "year": [0.1] * 4, "share": [1 / 3] * 4})
+    release = ma.anonymize(given, 2, quasi=["age", "year", "share"], precision="full", seed=0)
+    assert "constant, so without influence on the groups: 'year', 'share'" in release.notes
+    alone = ma.anonymize(given.select(["age"]), 2, quasi="age", precision="full", seed=0)
     assert release.loss == pytest.approx(alone.loss)
-    assert release.table.column("year").to_pylist() == [0.1] * 6
+    assert release.table.column("year").to_pylist() == [0.1] * 4
 
 
 def test_only_constant_columns() -> None:
