@@ -147,9 +147,13 @@ def bound(proven: Bound, labels: np.ndarray, settings: Settings | None = None) -
     out.print(
         f"bound       no grouping into {proven.k} or more can lose less than {proven.il:.4f} % (proven)"
     )
-    gap = number(proven.gap(labels))
-    best = "optimal: " if proven.optimal else ""
-    out.print(f"            {best}this one loses {gap} % more than that at most, before values are rounded")
+    gap = proven.gap(labels)
+    if proven.optimal and gap < 1e-6:
+        out.print("            optimal: this one loses no more than that, before values are rounded")
+    else:
+        out.print(
+            f"            this one loses {number(gap)} % more than that at most, before values are rounded"
+        )
     if settings is not None and (beside := promised_beside(settings.as_data())):
         out.print(f"            the bound is for k alone: {beside}")
     if settings is not None and settings.cap:

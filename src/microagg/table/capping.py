@@ -89,5 +89,6 @@ def note_on_capped(done: Mapping[str, Capped]) -> tuple[str, ...]:
     """
     if not done:
         return ()
-    told = (f"{each.below + each.above:,} values of {name!r}" for name, each in done.items())
+    counts = {name: each.below + each.above for name, each in done.items()}
+    told = (f"{count:,} {'value' if count == 1 else 'values'} of {name!r}" for name, count in counts.items())
     return (f"capped, and the loss measured against what they were: {', '.join(told)}",)
