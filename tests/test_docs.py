@@ -12,7 +12,10 @@ import pytest
 
 import microagg as ma
 import plain
+from microagg.datasets.reference import load_reference
 from microagg.methods import registry
+from microagg.studies.published import published_figures
+from microagg.table.encoder import Space
 
 ROOT = Path(__file__).parent.parent
 
@@ -62,3 +65,39 @@ def test_contributing_can_be_followed_to_the_letter(monkeypatch: pytest.MonkeyPa
 def test_no_paper_is_cited_by_a_file_number() -> None:
     for path in [*ROOT.glob("src/**/*.py"), *ROOT.glob("*.md")]:
         assert not re.search(r"\bpaper 00\d\b", path.read_text("utf-8")), path
+
+
+@pytest.mark.reference
+@pytest.mark.slow
+@pytest.mark.usefixtures("reference_data")
+def test_where_quick_is_above_the_papers_stands_in_the_readme() -> None:
+    lowest: dict[tuple[str, int], tuple[float, str]] = {}
+    for figure in published_figures():
+        fits = (figure.scaling, figure.measure) == ("zscore", "IL") and figure.columns in (
+            "all",
+            "UTILITYID+10",
+        )
+        if fits and figure.dataset in ("Tarragona", "Census", "EIA") and not figure.misprint:
+            cell = (figure.dataset, figure.k)
+            lowest[cell] = min(
+                lowest.get(cell, (figure.value, figure.columns)), (figure.value, figure.columns)
+            )
+    above: dict[str, list[int]] = {}
+    for (name, k), (value, columns) in sorted(lowest.items()):
+        values = load_reference(name, columns)
+        points = Space.fit(values).points(values)
+        if ma.information_loss(points, ma.partition(points, k, effort="quick", seed=0)) >= value:
+            above.setdefault(name, []).append(k)
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert f"of the {len(lowest)} cells" in readme
+    assert f"in {sum(map(len, above.values()))}, EIA" in readme
+    for name, ks in above.items():
+        first, last = ", ".join(map(str, ks[:-1])), str(ks[-1])
+        assert f"{name} k = {first} and {last}" in readme or f"{name} k = {last}" in readme
+
+
+def test_no_claim_beyond_what_was_measured() -> None:
+    texts = [path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")]
+    texts.append((ROOT / "README.md").read_text("utf-8"))
+    for claim in ("any published", "anything published", "than any printed"):
+        assert not any(claim in text for text in texts), claim

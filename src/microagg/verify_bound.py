@@ -62,6 +62,9 @@ class Verdict:
     >>> verdict = check_certificate({"format": "something else"}, np.zeros((4, 1)))
     >>> verdict.holds, verdict.reason
     (False, "the certificate's format is not microagg-bound/1.")
+    >>> print(Verdict(True, "", k=3, records=9, sse=2.5, il=12.5, columns=("age", "rent"), scale="zscore"))
+    Proven: every grouping of these 9 records by 'age', 'rent' (scale zscore) into groups of at least 3 has an information \
+loss of at least 12.5 % (SSE 2.5).
     """
 
     holds: bool
@@ -72,6 +75,20 @@ class Verdict:
     il: float = math.nan
     sets_examined: int = 0
     worst: float = 0.0
+    columns: tuple[str, ...] | int = 0
+    """The names of the columns, or how many where they have none."""
+    scale: str = ""
+
+    def __str__(self) -> str:
+        """The answer in one sentence: what is proven of what, or why nothing is."""
+        if not self.holds:
+            return f"NOT PROVEN: {self.reason}"
+        named = self.columns if isinstance(self.columns, tuple) else None
+        columns = f"{self.columns} columns" if named is None else ", ".join(map(repr, named))
+        return (
+            f"Proven: every grouping of these {self.records} records by {columns} (scale {self.scale}) into groups of at least "
+            f"{self.k} has an information loss of at least {self.il:.6g} % (SSE {self.sse:.10g})."
+        )
 
 
 class Unreadable(ValueError):
@@ -106,7 +123,14 @@ def check_certificate(content: Any, values: np.ndarray) -> Verdict:
     >>> check_certificate(certificate, values).holds
     True
     """
-    found = {"k": 0, "records": 0, "sse": math.nan, "il": math.nan, "sets_examined": 0, "worst": 0.0}
+    found: dict[str, Any] = {
+        "k": 0,
+        "records": 0,
+        "sse": math.nan,
+        "il": math.nan,
+        "sets_examined": 0,
+        "worst": 0.0,
+    }
     try:
         with np.errstate(all="ignore"):  # overflow ends in numbers that are not finite, which are refused
             _check(content, np.ascontiguousarray(values, dtype=np.float64), found)
@@ -124,7 +148,9 @@ def _check(content: Any, values: np.ndarray, found: dict[str, Any]) -> None:
     found.update(k=k, records=n, sse=sse, il=il)
     pi = _numbers(_field(content, "pi", list), n, "pi")
     cuts = [_cut(cut, n) for cut in _field(content, "cuts", list)]
-    points = _points(_field(content, "data", dict), values, n)
+    data = _field(content, "data", dict)
+    points = _points(data, values, n)
+    found.update(columns=tuple(_columns(data) or ()) or points.shape[1], scale=data["scale"])
     _require(2 <= k <= n <= MOST_RECORDS, f"2 <= k <= records <= {MOST_RECORDS} is asked for.")
 
     sst = float(_costs(points, np.arange(n)[None])[0])
@@ -355,14 +381,8 @@ def main(arguments: list[str]) -> int:
     except Unreadable as error:
         print(error, file=sys.stderr)
         return 2
-    if not verdict.holds:
-        print(f"NOT PROVEN: {verdict.reason}")
-        return 3
-    print(
-        f"Proven: every grouping of these {verdict.records} records into groups of at least {verdict.k} has an information "
-        f"loss of at least {verdict.il:.6g} % (SSE {verdict.sse:.10g}); {verdict.sets_examined} sets were looked at."
-    )
-    return 0
+    print(verdict)
+    return 0 if verdict.holds else 3
 
 
 if __name__ == "__main__":

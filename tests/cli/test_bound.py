@@ -34,6 +34,9 @@ def test_a_bound_its_certificate_and_the_check(microagg: Microagg, source: Path,
     assert proof.stat().st_mode & 0o777 == 0o600
     checked = microagg("verify-bound", proof, source)
     assert checked.code == 0, checked
+    il = json.loads(proof.read_text())["claim"]["il"]
+    for said in ("40 records by 'a', 'b'", f"scale {scale}", "at least 3 has", f"at least {il:.6g} %"):
+        assert said in checked.out
     done.silent_about(tables.cells_of_text(source))
     checked.silent_about(tables.cells_of_text(source))
 
@@ -73,7 +76,7 @@ def test_a_release_with_a_bound(microagg: Microagg, source: Path) -> None:
     assert done.code == 0, done
     assert "bound       no grouping" in done.out
     public = json.loads((source.parent / "out.csv.public.json").read_text())
-    assert set(public["bound"]) == {"IL", "optimal"}
+    assert set(public["bound"]) == {"IL", "optimal", "gap"}
 
 
 def test_the_bound_of_a_release_can_be_saved_and_checked(microagg: Microagg, source: Path) -> None:

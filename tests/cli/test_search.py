@@ -87,7 +87,10 @@ def test_the_default_says_what_it_chose(microagg: Microagg, source: Path) -> Non
         (["--time-limit", "soon"], "time_limit must be a number"),
         (["--time-limit", "-5"], "time_limit must be a number"),
         (["--effort", "quick", "--method", "mdav"], "method mdav has no parameter 'effort'"),
-        (["--method", "individual-ranking", "--refine"], "its groups cannot be refined"),
+        (
+            ["--method", "individual-ranking", "--refine", "--accept-risk", "single-columns"],
+            "its groups cannot be refined",
+        ),
         (["--threads", "0"], "number of threads must be"),
     ],
 )

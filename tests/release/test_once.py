@@ -48,7 +48,9 @@ def counted() -> Iterator[collections.Counter[str]]:
         sys.setprofile(before)
 
 
-@pytest.mark.parametrize("asked", [{}, {"l": 2}, {"scale": "minmax", "precision": "full"}])
+@pytest.mark.parametrize(
+    "asked", [{}, {"l": 2}, {"scale": "minmax", "precision": "full", "accept_risk": "full-precision"}]
+)
 def test_a_release_computes_classes_in_memory_and_on_the_file(asked: dict[str, Any], tmp_path: Path) -> None:
     with counted() as calls:
         release = ma.anonymize(tables.people(30), 4, **ROLES, seed=1, **asked)

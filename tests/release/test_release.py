@@ -244,7 +244,7 @@ def test_few_records(n: int, k: int) -> None:
 def test_constant_columns_are_noted_and_cost_nothing() -> None:
     given = pa.table({"age": [20, 21, 60, 61], "year": [0.1] * 4, "share": [1 / 3] * 4})
     release = ma.anonymize(given, 2, quasi=["age", "year", "share"], precision="full", seed=0)
-    assert release.notes == ("constant, so without influence on the groups: 'year', 'share'",)
+    assert "constant, so without influence on the groups: 'year', 'share'" in release.notes
     alone = ma.anonymize(given.select(["age"]), 2, quasi="age", precision="full", seed=0)
     assert release.loss == pytest.approx(alone.loss)
     assert release.table.column("year").to_pylist() == [0.1] * 4
@@ -320,7 +320,8 @@ def test_rounding_that_costs_is_noted() -> None:
     given = pa.table({"children": [0, 1, 1, 2, 2, 3]})
     release = ma.anonymize(given, 2, quasi="children", seed=0)
     assert any("precision='full' avoids it" in note for note in release.notes)
-    assert ma.anonymize(given, 2, quasi="children", precision="full", seed=0).notes == ()
+    exact = ma.anonymize(given, 2, quasi="children", precision="full", seed=0)
+    assert not any("precision=" in note for note in exact.notes)
 
 
 def test_without_a_seed_one_is_drawn() -> None:
@@ -336,9 +337,10 @@ def test_save_returns_what_it_wrote(tmp_path: Path) -> None:
 
 def test_the_release_can_be_repeated_from_the_internal_manifest(tmp_path: Path) -> None:
     given = tables.people(50)
-    ma.anonymize(given, 4, **ROLES, method="v-mdav", gamma=0.4, scale="robust", precision="full").save(
-        tmp_path / "a.csv"
-    )
+    release = ma.anonymize(
+        given, 4, **ROLES, method="v-mdav", gamma=0.4, scale="robust", precision="full", accept_risk="full-precision"
+    )  # fmt: skip
+    release.save(tmp_path / "a.csv")
     told = json.loads((tmp_path / "a.csv.internal.json").read_text())
     again = ma.anonymize(given, settings=Settings.from_data(told["settings"]))
     again.save(tmp_path / "b.csv", keep_order=told["rows"] == "kept", **told["dialect"])

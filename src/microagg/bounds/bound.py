@@ -61,7 +61,10 @@ class Bound:
     """How the points came from a table: columns, scale, centre, width and the digest of the values."""
 
     def gap(self, labels: Any) -> float:
-        """How far the loss of a partition is above the bound, in percent of the bound."""
+        """How far the loss of a partition is above the bound, in percent of the bound; values are not rounded yet.
+
+        Everything that tells of a gap tells of this one: rounding what is released is no fault of the groups.
+        """
         loss = loss_of_partition(self.points, np.asarray(labels, np.int32))["SSE"]
         if loss <= self.sse or loss <= 1e-15 * total_squares(self.points):
             return 0.0

@@ -41,6 +41,7 @@ NOT_SHARED = (
     "rest",
     "method",
     "params",
+    "accept_risk",
     "seed",
     "date",
 )  # by the releases of a comparison
@@ -309,7 +310,7 @@ def verify_bound(
         verdict = verify(certificate, data)
     except Unreadable as error:  # the checker runs alone, so it has no errors of ours
         raise InputError(str(error)) from None
-    print(verdict.reason)
+    print(verdict)
     raise typer.Exit(0 if verdict.holds else 3)
 
 

@@ -14,7 +14,7 @@ import typer
 
 from microagg.errors import InputError
 from microagg.release.settings import MethodByName, MethodParameters, Settings
-from microagg.table.parameters import Choice, Day, Declared, Flag, GroupSize, Names
+from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, GroupSize, Names, Several
 
 GIVEN = "given"
 SEVERAL = "Comma-separated; may be repeated."
@@ -78,6 +78,15 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
         ]
     if isinstance(declared, Names):
         return [_option(name, list[str] | None, None, f"{declared.help} {SEVERAL}", metavar="COLUMNS")]
+    if isinstance(declared, Several):
+        return [
+            _option(
+                name, list[str] | None, None, f"{declared.help} {SEVERAL}", metavar="|".join(declared.choices)
+            )
+        ]
+    if isinstance(declared, Caps):
+        told = f"{declared.help} May be repeated."
+        return [_option(name, list[str] | None, None, told, metavar="COLUMN=LIMIT")]
     if isinstance(declared, Flag):
         return [_option(name, bool, False, declared.help)]
     if isinstance(declared, GroupSize):
@@ -108,7 +117,7 @@ def _as_settings(given: dict[str, Any]) -> dict[str, Any]:
     settings: dict[str, Any] = {"params": params} if params else {}
     for name, value in given.items():
         if value is not None and name not in SEARCHING:
-            settings[name] = names_in(value) if isinstance(declared[name], Names) else value
+            settings[name] = names_in(value) if isinstance(declared[name], Names | Several) else value
     return settings
 
 

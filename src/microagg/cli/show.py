@@ -14,7 +14,7 @@ from rich.table import Table
 from microagg.bounds.bound import Bound
 from microagg.cli.bar import Bar
 from microagg.cli.options import as_typed
-from microagg.drawing.wording import number, with_unit
+from microagg.drawing.wording import number, promised_beside, with_unit
 from microagg.guarantees.k import Anonymity
 from microagg.kernels.compiling import on_first_compile
 from microagg.methods.families import by_family
@@ -23,6 +23,7 @@ from microagg.release.manifest import manifest_paths
 from microagg.release.release import Release
 from microagg.release.report.terminal import size_bars
 from microagg.release.saving import report_paths
+from microagg.release.settings import Settings
 from microagg.studies.assess import Assessment
 from microagg.studies.bounding import Bounded
 from microagg.studies.compare import Comparison
@@ -109,7 +110,7 @@ def release(done: Release, target: Path) -> None:
     if "IL_zscore" in done.loss:
         out.print(f"            {done.loss['IL_zscore']:.4f} % where columns are standardised (z-scores)")
     if done.bound is not None:
-        bound(done.bound, done.labels)
+        bound(done.bound, done.labels, done.settings)
     what = "each combination of" if classes.scope == "record" else "each value of every single column among"
     out.print(f"guarantee   verified on the written file: {asked['k']} or more records share {what}")
     out.print(f"            {', '.join(quasi)}")
@@ -142,13 +143,22 @@ def bounded(found: Bounded, certificate: Path | None) -> None:
         )
 
 
-def bound(proven: Bound, labels: np.ndarray) -> None:
+def bound(proven: Bound, labels: np.ndarray, settings: Settings | None = None) -> None:
     """What no grouping can lose less than, and how near these groups come."""
     out.print(
         f"bound       no grouping into {proven.k} or more can lose less than {proven.il:.4f} % (proven)"
     )
     gap = proven.gap(labels)
-    out.print(f"            {'optimal: ' if proven.optimal else ''}this one is within {gap:.3f} % of that")
+    if proven.optimal and gap < 1e-6:
+        out.print("            optimal: this one loses no more than that, before values are rounded")
+    else:
+        out.print(
+            f"            this one loses {number(gap)} % more than that at most, before values are rounded"
+        )
+    if settings is not None and (beside := promised_beside(settings.as_data())):
+        out.print(f"            the bound is for k alone: {beside}")
+    if settings is not None and settings.cap:
+        out.print("            both are of the capped values, and so is a certificate")
 
 
 def reports(path: Path | None) -> None:

@@ -98,6 +98,17 @@ def promised(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
     return sentences
 
 
+def promised_beside(settings: Mapping[str, Any]) -> str:
+    """What a bound leaves out of account: it is proven for k alone. Empty where no more than k was asked for.
+
+    >>> promised_beside({"k": 5, "l": 3, "t": None})
+    'it leaves l out of account, with which any grouping may have to lose more'
+    """
+    asked = [name for name in ("l", "t") if settings.get(name) is not None]
+    told = f"it leaves {listed(asked)} out of account, with which any grouping may have to lose more"
+    return told if asked else ""
+
+
 def printable(text: str) -> str:
     """A text without what no page, file or reader can show.
 

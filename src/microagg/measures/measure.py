@@ -40,6 +40,8 @@ class Pair:
     weights: np.ndarray | None = None
     """Of the records, all greater than 0; None where each counts once."""
     k: int | None = None
+    capped: np.ndarray | None = None
+    """(n, d) float64: the quasi-identifiers that groups were formed of, where values were capped before."""
     _known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, compute: Callable[..., Found], *settings: Hashable) -> Found:
@@ -57,6 +59,11 @@ class Pair:
     def forget(self) -> None:
         """Let go of all that was computed: it takes more memory than the tables."""
         self._known.clear()
+
+    @property
+    def averaged(self) -> np.ndarray:
+        """The values whose means were released: the original's, unless they were capped."""
+        return self.original if self.capped is None else self.capped
 
     @property
     def standard(self) -> StandardPair:

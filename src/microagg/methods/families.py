@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from microagg.methods.method import Method
 
 FAMILIES = {
-    "search": "our own search: less loss than anything published",
+    "search": "our own search for the least loss",
     "mdav": "groups around far records, one after the other",
     "fine-tuned": "heuristics made for a second stage that takes groups apart again",
     "ordered": "an order of the records, cut into groups",
@@ -25,7 +25,7 @@ def by_family(methods: Iterable[Method]) -> Iterator[tuple[str, list[Method]]]:
 
     >>> from microagg.methods.registry import methods
     >>> next(by_family(methods()))[0]
-    'our own search: less loss than anything published'
+    'our own search for the least loss'
     """
     listed = list(methods)
     for family, title in FAMILIES.items():

@@ -6,6 +6,7 @@ import hashlib
 import importlib.metadata
 import itertools
 import json
+import math
 import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,9 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 import microagg
+from microagg.bounds.bound import Bound
 from microagg.guarantees.k import Anonymity
 from microagg.methods.method import Found
 from microagg.release.settings import Settings
+from microagg.table.capping import Capped
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import compute as pc
 from microagg.table.schema import Role, Schema
@@ -43,6 +46,7 @@ RESULTS = {
     "input": False,
     "output": True,
     "scaling": False,
+    "capped": False,
     "versions": False,
     "dialect": False,
 }
@@ -59,6 +63,7 @@ def internal_manifest(
     file: str | None,
     loss: dict[str, float],
     anonymity: Anonymity,
+    capped: Mapping[str, Capped],
 ) -> dict[str, Any]:
     """Everything that is needed to repeat a run to the byte."""
     quasi = schema.names(Role.QUASI)
@@ -78,17 +83,24 @@ def internal_manifest(
             **_found(anonymity),
         },
         "loss": loss,
-        "bound": None if found.bound is None else {"IL": found.bound.il, "optimal": found.bound.optimal},
+        "bound": None if found.bound is None else _bound(found.bound, found.labels),
         "chosen": list(found.chosen),
         "stopped_early": found.stopped is not None,
         "input": {"file": file, "digest": digest_of(source)},
         "scaling": {name: {**space.about_column(j), "decimals": decimals[j]} for j, name in enumerate(quasi)},
+        "capped": {name: each.as_data() for name, each in capped.items()},
         "versions": {
             "python": platform.python_version(),
             "machine": platform.machine(),
             **{name: importlib.metadata.version(name) for name in LIBRARIES},
         },
     }
+
+
+def _bound(bound: Bound, labels: np.ndarray) -> dict[str, Any]:
+    """The proven limit, and how far this grouping is above it, in percent of the limit (None for a limit of 0)."""
+    gap = bound.gap(labels)
+    return {"IL": bound.il, "optimal": bound.optimal, "gap": gap if math.isfinite(gap) else None}
 
 
 def _found(anonymity: Anonymity) -> dict[str, Any]:

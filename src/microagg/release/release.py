@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from microagg.release.report.building import build_document
 from microagg.release.report.notebook import summary_html
 from microagg.release.report.summary import headline_of
 from microagg.release.report.terminal import summary_for_terminal
+from microagg.release.risks import notes_on_disclosure, notes_on_earlier_releases, refuse_unaccepted
 from microagg.release.saving import (
     places_of,
     refuse_places,
@@ -40,6 +41,7 @@ from microagg.release.saving import (
 from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
 from microagg.table.aggregate import decimals_of, group_means_for_records, round_to
+from microagg.table.capping import cap_values, note_on_capped
 from microagg.table.confidential import Attribute, attributes_of, typed_like
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import give_back
@@ -89,11 +91,14 @@ class Release:
     @functools.cached_property
     def pair(self) -> Pair:
         """The table before and after, as numbers that measures work on; the data holder's side only."""
-        return pair_of(
+        pair = pair_of(
             self._original, nw.from_native(self._arrow, eager_only=True),
             quasi=self.schema.names(Role.QUASI), confidential=self.schema.names(Role.CONFIDENTIAL),
             keep=self.schema.names(Role.KEEP), k=self.settings.k,
         )  # fmt: skip
+        if self.settings.cap:
+            pair = replace(pair, capped=cap_values(pair.original, pair.names, self.settings.cap)[0])
+        return pair
 
     @functools.cached_property
     def figures(self) -> tuple[tuple[Measure, Figure], ...]:
@@ -112,11 +117,13 @@ class Release:
 
         The internal one, which is not for everybody, is readable by its owner only.
         """
+        if public:
+            refuse_unaccepted(self.settings)
         path = Path(path)
         refuse_report_place(path)
         document = build_document(
             manifest={**self.manifest, **self._written}, public=public, pair=self.pair,
-            class_sizes=self.anonymity.sizes, figures=self.figures, notes=self.notes,
+            class_sizes=self.anonymity.sizes, figures=self.figures, notes=() if public else self.notes,
         )  # fmt: skip
         write_text(path, renderer(path)(document), private=not public)
         return path
@@ -138,11 +145,18 @@ class Release:
         """Write the table and both manifests; returns their paths. Rows are shuffled unless `keep_order`.
 
         The file is written beside its place, read back and verified before it takes it. `options` are those of its format:
-        the `delimiter` of a csv file.
+        the `delimiter` of a csv file. A release that takes a risk which `accept_risk` does not name is refused. Another release
+        of the same table in that folder is told about in a note.
         """
+        refuse_unaccepted(self.settings)
         path = Path(path)
+        self._note(notes_on_earlier_releases(path, self.manifest))
         self._written.update(save_release(self, path, keep_order=keep_order, options=options))
         return [path, *manifest_paths(path)]
+
+    def _note(self, notes: tuple[str, ...]) -> None:
+        """Add what is found out only when it is known where a release goes."""
+        object.__setattr__(self, "notes", (*self.notes, *(note for note in notes if note not in self.notes)))
 
     def _attributes(self, written: pa.Table) -> tuple[Attribute, ...]:
         """The confidential columns of a file, in which everything may be text, as what they are in the table."""
@@ -172,6 +186,8 @@ def anonymize(
     refine: bool = False,
     scale: str = "zscore",
     precision: str = "column",
+    cap: Mapping[str, Any] | Sequence[str] | str | None = None,
+    accept_risk: Sequence[str] | str = (),
     seed: int | None = None,
     date: str | None = None,
     settings: Settings | None = None,
@@ -186,7 +202,10 @@ def anonymize(
     the others ("error", "drop", "keep"). `l`: records that share their quasi-identifying values have at least l well-spread
     values in each confidential column (`diversity`: "distinct", "entropy" or "recursive", the last with `c`); `t`: these are
     spread as in the whole table, up to this earth mover's distance. With precision="column" a group's value is rounded to the decimals of its
-    column, so whole numbers stay whole; with "full" it is the exact mean. `refine` improves the groups of any method by
+    column, so whole numbers stay whole; with "full" it is the exact mean. `cap` gives columns a highest value ({"income": "99.5%"} or
+    {"income": 50000}) or a lowest and a highest ({"income": ("1%", "99%")}), which values beyond become before groups are
+    formed; loss is measured against what they were. `accept_risk` names risks that are taken knowingly ("full-precision",
+    "single-columns", "published-measures"): without it such a release cannot be saved. `refine` improves the groups of any method by
     local search. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
     or a number of steps for each record) and `time_limit` in seconds.
 
@@ -216,9 +235,10 @@ def protect(
     schema = assign_roles(column_facts(frame), settings.roles, settings.rest)
     method, promise = settings.chosen_method, settings.promise
     k = checked_k(settings.k, len(frame))
+    quasi = schema.names(Role.QUASI)
 
     # space and partition
-    values = values_of(frame, schema.names(Role.QUASI))
+    values, capped = cap_values(values_of(frame, quasi), quasi, settings.cap)
     space = Space.fit(values, settings.scale)
     points = space.points(values, out=values)  # a search needs the room; values can be read again
     source = to_arrow(frame)
@@ -233,42 +253,55 @@ def protect(
     del problem, points, values
 
     # aggregate and verify
-    released, decimals, points, unrounded = _aggregated(frame, schema, space, labels, settings.precision)
+    values = values_of(frame, quasi)
+    averaged, _ = cap_values(values, quasi, settings.cap)
+    released, decimals, means = _aggregated(frame, schema, values, averaged, labels, settings.precision)
     arrow = to_arrow(released)
     give_back()
-    anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame), method.scope)
+    anonymity = verify(arrow, quasi, k, len(frame), method.scope)
     findings = promise.verify(
         anonymity.labels, len(anonymity.sizes), attributes_of(arrow, schema.names(Role.CONFIDENTIAL))
     )
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
-    loss = _loss(space, points, frame, released, schema.names(Role.QUASI))
+    dominating = notes_on_disclosure(k, quasi, averaged, labels, anonymity.labels)
+    bound = found.bound and found.bound.about(averaged, quasi, space)
+    # against what was there before any cap, on the scale that it has without one
+    measured = Space.fit(values, settings.scale) if capped else space
+    del averaged
+    points = measured.points(values, out=values)
+    unrounded = loss_between(points, measured.points(means, out=means))["IL"]
+    del values, means
+    loss = _loss(measured, points, frame, released, quasi)
     del points
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file, loss=loss,
-        anonymity=anonymity,
+        anonymity=anonymity, capped=capped,
     )  # fmt: skip
-    notes = _notes(schema, space, loss["IL"], unrounded)
+    notes = (*dominating, *note_on_capped(capped), *_notes(schema, space, loss["IL"], unrounded))
     notes += notes_on_shared_values(anonymity.labels, attributes)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
-        same_type(released, table), labels, loss, manifest, schema, anonymity, notes,
-        found.bound and found.bound.about(values_of(frame, schema.names(Role.QUASI)), schema.names(Role.QUASI), space),
-        found.stopped, _arrow=arrow, _original=frame,
+        same_type(released, table), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
+        _arrow=arrow, _original=frame,
     )  # fmt: skip
 
 
 def _aggregated(
-    frame: nw.DataFrame[Any], schema: Schema, space: Space, labels: np.ndarray, precision: str
-) -> tuple[nw.DataFrame[Any], list[int | None], np.ndarray, float]:
-    """The table with every quasi-identifier replaced by its group's value, identifiers dropped.
+    frame: nw.DataFrame[Any],
+    schema: Schema,
+    values: np.ndarray,
+    averaged: np.ndarray,
+    labels: np.ndarray,
+    precision: str,
+) -> tuple[nw.DataFrame[Any], list[int | None], np.ndarray]:
+    """The table with every quasi-identifier replaced by its group's value, identifiers dropped; decimals; exact means.
 
-    Besides the decimals of each of these columns, the points, and the IL that exact means would have.
+    Decimals are those of the `values` as they were, means those of the values to be averaged, which may be capped.
     """
-    values = values_of(frame, schema.names(Role.QUASI))
-    means = group_means_for_records(values, labels)
+    means = group_means_for_records(averaged, labels)
     decimals: list[int | None] = []
     columns = []
     for j, name in enumerate(schema.names(Role.QUASI)):
@@ -276,10 +309,7 @@ def _aggregated(
         own = decimals_of(values[:, j], single=single) if precision == "column" else None
         decimals.append(own)
         columns.append(column_like(frame[name], round_to(means[:, j], own), whole=precision == "column"))
-    released = frame.with_columns(*columns).select(*schema.released())
-    points = space.points(values, out=values)
-    unrounded = loss_between(points, space.points(means, out=means))["IL"]
-    return released, decimals, points, unrounded
+    return frame.with_columns(*columns).select(*schema.released()), decimals, means
 
 
 def _loss(
@@ -347,6 +377,7 @@ def anonymize_file(
         if settings
         else Settings.of(k=k, **options)
     )
+    refuse_unaccepted(asked)
     format_of(Path(target))
     report_places(report, taken=places_of(source, target))
     table = read_table(source, numeric=asked.quasi)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
 from microagg.guarantees.declared import DIVERSITY, C, L, T
-from microagg.table.parameters import Choice, Day, Declared, Flag, K, Names, Whole
+from microagg.release.risks import ACCEPT_RISK
+from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, K, Names, Whole
 from microagg.table.scales import SCALE
 from microagg.table.schema import REST, Role
 
@@ -108,6 +109,15 @@ class Settings:
         ),
         public=True,
     )
+    cap: dict[str, Any] = declared(  # noqa: RUF009  it makes a field
+        Caps(
+            "cap",
+            "The highest value of a column, or LOWEST:HIGHEST: a number or a percentile; what is beyond becomes that before "
+            "groups are formed. Everybody is told, as it is given.",
+        ),
+        public=True,
+    )
+    accept_risk: tuple[str, ...] = declared(ACCEPT_RISK, public=False)
     seed: int | None = declared(Whole("seed", "Repeats a run; drawn at random if not given."), public=False)
     date: str | None = declared(
         Day("date", "The day to write into the internal manifest and report; today if not given."),
@@ -225,5 +235,5 @@ def _is_public(each: Field[Any]) -> bool:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
-        return list(value)
-    return dict(value) if isinstance(value, Mapping) else value
+        return [_plain(each) for each in value]
+    return {name: _plain(each) for name, each in value.items()} if isinstance(value, Mapping) else value

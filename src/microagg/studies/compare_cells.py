@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,10 @@ from microagg.problem.problem import Progress
 from microagg.release.manifest import digest_of
 from microagg.release.release import anonymize
 from microagg.release.settings import Settings
+from microagg.table.capping import cap_values
 from microagg.table.io.frames import open_frame, values_of
 
-OF_A_CELL = ("k", "method", "params", "seed", "date")
+OF_A_CELL = ("k", "method", "params", "accept_risk", "seed", "date")
 """The settings that differ from cell to cell, or make no difference."""
 
 
@@ -179,5 +180,7 @@ def _figures(study: Study, cell: Cell, progress: Progress | None) -> tuple[dict[
         weight=study.weight,
         k=cell.k,
     )
+    if asked.cap:
+        pair = replace(pair, capped=cap_values(pair.original, pair.names, asked.cap)[0])
     measured = assess_pair(pair, study.measures, known=study.known)
     return {measure.name: float(figure.value) for measure, figure in measured}, release.anonymity.sizes

@@ -15,6 +15,7 @@ from microagg.errors import DifferentRelease, InputError
 from microagg.problem.problem import Progress
 from microagg.release.manifest import FORMAT, digest_of
 from microagg.release.release import Release, anonymize_table
+from microagg.release.risks import with_risks_accepted
 from microagg.release.settings import Settings
 from microagg.table.io.journal import settle
 from microagg.table.io.reading import read_table
@@ -37,7 +38,7 @@ def repeat_file(
     versions of microagg or its libraries make of the manifest is written although it is another release.
     """
     then = _read(Path(manifest))
-    settings = _settings_of(then, Path(manifest))
+    settings = with_risks_accepted(_settings_of(then, Path(manifest)))
     table = read_table(source, numeric=settings.quasi)
     if digest_of(table) != then["input"]["digest"]:
         raise InputError("this is not the table that the release was made from: its digest differs.")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from microagg.errors import InputError
 
@@ -139,6 +140,108 @@ class Names:
         with contextlib.suppress(TypeError):
             return str(operator.index(value))
         raise InputError(f"{self.name} must be a name or a list of names of columns.")
+
+
+@dataclass(frozen=True)
+class Several:
+    """A parameter that takes any number of a few words: one, or a list of them.
+
+    >>> Several("accept_risk", ("full-precision", "single-columns"), "what is accepted").parse("single-columns")
+    ('single-columns',)
+    """
+
+    name: str
+    choices: tuple[str, ...]
+    help: str
+    default: tuple[str, ...] = ()
+
+    @property
+    def describes(self) -> str:
+        """What may be given, in words."""
+        return f"any of {', '.join(self.choices)}"
+
+    def parse(self, value: Any) -> tuple[str, ...]:
+        """The words that were given, each once and in the order of the declaration."""
+        words = [value] if isinstance(value, str) else value
+        proper = isinstance(words, Iterable) and not isinstance(words, bytes | Mapping)
+        given = list(words) if proper else [None]
+        if not all(isinstance(word, str) and word in self.choices for word in given):
+            raise InputError(f"{self.name} must be {self.describes}.")
+        return tuple(word for word in self.choices if word in given)
+
+
+@dataclass(frozen=True)
+class Caps:
+    """A parameter that takes, for columns by their names, the values beyond which theirs are not let.
+
+    One limit is the highest; two are the lowest and the highest, None where there is none. A limit is a number, or a
+    percentile such as "99.5%". On a command line, and as text, a pair has a colon in its middle: income=1%:99%.
+
+    >>> caps = Caps("cap", "what values may be")
+    >>> caps.parse({"income": "99.50 %", "rent": (0, 2000)})
+    {'income': (None, '99.5%'), 'rent': (0.0, 2000.0)}
+    >>> caps.parse(["income=99.5%", "rent=0:2000"]) == caps.parse({"income": "99.5%", "rent": (0, 2000)})
+    True
+    """
+
+    name: str
+    help: str
+    default: None = None
+    describes: str = "column=99.5%, column=50000 or column=LOWEST:HIGHEST"
+
+    def parse(self, value: Any) -> dict[str, tuple[float | str | None, float | str | None]]:
+        """The lowest and the highest of each column."""
+        given = [value] if isinstance(value, str) else () if value is None else value
+        if isinstance(given, Mapping):
+            pairs = list(given.items())
+        elif isinstance(given, list | tuple) and all(isinstance(each, str) and "=" in each for each in given):
+            pairs = [self._typed(each) for each in given]
+        else:
+            self._refuse()
+        names = [str(name) if _is_number(name) else name for name, _ in pairs]
+        if not all(isinstance(name, str) and name for name in names):
+            self._refuse()
+        if len(set(names)) < len(names):
+            raise InputError(f"{self.name} was given twice for one column; give both limits as a pair.")
+        return {name: self._limits(limits) for name, (_, limits) in zip(names, pairs, strict=True)}
+
+    def _typed(self, text: str) -> tuple[str, Any]:
+        name, _, limits = text.rpartition("=")
+        low, colon, high = limits.partition(":")
+        return name.strip(), (low.strip() or None, high.strip() or None) if colon else limits
+
+    def _limits(self, given: Any) -> tuple[float | str | None, float | str | None]:
+        pair = tuple(given) if isinstance(given, list | tuple) else (None, given)
+        if len(pair) != 2 or pair == (None, None):
+            self._refuse()
+        low, high = (None if each is None else self._limit(each) for each in pair)
+        if isinstance(low, str) and float(low[:-1]) > 50.0:
+            raise InputError(f"the lowest value of a {self.name} must be a percentile of at most 50%.")
+        if isinstance(high, str) and float(high[:-1]) < 50.0:
+            raise InputError(f"the highest value of a {self.name} must be a percentile of at least 50%.")
+        if isinstance(low, float) and isinstance(high, float) and low >= high:
+            raise InputError(f"the lowest value of a {self.name} must be below the highest.")
+        return low, high
+
+    def _limit(self, given: Any) -> float | str:
+        share = isinstance(given, str) and given.strip().endswith("%")
+        number = math.nan
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            if not isinstance(given, bool):
+                number = float(given.strip()[:-1] if share else given)
+        if not math.isfinite(number) or (share and not 0.0 < number < 100.0):
+            self._refuse()
+        return f"{number:.12g}%" if share else number
+
+    def _refuse(self) -> NoReturn:
+        raise InputError(
+            f"{self.name} must name columns and their highest value, a number or a percentile above 0% and below 100%, "
+            "or a pair of their lowest and highest."
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,14 @@ from microagg.measures.risk.classes import ReleasedClasses
 
 THRESHOLD = 50.0
 P = 10.0
+DOMINANT = 75.0
+"""From this part of a group's total on, in percent, one record is told about, measured or not: the (n, k) rule with n = 1."""
 
 
 def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
     """The largest part, in percent, of a class's total in a column that one record makes up.
 
-    A record makes up |value| (times its weight, where there are any) of the original column. A class whose values are
+    A record makes up |value| (times its weight, where there are any) of the column that means were taken of. A class whose values are
     all 0 has no part to give: 0. The details tell how many classes exceed the threshold in any column, and how many
     fail the p % rule: what is left of the total without the two largest is less than p percent of the largest, so the
     second largest could work out the largest that closely.
@@ -26,7 +28,7 @@ def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
     classes = pair.classes
     exceeding, failing = np.zeros(len(classes), bool), np.zeros(len(classes), bool)
     columns: dict[str, float] = {}
-    for name, column in zip(pair.names, pair.original.T, strict=True):
+    for name, column in zip(pair.names, pair.averaged.T, strict=True):
         parts = np.abs(column) if pair.weights is None else np.abs(column) * pair.weights
         total, largest, second = _totals(parts, classes)
         share = 100.0 * np.divide(largest, total, out=np.zeros(len(classes)), where=total > 0.0)
@@ -38,6 +40,25 @@ def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
         f"classes failing the {p:g} % rule": float(failing.sum()),
     }
     return Figure(max(columns.values()), columns, details)
+
+
+def dominated_groups(
+    column: np.ndarray, groups: ReleasedClasses, share: float = DOMINANT, p: float = P
+) -> int:
+    """In how many groups one record dominates the mean of a column.
+
+    It does if it makes up more than `share` percent of the total of absolute values ((1, k) rule), or if, among three or
+    more, the second largest could work it out to within p percent (p % rule). In a group of two that is always so.
+
+    >>> from microagg.measures.risk.classes import classes_of
+    >>> groups = classes_of([np.array([0, 0, 1, 1, 0, 1])])
+    >>> dominated_groups(np.array([3000.0, 3000.0, 3000.0, 1e7, 2900.0, 3100.0]), groups)
+    1
+    """
+    total, largest, second = _totals(np.abs(column), groups)
+    found = largest > total * (share / 100.0)
+    found |= (groups.sizes > 2) & (total - largest - second < largest * (p / 100.0))
+    return int(found.sum())
 
 
 def _totals(parts: np.ndarray, classes: ReleasedClasses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

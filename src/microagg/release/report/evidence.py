@@ -11,7 +11,7 @@ import numpy as np
 
 from microagg.drawing.canvas import can_draw
 from microagg.drawing.pictures import draw_class_sizes, draw_correlations, draw_distribution
-from microagg.drawing.wording import counted, listed, number, promised, short_unit
+from microagg.drawing.wording import counted, listed, number, promised, promised_beside, short_unit
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.release.report.bins import Bins, bins_of
 from microagg.release.report.document import Block, Facts, Grid, Listing, Paragraph, Picture, Section, Warn
@@ -345,21 +345,28 @@ def _risk_by_column(subject: Subject, measured: Sequence[tuple[Measure, Figure]]
 def bound(subject: Subject, found: Mapping[str, Any]) -> Section:
     """How far from the best possible the grouping is at most."""
     lowest, loss_found = float(found["IL"]), float(subject.manifest["loss"]["IL"])
-    if found.get("optimal") or loss_found <= lowest:
+    above = found.get("gap")
+    if found.get("optimal") or above == 0:
         told = "This grouping reaches that limit up to rounding: there is no better one."
         gap = "0 %"
-    elif lowest > 0:
-        gap = subject.with_unit(100 * (loss_found - lowest) / lowest, "percent")
-        told = (
-            f"This one loses {subject.with_unit(loss_found, 'percent')}, which is within {gap} of that limit."
-        )
+    elif above is not None:
+        gap = subject.with_unit(float(above), "percent")
+        told = f"This grouping loses {gap} more than that limit at most, before values are rounded."
     else:
         gap = "not defined"
         told = f"This one loses {subject.with_unit(loss_found, 'percent')}; against a limit of 0 % that says little."
+    if beside := promised_beside(subject.settings):
+        told += f" The limit is for k alone: {_sentence(beside)}"
+    if subject.settings.get("cap"):
+        told += " Limit and distance are those of the capped values."
     rows = (
         ("Proven limit", subject.with_unit(lowest, "percent"), "no grouping of these records can lose less"),
         ("Loss of this release", subject.with_unit(loss_found, "percent"), "of the variation, as released"),
-        ("Distance", gap, "how much smaller the loss could be at the very most, relative to the limit"),
+        (
+            "Distance",
+            gap,
+            "how far the loss of this grouping, before values are rounded, is above the limit, in percent of the limit",
+        ),
     )
     return Section(
         "How close to the best possible",

@@ -1,0 +1,141 @@
+"""What a release risks beyond its guarantee: asked about before anything leaves the house, or told in a note."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from microagg.errors import InputError
+from microagg.table.parameters import Several
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from microagg.release.settings import Settings
+
+LARGEST_MANIFEST = 50_000_000  # bytes: what is larger is no manifest of ours
+
+
+@dataclass(frozen=True)
+class Risk:
+    """A risk that somebody has to accept by its name."""
+
+    name: str
+    taken: Callable[[Settings], bool]
+    """Whether settings take it."""
+    means: str
+    """What it risks, as the beginning of a sentence."""
+
+
+RISKS = (
+    Risk(
+        "full-precision",
+        lambda settings: settings.precision == "full",
+        "precision='full' releases exact means, so that whoever knows the others of a group computes the last one's value to "
+        "the digit",
+    ),
+    Risk(
+        "single-columns",
+        lambda settings: settings.chosen_method.scope == "column",
+        "this method protects each column alone, so that whoever knows several values of a person may find one record only",
+    ),
+    Risk(
+        "published-measures",
+        lambda settings: bool(getattr(settings, "publish", ())),
+        "measures that are published come from the original values, so that with the released table they can give some of "
+        "them back",
+    ),
+)
+
+ACCEPT_RISK = Several(
+    "accept_risk",
+    tuple(risk.name for risk in RISKS),
+    "Risks that are taken knowingly; without it, such a release is neither saved nor reported to the public.",
+)
+
+
+def refuse_unaccepted(settings: Settings) -> None:
+    """Raise unless every risk that these settings take is accepted by its name; to be called before anything is written.
+
+    >>> from microagg.release.settings import Settings
+    >>> refuse_unaccepted(Settings.of(k=3, precision="full", accept_risk="full-precision"))
+    """
+    missing = [risk for risk in RISKS if risk.taken(settings) and risk.name not in settings.accept_risk]
+    if missing:
+        told = "; ".join(f"{risk.means} (accept_risk='{risk.name}' accepts that)" for risk in missing)
+        raise InputError(f"{told}; nothing was written.")
+
+
+def with_risks_accepted(settings: Settings) -> Settings:
+    """The same settings, all their risks accepted: those of a release that was made before."""
+    return settings.but(accept_risk=[risk.name for risk in RISKS if risk.taken(settings)])
+
+
+def notes_on_disclosure(
+    k: int, names: Sequence[str], values: np.ndarray, labels: np.ndarray, classes: np.ndarray
+) -> tuple[str, ...]:
+    """What the released means tell of single records: groups that one value dominates, and k = 2. Names no value.
+
+    `values` are those that were averaged, `labels` the groups (for each column, where they differ), `classes` the records
+    that are alike in all that is released.
+    """
+    from microagg.measures.risk.classes import classes_of
+    from microagg.measures.risk.dominance import DOMINANT, P, dominated_groups
+
+    told, groups = [], classes_of([classes])
+    for j, name in enumerate(names):
+        groups = groups if labels.ndim == 1 else classes_of([labels[:, j]])
+        if dominated := dominated_groups(values[:, j], groups):
+            told.append(f"{name!r} in {dominated:,} of {len(groups):,} groups")
+    notes = []
+    if told:
+        notes.append(
+            f"one record dominates, so that the group's mean all but tells its value (more than {DOMINANT:g} % of the total, or "
+            f"the second largest works it out to within {P:g} %): {', '.join(told)}; a cap (such as cap='NAME=99.5%') or a "
+            "larger k helps"
+        )
+    if k == 2:
+        notes.append(
+            "k is 2: of two records in a group, whoever knows one knows the other; k=3 prevents that"
+        )
+    return tuple(notes)
+
+
+def notes_on_earlier_releases(target: Path, manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """Which other releases in the folder of `target` group the same table in another way, by their internal manifests."""
+    from microagg.release.manifest import manifest_paths
+
+    own, found = manifest_paths(target)[0].name, []
+    for path in sorted(target.parent.glob("*.internal.json")):
+        if path.name != own and _groups_otherwise(_read(path), manifest):
+            found.append(path.name.removesuffix(".internal.json"))
+    if not found:
+        return ()
+    listed = ", ".join(map(repr, found[:5])) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+    return (
+        f"the same table was grouped otherwise for {listed}: whoever has both releases sets the groups against each other, and "
+        "a person is then among those only who are in both; publish one of them",
+    )
+
+
+def _groups_otherwise(earlier: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
+    source, asked = earlier.get("input"), earlier.get("settings")
+    if not isinstance(source, dict) or not isinstance(asked, dict):
+        return False
+    if source.get("digest") != manifest["input"]["digest"]:
+        return False
+    # the same columns at the same loss, to the last digit, are the same groups, whatever else was asked for
+    same = asked.get("quasi") == manifest["settings"]["quasi"] and earlier.get("loss") == manifest["loss"]
+    return not same
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A manifest, if it is one; whatever else lies there is passed over."""
+    try:
+        content = json.loads(path.read_text("utf-8")) if path.stat().st_size <= LARGEST_MANIFEST else None
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,94 @@
+"""Top- and bottom-coding: values beyond a limit become the limit, before groups are formed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any
+
+import numpy as np
+
+from microagg.errors import InputError
+
+Limit = float | str | None
+
+
+@dataclass(frozen=True)
+class Capped:
+    """What capping did to one column; the limits and the counts tell of the original, so they stay inside."""
+
+    low: float | None
+    high: float | None
+    below: int
+    above: int
+
+    def as_data(self) -> dict[str, Any]:
+        """What the internal manifest says of it."""
+        return {"low": self.low, "high": self.high, "below": self.below, "above": self.above}
+
+
+def cap_values(
+    values: np.ndarray, names: Sequence[str], caps: Mapping[str, tuple[Limit, Limit]]
+) -> tuple[np.ndarray, dict[str, Capped]]:
+    """The values with those beyond the limits of their columns set to them, and what was done to each column.
+
+    The array that was given is left as it is; where nothing is asked for, it is the one that comes back.
+
+    >>> values, done = cap_values(np.array([[3.0], [4.0], [5.0], [900.0]]), ["income"], {"income": (None, "99%")})
+    >>> values[:, 0].tolist(), done["income"].above
+    ([3.0, 4.0, 5.0, 5.0], 1)
+    """
+    for name in caps:
+        if name not in names:
+            raise InputError(
+                f"cap names {name!r}, which is no quasi-identifying column; others are not changed."
+            )
+    if not caps:
+        return values, {}
+    values, done = values.copy(), {}
+    for name, (lowest, highest) in caps.items():
+        column = values[:, list(names).index(name)]
+        low, high = limit_of(column, lowest, top=False), limit_of(column, highest, top=True)
+        if low is not None and high is not None and low > high:
+            raise InputError(f"the cap of {name!r} leaves no value: its lowest is above its highest.")
+        below = 0 if low is None else int((column < low).sum())
+        above = 0 if high is None else int((column > high).sum())
+        np.clip(column, low, high, out=column)
+        done[name] = Capped(low, high, below, above)
+    return values, done
+
+
+def limit_of(column: np.ndarray, limit: Limit, *, top: bool) -> float | None:
+    """The value beyond which a column is not let; that of a percentile is rounded towards the middle of the column.
+
+    It keeps two digits of its distance from the median, so that it is no value of one record, and never the largest.
+
+    >>> limit_of(np.append(np.full(999, 3000.0), 48731.0) + np.arange(1000.0), "99.9%", top=True)
+    3990.0
+    """
+    if not isinstance(limit, str):
+        return limit
+    share = float(limit[:-1]) / 100.0
+    method = "lower" if top else "higher"
+    found, median = (float(np.quantile(column, part, method=method)) for part in (share, 0.5))
+    distance = abs(found - median)
+    if distance == 0.0:
+        return found
+    step = Decimal(1).scaleb(math.floor(math.log10(distance)) - 1)
+    steps = (Decimal(repr(found)) / step).to_integral_value(ROUND_FLOOR if top else ROUND_CEILING)
+    return float(steps * step)
+
+
+def note_on_capped(done: Mapping[str, Capped]) -> tuple[str, ...]:
+    """How many values were capped, column by column: for the data holder.
+
+    >>> note_on_capped({"income": Capped(None, 5.0, 0, 3)})
+    ("capped, and the loss measured against what they were: 3 values of 'income'",)
+    """
+    if not done:
+        return ()
+    counts = {name: each.below + each.above for name, each in done.items()}
+    told = (f"{count:,} {'value' if count == 1 else 'values'} of {name!r}" for name, count in counts.items())
+    return (f"capped, and the loss measured against what they were: {', '.join(told)}",)

@@ -1,0 +1,275 @@
+"""What a release risks beyond its guarantee: dominant values, k = 2, exact means, two releases of one table."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import microagg as ma
+import tables
+from microagg.measures.loss.sse import loss_between
+from microagg.measures.risk.classes import classes_of
+from microagg.measures.risk.dominance import dominated_groups
+from microagg.release.settings import Settings
+from microagg.studies.compare import compare
+from microagg.studies.repeating import repeat_file
+from microagg.table.encoder import Space
+from microagg.table.io.reading import read_table
+
+RICH = 10_000_000
+ROLES: dict[str, Any] = {"quasi": tables.QUASI, "rest": "drop"}
+
+
+def incomes(n: int = 60) -> pa.Table:
+    """Incomes around 3,000, one of 10,000,000, and ages."""
+    rng = np.random.default_rng(4)
+    income = rng.integers(2500, 3500, n)
+    income[17] = RICH
+    return pa.table({"income": income, "age": rng.integers(30, 60, n)})
+
+
+def released(**settings: Any) -> ma.Release:
+    return ma.anonymize(incomes(), 5, ["income", "age"], method="mdav", seed=1, **settings)
+
+
+def dominance_told(release: ma.Release) -> list[str]:
+    return [note for note in release.notes if "dominates" in note]
+
+
+class TestDominance:
+    def test_it_is_told_without_the_value(self, tmp_path: Path) -> None:
+        release = released()
+        (note,) = dominance_told(release)
+        assert "'income' in 1 of " in note
+        assert "'age'" not in note
+        release.report(tmp_path / "r.internal.md")
+        release.report(tmp_path / "r.public.md", public=True)
+        inside, outside = ((tmp_path / f"r.{name}.md").read_text() for name in ("internal", "public"))
+        first_page = inside[: inside.index("The columns and their roles")]
+        assert "'income' in 1 of" in " ".join(first_page.split())
+        assert "dominates" not in outside
+        for text in (note, first_page):
+            assert str(RICH) not in text.replace(",", "")
+
+    @pytest.mark.parametrize("seed", range(30))
+    def test_groups_are_counted_by_the_rules(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        groups = rng.integers(0, 8, 40)
+        column = np.round(rng.lognormal(1.0, 2.0, 40)) * rng.choice([-1.0, 1.0], 40)
+        members: dict[int, list[float]] = defaultdict(list)
+        for group, value in zip(groups.tolist(), column.tolist(), strict=True):
+            members[group].append(abs(value))
+        found = 0
+        for parts in members.values():
+            largest, *others = sorted(parts, reverse=True)
+            exceeds = largest > 0.75 * sum(parts)
+            found += exceeds or (len(parts) > 2 and sum(others[1:]) < 0.1 * largest)
+        assert dominated_groups(column, classes_of([groups])) == found
+
+    def test_each_column_alone_has_groups_of_its_own(self) -> None:
+        release = ma.anonymize(incomes(), 5, ["income", "age"], method="individual-ranking", seed=1)
+        (note,) = dominance_told(release)
+        assert "'income' in 1 of 12 groups" in note
+
+    def test_nothing_is_told_where_nothing_dominates(self) -> None:
+        assert not dominance_told(ma.anonymize(tables.people(40), 4, **ROLES, seed=1))
+
+    def test_two_in_a_group_know_each_other(self) -> None:
+        told = [ma.anonymize(tables.people(20), k, **ROLES, seed=1).notes for k in (2, 3)]
+        assert [any("whoever knows one knows the other" in note for note in notes) for notes in told] == [
+            True,
+            False,
+        ]
+
+
+class TestCaps:
+    def test_a_cap_takes_the_dominant_value_away(self) -> None:
+        release = released(cap={"income": "99.5%"})
+        assert not dominance_told(release)
+        assert max(release.table.column("income").to_pylist()) <= 3500
+        told = release.manifest["capped"]["income"]
+        over = sum(value > told["high"] for value in incomes().column("income").to_pylist())
+        assert told["above"] == over >= 1
+        assert any(f"{over} value" in note and "of 'income'" in note for note in release.notes)
+        assert told["high"] < 3500
+        (figure,) = (f for m, f in release.figures if m.name == "dominance")
+        assert figure.columns["income"] < 50.0, "of the values that were averaged"
+
+    def test_loss_is_measured_against_what_was_there(self) -> None:
+        release, table = released(cap={"income": 3000}), incomes()
+        before, after = (
+            np.column_stack([t.column(name).to_numpy().astype(float) for name in ("income", "age")])
+            for t in (table, release.table)
+        )
+        space = Space.fit(before)
+        expected = loss_between(space.points(before), space.points(after))["IL"]
+        assert release.loss["IL"] == pytest.approx(expected)
+        assert release.loss["IL"] > 30.0, "the one large income is half of all variation, and gone"
+
+    def test_groups_are_those_of_the_capped_table(self) -> None:
+        table = incomes()
+        capped = np.minimum(table.column("income").to_numpy(), 3200)
+        other = ma.anonymize(
+            table.set_column(0, "income", [capped]), 5, ["income", "age"], method="mdav", seed=1
+        )
+        release = released(cap={"income": 3200})
+        assert release.labels.tolist() == other.labels.tolist()
+        assert release.table.equals(other.table)
+
+    def test_the_given_cap_is_public_and_what_came_of_it_is_not(self, tmp_path: Path) -> None:
+        release = released(cap={"income": ("1%", "99.5%")})
+        _, inside, outside = release.save(tmp_path / "out.csv")
+        public = json.loads(outside.read_text())
+        assert public["settings"]["cap"] == {"income": ["1%", "99.5%"]}
+        assert "capped" not in public
+        assert set(json.loads(inside.read_text())["capped"]["income"]) == {"low", "high", "below", "above"}
+        assert release.settings.cap == {"income": ("1%", "99.5%")}
+
+    def test_whole_numbers_stay_whole(self) -> None:
+        release = released(cap={"income": 3000.5})
+        assert release.table.schema.field("income").type == pa.int64()
+
+    def test_a_bound_is_that_of_the_capped_values(self) -> None:
+        table = tables.people(24)
+        high = float(np.median(table.column("income").to_numpy()))
+        release = ma.anonymize(table, 3, **ROLES, effort="prove", seed=1, cap={"income": high})
+        assert release.bound is not None
+        assert release.bound.gap(release.labels) == release.manifest["bound"]["gap"]
+
+    def test_a_cap_is_repeated_and_compared(self, tmp_path: Path) -> None:
+        source = tables.write(incomes(), tmp_path / "in.csv")
+        table = read_table(source, numeric=["income", "age"])
+        release = ma.anonymize(table, 5, ["income", "age"], method="mdav", seed=1, cap="income=99.5%")
+        release.save(tmp_path / "out.csv")
+        again = repeat_file(tmp_path / "out.csv.internal.json", source, tmp_path / "again.csv")
+        assert any("the same release" in note for note in again.notes)
+        row = compare(
+            table, ks=[5], methods="mdav", quasi=["income", "age"], cap="income=99.5%", measures=["dominance"]
+        ).rows[0]
+        plain = compare(table, ks=[5], methods="mdav", quasi=["income", "age"], measures=["dominance"]).rows[
+            0
+        ]
+        assert row.figures["dominance"] < 75.0 < plain.figures["dominance"]
+
+    def test_a_cap_of_a_column_with_another_role(self) -> None:
+        with pytest.raises(ma.InputError, match="no quasi-identifying column"):
+            ma.anonymize(tables.people(), 3, **ROLES, cap={"code": 3})
+
+
+RISKY = [
+    ({"precision": "full"}, "full-precision", "to the digit"),
+    ({"method": "individual-ranking"}, "single-columns", "each column alone"),
+]
+
+
+@pytest.mark.parametrize(("settings", "risk", "says"), RISKY, ids=["full", "ranking"])
+class TestAcceptance:
+    def test_nothing_is_written_without_it(
+        self, settings: dict[str, Any], risk: str, says: str, tmp_path: Path
+    ) -> None:
+        release = ma.anonymize(tables.people(20), 3, **ROLES, seed=1, **settings)
+        for write in (
+            lambda: release.save(tmp_path / "out.csv"),
+            lambda: release.report(tmp_path / "out.md", public=True),
+        ):
+            with pytest.raises(ma.InputError, match=risk) as refused:
+                write()
+            assert says in str(refused.value)
+            assert refused.value.exit_code == 2
+        assert not list(tmp_path.iterdir())
+        release.report(tmp_path / "inside.md")
+
+    def test_with_it_everything_is(
+        self, settings: dict[str, Any], risk: str, says: str, tmp_path: Path
+    ) -> None:
+        release = ma.anonymize(tables.people(20), 3, **ROLES, seed=1, accept_risk=risk, **settings)
+        assert all(path.exists() for path in release.save(tmp_path / "out.csv"))
+        release.report(tmp_path / "out.md", public=True)
+
+    def test_comparing_and_repeating_never_ask(
+        self, settings: dict[str, Any], risk: str, says: str, tmp_path: Path
+    ) -> None:
+        source = tables.write(tables.people(20), tmp_path / "in.csv")
+        table = read_table(source, numeric=tables.QUASI)
+        method = settings.get("method", "mdav")
+        shared = {name: value for name, value in settings.items() if name != "method"}
+        assert not compare(table, ks=[3], methods=method, quasi=tables.QUASI, **shared).rows[0].error
+        release = ma.anonymize(table, 3, **ROLES, seed=1, **settings)
+        told = json.loads(json.dumps(release.manifest))
+        del told["settings"]["accept_risk"]  # as in manifests of before
+        (tmp_path / "m.json").write_text(json.dumps(told))
+        repeat_file(tmp_path / "m.json", source, tmp_path / "again.csv")
+        assert (tmp_path / "again.csv").exists()
+
+
+def test_published_measures_are_asked_about_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    release = ma.anonymize(tables.people(20), 3, **ROLES, seed=1)
+    if "publish" not in Settings.parameters():
+        monkeypatch.setattr(Settings, "publish", ("il",), raising=False)
+    else:
+        release = ma.anonymize(tables.people(1200), 3, **ROLES, seed=1, method="mdav", publish=["ks"])
+    with pytest.raises(ma.InputError, match="published-measures"):
+        release.save(tmp_path / "out.csv")
+
+
+def test_words_that_are_no_risk() -> None:
+    with pytest.raises(ma.InputError, match="accept_risk must be any of full-precision, single-columns"):
+        Settings.of(k=3, accept_risk="everything")
+
+
+class TestASecondRelease:
+    def save(self, folder: Path, name: str, table: pa.Table | None = None, **settings: Any) -> ma.Release:
+        given = tables.people(40) if table is None else table
+        release = ma.anonymize(given, **{"k": 4, "seed": 1, **ROLES, **settings})
+        release.save(folder / name)
+        return release
+
+    def told(self, release: ma.Release) -> list[str]:
+        return [note for note in release.notes if "sets the groups against each other" in note]
+
+    def test_other_groups_of_the_same_table_are_told_about(self, tmp_path: Path) -> None:
+        assert not self.told(self.save(tmp_path, "a.csv"))
+        (note,) = self.told(self.save(tmp_path, "b.parquet", k=5))
+        assert "'a.csv'" in note
+
+    def test_the_same_groups_are_not(self, tmp_path: Path) -> None:
+        self.save(tmp_path, "a.csv")
+        assert not self.told(self.save(tmp_path, "b.parquet")), "the same groups in another format"
+        assert not self.told(self.save(tmp_path, "a.csv")), "in the place of the other"
+        assert not self.told(self.save(tmp_path, "c.csv", table=tables.people(44))), "another table"
+
+    def test_what_else_lies_there_does_no_harm(self, tmp_path: Path) -> None:
+        for name, content in (("x", b"\xff"), ("y", b"[" * 100_000), ("z", b'{"input": 5}'), ("u", b"[]")):
+            (tmp_path / f"{name}.internal.json").write_bytes(content)
+        (tmp_path / "folder.internal.json").mkdir()
+        assert not self.told(self.save(tmp_path, "a.csv"))
+
+
+class TestBounds:
+    def test_one_gap_whoever_tells_it(self, tmp_path: Path) -> None:
+        """Rounding made the loss of the release, and with it the gap of the report, another than that of the groups."""
+        table = pa.table({"a": [0, 1, 1, 2, 2, 3, 3, 4], "b": [5, 5, 6, 6, 7, 7, 9, 9]})
+        release = ma.anonymize(table, 3, ["a", "b"], effort="prove", seed=1)
+        assert release.bound is not None
+        gap = release.bound.gap(release.labels)
+        assert release.manifest["bound"]["gap"] == gap
+        assert release.loss["IL"] > 1.01 * release.bound.il, "rounded, it is farther off"
+        release.report(tmp_path / "r.md")
+        assert gap < 1e-6
+        assert "reaches that limit" in (tmp_path / "r.md").read_text()
+
+    def test_a_bound_beside_l_says_that_it_ignores_it(self, tmp_path: Path) -> None:
+        release = ma.anonymize(
+            tables.people(24), 3, **ROLES, confidential=["disease"], effort="prove", seed=1, l=3, t=0.4
+        )
+        release.report(tmp_path / "r.md")
+        assert "leaves l and t out of account" in (tmp_path / "r.md").read_text()
+        plain = ma.anonymize(tables.people(24), 3, **ROLES, effort="prove", seed=1)
+        plain.report(tmp_path / "plain.md")
+        assert "out of account" not in (tmp_path / "plain.md").read_text()
