@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from microagg.errors import InputError
+from microagg.guarantees.declared import EXACT
 from microagg.guarantees.k import Anonymity, anonymity, class_labels
 from microagg.guarantees.promise import Promise
 from microagg.table.confidential import attributes_of
@@ -24,11 +25,13 @@ def check(
     t: float | None = None,
     diversity: str = "distinct",
     c: float | None = None,
+    exact: bool = False,
 ) -> Anonymity:
     """Is any table k-anonymous (and l-diverse, and t-close), and if not, where? Missing values are alike.
 
     Takes pandas, polars, Arrow, NumPy. `l` and `t` are about the `confidential` columns, each by itself; `diversity` is
-    "distinct", "entropy" or "recursive", the last with `c`.
+    "distinct", "entropy" or "recursive", the last with `c`. Texts that differ in case, width or white space only, and numbers written
+    in several ways, are one value; with `exact` texts are told apart to the letter.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 30, 40, 40], "ill": ["no", "yes", "no", "no"]})
@@ -52,7 +55,12 @@ def check(
     found = anonymity(chosen, names, k)
     if not promise or chosen.num_rows == 0:
         return found
-    return replace(found, findings=promise.look(*class_labels(chosen, names), attributes_of(chosen, hidden)))
+    return replace(
+        found,
+        findings=promise.look(
+            *class_labels(chosen, names), attributes_of(chosen, hidden, exact=EXACT.parse(exact))
+        ),
+    )
 
 
 def _named(names: Sequence[str] | str) -> list[str]:

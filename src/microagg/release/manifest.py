@@ -55,6 +55,7 @@ def internal_manifest(
     decimals: list[int | None],
     source: pa.Table,
     file: str | None,
+    reading: Mapping[str, Any] | None,
     loss: dict[str, float],
     anonymity: Anonymity,
 ) -> dict[str, Any]:
@@ -79,7 +80,7 @@ def internal_manifest(
         "bound": None if found.bound is None else {"IL": found.bound.il, "optimal": found.bound.optimal},
         "chosen": list(found.chosen),
         "stopped_early": found.stopped is not None,
-        "input": {"file": file, "digest": digest_of(source)},
+        "input": {"file": file, "digest": digest_of(source), "reading": dict(reading or {})},
         "scaling": {name: {**space.about_column(j), "decimals": decimals[j]} for j, name in enumerate(quasi)},
         "versions": {
             "python": platform.python_version(),

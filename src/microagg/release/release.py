@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -41,8 +41,17 @@ from microagg.release.settings import Settings, settings_from
 from microagg.table.aggregate import decimals_of, group_means_for_records, round_to
 from microagg.table.confidential import Attribute, attributes_of, typed_like
 from microagg.table.encoder import Space
+from microagg.table.io.csv_format import formulas_in
 from microagg.table.io.formats import format_of, options_for, options_shared
-from microagg.table.io.frames import column_facts, column_like, open_frame, same_type, to_arrow, values_of
+from microagg.table.io.frames import (
+    column_facts,
+    column_like,
+    open_frame,
+    refuse_odd_types,
+    same_type,
+    to_arrow,
+    values_of,
+)
 from microagg.table.io.reading import read_table, read_written
 from microagg.table.io.writing import refuse_unwritable, replace_whole, write_table
 from microagg.table.scales import SCALE
@@ -90,7 +99,7 @@ class Release:
         return pair_of(
             self._original, nw.from_native(self._arrow, eager_only=True),
             quasi=self.schema.names(Role.QUASI), confidential=self.schema.names(Role.CONFIDENTIAL),
-            keep=self.schema.names(Role.KEEP), k=self.settings.k,
+            keep=self.schema.names(Role.KEEP), k=self.settings.k, exact=self.settings.exact,
         )  # fmt: skip
 
     @functools.cached_property
@@ -141,7 +150,7 @@ class Release:
         """Write the table and both manifests; returns their paths. Rows are shuffled unless `keep_order`.
 
         The file is written beside its place, read back and verified before it takes it. `options` are those of its format:
-        the `delimiter` of a csv file.
+        the `delimiter` of a csv file, and `escape_formulas` for one that goes to a spreadsheet.
         """
         path = Path(path)
         options = options_for(format_of(path), options)
@@ -177,7 +186,7 @@ class Release:
     def _attributes(self, written: pa.Table) -> tuple[Attribute, ...]:
         """The confidential columns of a file, in which everything may be text, as what they are in the table."""
         names = self.schema.names(Role.CONFIDENTIAL)
-        return attributes_of(typed_like(written.select(names), self._arrow), names)
+        return attributes_of(typed_like(written.select(names), self._arrow), names, exact=self.settings.exact)
 
     def _shuffled_rows(self) -> np.ndarray:
         # the digest takes part, so that nobody without the original table can undo the shuffle by guessing a seed
@@ -198,6 +207,7 @@ def anonymize(
     t: float | None = None,
     diversity: str = "distinct",
     c: float | None = None,
+    exact: bool = False,
     method: str = "auto",
     refine: bool = False,
     scale: str = "zscore",
@@ -215,7 +225,7 @@ def anonymize(
     table has the same type, rows and index in the order given. Every column needs a role; `rest` says what happens to
     the others ("error", "drop", "keep"). `l`: records that share their quasi-identifying values have at least l well-spread
     values in each confidential column (`diversity`: "distinct", "entropy" or "recursive", the last with `c`); `t`: these are
-    spread as in the whole table, up to this earth mover's distance. With precision="column" a group's value is rounded to the decimals of its
+    spread as in the whole table, up to this earth mover's distance; both take spellings of one text for one value unless `exact`. With precision="column" a group's value is rounded to the decimals of its
     column, so whole numbers stay whole; with "full" it is the exact mean. `refine` improves the groups of any method by
     local search. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
     or a number of steps for each record) and `time_limit` in seconds.
@@ -233,12 +243,13 @@ def protect(
     settings: Settings,
     *,
     file: str | None = None,
+    reading: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """The way of the data, from a table and settings to a release that holds its guarantee.
 
-    `file` is the name of the file that the table was read from; the internal manifest keeps it.
+    `file` is the name of the file that the table was read from, `reading` what was said about it; the internal manifest keeps both.
     """
     # what was asked for
     settings = settings.settled()
@@ -251,7 +262,8 @@ def protect(
     values = values_of(frame, schema.names(Role.QUASI))
     space = Space.fit(values, settings.scale)
     source = to_arrow(frame)
-    attributes = attributes_of(source, schema.names(Role.CONFIDENTIAL))
+    refuse_odd_types(frame, schema.released())
+    attributes = attributes_of(source, schema.names(Role.CONFIDENTIAL), exact=settings.exact)
     problem = problem_with(promise, method, space.points(values), k, attributes, threads)
     found = run_method(
         method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine, progress=progress
@@ -264,17 +276,18 @@ def protect(
     arrow = to_arrow(released)
     anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame), method.scope)
     findings = promise.verify(
-        *class_labels(arrow, schema.names(Role.QUASI)), attributes_of(arrow, schema.names(Role.CONFIDENTIAL))
+        *class_labels(arrow, schema.names(Role.QUASI)),
+        attributes_of(arrow, schema.names(Role.CONFIDENTIAL), exact=settings.exact),
     )
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
     loss = _loss(space, values, values_of(released, schema.names(Role.QUASI)))
     manifest = internal_manifest(
-        settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file, loss=loss,
-        anonymity=anonymity,
+        settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file,
+        reading=reading, loss=loss, anonymity=anonymity,
     )  # fmt: skip
-    notes = _notes(schema, space, loss, values, labels) + _notes_on(attributes)
+    notes = _notes(schema, space, loss, values, labels) + _notes_on(attributes) + _notes_on_formulas(arrow)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
@@ -335,12 +348,34 @@ def _notes(
 
 
 def _notes_on(attributes: Sequence[Attribute]) -> tuple[str, ...]:
-    """Confidential columns that no grouping can protect."""
+    """Confidential columns that no grouping can protect, and values that are spelled in several ways: how many, never which."""
+    notes = []
     shared = [repr(attribute.name) for attribute in attributes if attribute.distinct == 1]
-    if not shared:
+    if shared:
+        notes.append(
+            f"one value only in the whole table, so that everybody in a class shares it and nothing hides it: {', '.join(shared)}"
+        )
+    for attribute in attributes:
+        if attribute.spellings:
+            notes.append(
+                f"{attribute.name!r} spells values in several ways: {attribute.spellings} of its texts count as another one, because "
+                "case, width, white space and how a number is written make no difference (exact=True counts letters)"
+            )
+        if attribute.similar:
+            notes.append(
+                f"{attribute.name!r} has {attribute.similar} texts that are much like another one and count as values of their own; if they "
+                "mean the same, mend them"
+            )
+    return tuple(notes)
+
+
+def _notes_on_formulas(table: pa.Table) -> tuple[str, ...]:
+    live = [repr(name) for name in table.column_names if formulas_in(table.column(name))]
+    if not live:
         return ()
     return (
-        f"one value only in the whole table, so that everybody in a class shares it and nothing hides it: {', '.join(shared)}",
+        f"a spreadsheet may run texts of {', '.join(live)} as formulas (they begin with =, +, - or @); for csv files that go to one, "
+        "escape_formulas=True puts an apostrophe before them",
     )
 
 
@@ -391,13 +426,16 @@ def anonymize_file(
     settings: Settings | None = None,
     keep_order: bool = False,
     report: str | Path | None = None,
+    reading: Mapping[str, Any] | None = None,
+    writing: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Release:
     """Read a file, anonymize it, save the release and, if asked, its two reports.
 
-    Nothing is written unless the output holds its guarantee.
+    Nothing is written unless the output holds its guarantee. `reading` says what is known about the file, such as
+    {"header": False}; `writing` how to write the other, such as {"escape_formulas": True}.
     """
     asked = (
         settings_from({"k": k, "settings": settings, "params": {}, **options})
@@ -406,10 +444,11 @@ def anonymize_file(
     )
     _report_places(report)
     format_of(Path(target))
-    table = read_table(source, numeric=asked.quasi)
+    table = read_table(source, numeric=asked.quasi, **(reading or {}))
     return anonymize_table(
-        table, source, target, asked, keep_order=keep_order, report=report, threads=threads, progress=progress
-    )
+        table, source, target, asked, keep_order=keep_order, report=report, reading=reading, writing=writing, threads=threads,
+        progress=progress,
+    )  # fmt: skip
 
 
 def anonymize_table(
@@ -420,19 +459,22 @@ def anonymize_table(
     *,
     keep_order: bool = False,
     report: str | Path | None = None,
+    reading: Mapping[str, Any] | None = None,
+    writing: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """What anonymize_file() does with a table once it has been read from `source`."""
     source, target = Path(source), Path(target)
     places = _report_places(report)
-    shared = options_shared(source, target)
+    shared = {**options_shared(source, target), **(writing or {})}
+    options_for(format_of(target), shared)
     _refuse_places(target)
     if target.exists() and target.samefile(source):
         raise InputError(
             "output and input are the same file; name another output, the original must not be lost."
         )
-    release = protect(table, settings, file=source.name, threads=threads, progress=progress)
+    release = protect(table, settings, file=source.name, reading=reading, threads=threads, progress=progress)
     release.save(target, keep_order=keep_order, **shared)
     for place, public in zip(places, (False, True), strict=False):
         release.report(place, public=public)

@@ -178,6 +178,7 @@ def _figures(study: Study, cell: Cell, progress: Progress | None) -> tuple[dict[
         keep=asked.keep,
         weight=study.weight,
         k=cell.k,
+        exact=asked.exact,
     )
     measured = assess_pair(pair, study.measures, known=study.known)
     return {measure.name: float(figure.value) for measure, figure in measured}, release.anonymity.sizes

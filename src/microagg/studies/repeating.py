@@ -29,12 +29,17 @@ def repeat_file(
     """
     then = _read(Path(manifest))
     settings = _settings_of(then, Path(manifest))
-    table = read_table(source, numeric=settings.quasi)
+    reading = _options_in(then["input"], "reading")
+    table = read_table(source, numeric=settings.quasi, **reading)
     if digest_of(table) != then["input"]["digest"]:
         raise InputError("this is not the table that the release was made from: its digest differs.")
+    writing = {
+        name: value for name, value in _options_in(then, "dialect").items() if name == "escape_formulas"
+    }  # all others follow the table, as then
     release = anonymize_table(
-        table, source, target, settings, keep_order=then.get("rows") == "kept", progress=progress
-    )
+        table, source, target, settings, keep_order=then.get("rows") == "kept", reading=reading, writing=writing,
+        progress=progress,
+    )  # fmt: skip
     return replace(
         release, notes=(*_comparison(then, _read(manifest_paths(Path(target))[0])), *release.notes)
     )
@@ -70,6 +75,16 @@ def _settings_of(manifest: dict[str, Any], path: Path) -> Settings:
             f"{path.name} asks for what this version does not know ({str(error).rstrip('.')}); "
             f"install {_version_of(manifest)}."
         ) from None
+
+
+def _options_in(content: dict[str, Any], name: str) -> dict[str, Any]:
+    """What a manifest says of how a file is read or written; older ones say nothing."""
+    options = content.get(name)
+    return (
+        {key: value for key, value in options.items() if isinstance(key, str)}
+        if isinstance(options, dict)
+        else {}
+    )
 
 
 def _version_of(manifest: dict[str, Any]) -> str:
