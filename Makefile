@@ -1,15 +1,32 @@
-# make demo: set up and protect a made-up table.   make test: set up and run every check.
+# make demo: set up and protect a made-up table.
+# make quick: the tests that take no time.   make test: every check.   make test-all: and every repetition.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PYCANON := .venv-pycanon
+WORKERS ?= auto
+# In order, a few at a time: fast tests come first, and no worker is left with a heap of slow ones.
+PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=load --maxschedchunk=4
 
-.PHONY: demo test lint types imports unit docs bench clean
+.PHONY: demo fuzz quick test test-all lint types imports warm unit pycanon docs bench clean
 
 demo: $(READY)
 	$(BIN)/microagg demo
 
-test: lint types imports unit
+quick: warm
+	$(PYTEST) -m 'not slow and not nightly' --durations=10 --durations-min=1
+
+test: $(READY)
+	$(MAKE) --jobs=2 lint types imports warm
+	$(PYTEST)
+
+test-all: test
+	$(PYTEST) -m nightly
+
+# until Ctrl-C; what it finds goes to fuzz-findings/
+fuzz: warm
+	$(BIN)/python tests/fuzz/run.py
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "microagg needs Python 3.11 or newer"; exit 1; }
@@ -27,8 +44,19 @@ types: $(READY)
 imports: $(READY)
 	$(BIN)/lint-imports
 
-unit: $(READY)
-	$(BIN)/python -m pytest
+warm: $(READY)
+	$(BIN)/python tests/warm.py
+
+unit: warm
+	$(PYTEST)
+
+pycanon: $(PYCANON)/.ready
+	@echo $(CURDIR)/$(PYCANON)/bin/python
+
+$(PYCANON)/.ready: tests/pycanon-constraints.txt
+	$(PYTHON) -m venv $(PYCANON)
+	$(PYCANON)/bin/python -m pip install --quiet --disable-pip-version-check -c tests/pycanon-constraints.txt pycanon
+	@touch $(PYCANON)/.ready
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
@@ -37,5 +65,5 @@ bench: $(READY)
 	$(BIN)/python benchmarks/speed/run.py
 
 clean:
-	rm -rf $(VENV) microagg-demo
+	rm -rf $(VENV) $(PYCANON) microagg-demo
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import running
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
+
+
+@pytest.fixture(autouse=True)
+def _no_process_outlives_its_test() -> Iterator[None]:
+    yield
+    running.end_all()
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +37,9 @@ def reference_data() -> Path:
 def pycanon() -> str:
     """A python that has pycanon, which pins its dependencies so hard that it needs an environment of its own."""
     interpreter = os.environ.get("MICROAGG_PYCANON")
-    if not interpreter:
-        pytest.skip("needs pycanon: set MICROAGG_PYCANON to a python that has it")
-    return interpreter
+    if interpreter:
+        return interpreter
+    reason = "needs pycanon: `make pycanon`, and set MICROAGG_PYCANON to the python that it names"
+    if os.environ.get("MICROAGG_PYCANON_REQUIRED"):
+        pytest.fail(reason)
+    pytest.skip(reason)

@@ -7,7 +7,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from microagg.studies.reproduce import published_figures
+from microagg.studies.published import published_figures
 
 DOCS = Path(__file__).parents[2] / "docs"
 EFFORTS = ("quick", "balanced", "thorough", "prove")

@@ -48,7 +48,7 @@ def measure(points: np.ndarray, attributes: tuple[Attribute, ...], effort: str) 
     labels = run_method(auto, problem, auto.checked({"effort": effort}), seed=0).labels
     seconds = time.perf_counter() - start
     sizes = np.bincount(labels)
-    kept = all(finding.holds for finding in promise.look(labels, len(sizes), attributes))
+    kept = all(finding.holds for finding in promise.evaluate(labels, len(sizes), attributes))
     return {
         "effort": effort, "seconds": seconds, "groups": len(sizes), "IL": ma.information_loss(points, labels),
         "kept": bool(kept and sizes.min() >= K),

@@ -109,6 +109,7 @@ def test_data_that_cannot_be_read(tmp_path: Path, content: bytes):
         verify(tmp_path / "cert.json", tmp_path / "missing.csv")
 
 
+@pytest.mark.slow
 def test_it_runs_alone_and_says_one_sentence(tmp_path: Path):
     values, certificate = tight_with_cuts()
     np.save(tmp_path / "data.npy", values)

@@ -10,9 +10,11 @@ import plain
 from microagg.bounds.lower import lower_bound
 from microagg.errors import InputError
 from microagg.problem.watch import Enough, Watch
+from microagg.verify_bound import check_certificate
 from optima import best_loss, cost, proves, tiny_problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(5))
 def test_no_bound_exceeds_the_optimum_and_its_numbers_prove_it(block):
     for seed in range(20 * block, 20 * block + 20):
@@ -133,3 +135,39 @@ def test_a_large_k_gets_a_bound_at_once():
     bound = lower_bound(points, 50, time_limit=1.0)
     assert bound.method == "instant"
     assert 0.0 < bound.sse < plain.sse(points, np.repeat(np.arange(16), 50))
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("constant", [False, True])
+def test_one_column_has_its_optimal_cut_as_bound_and_a_certificate_that_holds(seed, constant):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(4, 13)), int(rng.integers(2, 5))
+    column = rng.lognormal(size=n) if seed % 3 else rng.integers(0, 4, n).astype(float)
+    points = np.column_stack([np.full(n, 7.0), column]) if constant else column.reshape(-1, 1)
+    k = min(k, n)
+    bound = lower_bound(points, k)
+    assert bound.optimal
+    assert bound.sse == pytest.approx(best_loss(points, k), rel=1e-9, abs=1e-12)
+    assert bound.certified_sse <= bound.sse * (1.0 + 1e-9)
+    assert bound.method == ("one group" if n < 2 * k else "optimal cut")
+    verdict = check_certificate(bound.certificate(), points)
+    assert verdict.holds, verdict.reason
+    assert verdict.sse == bound.certified_sse
+
+
+def test_the_certificate_of_one_column_proves_what_prices_can():
+    points = np.random.default_rng(1).lognormal(size=(200, 1))
+    bound = lower_bound(points, 3, time_limit=None)
+    assert bound.optimal
+    assert 0.99 * bound.sse <= bound.certified_sse <= bound.sse
+    assert check_certificate(bound.certificate(), points).holds
+    at_once = lower_bound(points, 3, time_limit=0.0)
+    assert at_once.sse == bound.sse
+    assert at_once.certified_sse < bound.certified_sse
+    assert check_certificate(at_once.certificate(), points).holds
+
+
+def test_equal_records_lose_nothing_and_that_is_optimal():
+    bound = lower_bound(np.ones((9, 2)), 3)
+    assert bound.optimal
+    assert check_certificate(bound.certificate(), np.ones((9, 2))).holds

@@ -43,6 +43,7 @@ def rows_of(sets):
     return [tuple(sets.members[a:b].tolist()) for a, b in bounds]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(4))
 def test_exactly_the_cheap_sets_are_listed_each_once(block):
     for seed in range(40 * block, 40 * block + 40):
@@ -63,6 +64,7 @@ def test_exactly_the_cheap_sets_are_listed_each_once(block):
                 assert listed[members] == pytest.approx(excess, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_repair_leaves_no_set_too_cheap():
     repairs = 0
     for seed in range(60):

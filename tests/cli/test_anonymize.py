@@ -150,6 +150,7 @@ def test_numbers_as_texts_keep_their_zeros(microagg: Microagg, tmp_path: Path) -
     ]
 
 
+@pytest.mark.slow
 def test_rows_are_shuffled_unless_asked(microagg: Microagg, tmp_path: Path) -> None:
     source = tables.write(tables.people(60), tmp_path / "in.csv")
     given = tables.people(60).column("code").to_pylist()
@@ -200,6 +201,7 @@ def test_a_column_that_csv_cannot_hold(microagg: Microagg, tmp_path: Path) -> No
     assert microagg("anonymize", source, "out.parquet", "--k", "4", *tables.ROLES).code == 0
 
 
+@pytest.mark.slow
 def test_a_terminal_without_the_letters(microagg: Microagg, tmp_path: Path) -> None:
     from running import run
 

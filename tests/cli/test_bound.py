@@ -115,3 +115,11 @@ def test_what_is_no_certificate(microagg: Microagg, source: Path) -> None:
         assert done.code in (2, 3)
         assert "Traceback" not in done.err
     microagg("verify-bound", "missing.json", source).refused("missing.json")
+
+
+@pytest.mark.parametrize(("k", "quasi"), [(3, "a"), (25, "a,b")], ids=str)
+def test_a_bound_where_the_optimum_is_known(microagg: Microagg, source: Path, k: int, quasi: str) -> None:
+    done = microagg("bound", source, "--k", k, "--quasi", quasi, "--save", "proof.json")
+    assert done.code == 0, done
+    assert "optimal" in done.out
+    assert microagg("verify-bound", source.parent / "proof.json", source).code == 0

@@ -28,6 +28,7 @@ def source(tmp_path: Path) -> Path:
     return tables.write(tables.people(60), tmp_path / "in.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_asked_for_kept_told_and_repeated(microagg: Microagg, source: Path, ending: str) -> None:
     done = microagg(

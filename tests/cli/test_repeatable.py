@@ -26,6 +26,7 @@ def source(tmp_path: Path) -> Path:
     return tables.write(tables.people(200), tmp_path / "in.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_the_same_seed_gives_the_same_bytes(microagg: Microagg, source: Path, ending: str) -> None:
     arguments = ("anonymize", source, f"out{ending}", "--k", "5", *tables.ROLES, "--seed", "11")
@@ -46,6 +47,7 @@ def test_another_seed_gives_another_order(microagg: Microagg, source: Path) -> N
     assert sorted(outcomes[0]) == sorted(outcomes[1])
 
 
+@pytest.mark.slow
 def test_another_table_gives_another_order_for_the_same_seed(microagg: Microagg, source: Path) -> None:
     """The shuffle cannot be undone by guessing the seed alone: the original values take part."""
     orders = []
@@ -61,6 +63,7 @@ def test_another_table_gives_another_order_for_the_same_seed(microagg: Microagg,
     assert orders[0] != orders[1]
 
 
+@pytest.mark.slow
 def test_a_drawn_seed_differs_and_repeats_the_run(microagg: Microagg, source: Path) -> None:
     arguments = ("anonymize", source, "out.csv", "--k", "5", *tables.ROLES)
     microagg(*arguments)
@@ -74,6 +77,7 @@ def test_a_drawn_seed_differs_and_repeats_the_run(microagg: Microagg, source: Pa
     assert written(source.parent) == first
 
 
+@pytest.mark.slow
 def test_any_number_of_threads(source: Path) -> None:
     found = []
     for threads in ("1", "2"):

@@ -23,6 +23,7 @@ def source(tmp_path: Path) -> Path:
     return tables.write(tables.people(60), tmp_path / "in.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".html", ".md", ".json"])
 def test_two_reports_are_written(microagg: Microagg, source: Path, ending: str) -> None:
     done = microagg(
@@ -99,6 +100,7 @@ def test_assess_refuses_what_does_not_fit(microagg: Microagg, source: Path) -> N
     microagg("assess", source, "missing.csv").refused("missing.csv")
 
 
+@pytest.mark.slow
 def test_compare(microagg: Microagg, source: Path) -> None:
     arguments = (
         "compare", source, "--k", "3,5", "--methods", "mdav,v-mdav:gamma=1.1", "--quasi", ",".join(tables.QUASI),

@@ -7,8 +7,6 @@ import json
 import os
 import pty
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -20,7 +18,7 @@ import pytest
 import microagg as ma
 import tables
 from microagg.table.io.reading import read_table
-from running import Outcome, finish, start
+from running import PATIENCE, Outcome, finish, start
 
 Microagg = Callable[..., Outcome]
 QUASI = "a,b,c"
@@ -68,6 +66,7 @@ def manifest(folder: Path, name: str = "out.csv") -> dict[str, object]:
     return told
 
 
+@pytest.mark.slow
 def test_the_default_says_what_it_chose(microagg: Microagg, source: Path) -> None:
     done = microagg("anonymize", source, "out.csv", "--k", "3", "--quasi", QUASI)
     assert done.code == 0, done
@@ -120,6 +119,7 @@ def test_refine_lowers_the_loss_of_a_method(microagg: Microagg, source: Path) ->
     assert "mdav (leftovers=block), refined" in done.out
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_best_so_far_and_the_run_can_be_repeated(microagg: Microagg, source: Path) -> None:
     process = start("-c", TELL_OF_CHECKPOINTS, *ENDLESS, folder=source.parent)
     assert process.stdout is not None
@@ -175,7 +175,7 @@ class Reader(threading.Thread):
                 self._said += part.decode("utf-8", "replace")
 
     def wait_for(self, words: str) -> None:
-        ends = time.monotonic() + 60
+        ends = time.monotonic() + PATIENCE
         while words not in self._said:
             assert time.monotonic() < ends, self._said[-500:]
             time.sleep(0.01)
@@ -184,10 +184,9 @@ class Reader(threading.Thread):
 def in_a_terminal(source: Path, answer: str | None) -> tuple[int, str]:
     """Start an endless search in a terminal, press Ctrl-C, answer the question or press Ctrl-C again."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", TELL_OF_CHECKPOINTS, *ENDLESS],
-        cwd=source.parent, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, text=True,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
+    process = start(
+        "-c", TELL_OF_CHECKPOINTS, *ENDLESS, folder=source.parent, input=theirs, errors=theirs,
+        environment={"TERM": "xterm", "COLUMNS": "200"},
     )  # fmt: skip
     os.close(theirs)
     said = Reader(ours)
@@ -200,12 +199,13 @@ def in_a_terminal(source: Path, answer: str | None) -> tuple[int, str]:
         process.send_signal(signal.SIGINT)
     else:
         os.write(ours, answer.encode())
-    out, _ = process.communicate(timeout=60)
-    said.join(10)
+    done = finish(process)
+    said.join(PATIENCE)
     os.close(ours)
-    return process.returncode, out
+    return done.code, done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "kept"), [("y\n", True), ("\n", True), ("n\n", False), (None, False)])
 def test_in_a_terminal_the_user_is_asked(source: Path, answer: str | None, kept: bool) -> None:
     code, out = in_a_terminal(source, answer)

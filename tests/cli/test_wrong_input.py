@@ -287,6 +287,7 @@ def test_other_commands(microagg: Microagg, folder: Path, command: list[str], sa
     refused(microagg, folder, says, *command)
 
 
+@pytest.mark.slow
 def test_in_a_process_of_its_own(folder: Path) -> None:
     source = tables.write(with_income(["canary-text"], None), folder / "in.csv")
     before = tables.snapshot(folder)

@@ -10,9 +10,10 @@ import pytest
 
 import microagg as ma
 import plain
+from bounded import never_below_bound
 from microagg.methods.families import by_family
 from microagg.methods.method import Choice, Effort, Method
-from microagg.methods.registry import methods
+from microagg.methods.registry import ENTRIES, methods
 
 ALL = [method for method in methods() if method.scope == "record"]
 
@@ -50,7 +51,8 @@ def partition(method: Method, points: Any, k: int, **more: Any) -> np.ndarray:
     return ma.partition(points, k=k, method=method.name, **more)
 
 
-def check_partition(method: Method, labels: np.ndarray, n: int, k: int) -> None:
+def check_partition(method: Method, labels: np.ndarray, points: np.ndarray, k: int) -> None:
+    n = len(points)
     assert labels.shape == (n,)
     assert labels.dtype == np.int32
     sizes = np.bincount(labels)
@@ -59,6 +61,7 @@ def check_partition(method: Method, labels: np.ndarray, n: int, k: int) -> None:
     assert largest is None or (sizes <= largest).all(), "a group larger than the registry says"
     firsts = [int(np.argmax(labels == g)) for g in range(len(sizes))]
     assert firsts == sorted(firsts), "labels are not numbered by first record"
+    never_below_bound(points, labels, k)
 
 
 @every_method
@@ -68,7 +71,7 @@ def test_hard_points_give_a_valid_partition(method: Method, params: dict[str, An
     points = fitting(method, points)
     before = points.copy()
     labels = partition(method, points, k, seed=3, **params)
-    check_partition(method, labels, len(points), k)
+    check_partition(method, labels, points, k)
     assert np.array_equal(points, before), "the input was changed"
     again = partition(method, points, k, seed=3, **params)
     assert np.array_equal(labels, again), "same seed, other labels"
@@ -80,7 +83,7 @@ def test_few_records(method: Method, params: dict[str, Any], k: int) -> None:
     rng = np.random.default_rng(k)
     for n in (k, k + 1, 2 * k - 1, 2 * k, 2 * k + 1, 3 * k):
         points = fitting(method, rng.normal(size=(n, 2)))
-        check_partition(method, partition(method, points, k, **params), n, k)
+        check_partition(method, partition(method, points, k, **params), points, k)
     with pytest.raises(ma.InputError):
         partition(method, fitting(method, rng.normal(size=(k - 1, 2))), k, **params)
 
@@ -97,7 +100,7 @@ def test_few_records(method: Method, params: dict[str, Any], k: int) -> None:
 )
 def test_degenerate_points(method: Method, params: dict[str, Any], points: np.ndarray) -> None:
     points = fitting(method, points)
-    check_partition(method, partition(method, points, 3, **params), len(points), 3)
+    check_partition(method, partition(method, points, 3, **params), points, 3)
 
 
 @every_method
@@ -137,6 +140,7 @@ def test_no_method_loses_less_than_the_optimum(n: int, k: int) -> None:
             assert plain.sse(points, labels) >= best - 1e-9 * (1 + best), method.name
 
 
+@pytest.mark.slow
 def test_progress_is_told_and_can_cancel() -> None:
     points = np.random.default_rng(0).normal(size=(2000, 3))
     for method in ALL:
@@ -163,6 +167,9 @@ def test_progress_is_told_and_can_cancel() -> None:
 def test_the_registry_describes_every_method() -> None:
     names = [method.name for method in methods()]
     assert len(set(names)) == len(names)
+    assert names == [entry.partition(" = ")[0] for entry in ENTRIES], (
+        "a line of the registry has another name"
+    )
     for method in methods():
         assert method.source
         assert method.summary

@@ -14,6 +14,7 @@ from golden.cases import DIGESTS, SOLVED, cases
 CASES = dict(cases())
 KNOWN = json.loads(DIGESTS.read_text("utf-8"))
 CONSTRAINTS = Path(__file__).parents[2] / "constraints.txt"
+LONG = ("balanced", "thorough", "prove")
 DECIDING = ("highspy", "numpy", "numba", "llvmlite")
 
 
@@ -22,7 +23,14 @@ def _tested_versions() -> bool:
     return all(importlib.metadata.version(name) == wanted[name] for name in DECIDING)
 
 
-@pytest.mark.parametrize(("name", "digest"), CASES.items(), ids=list(CASES))
+def _marks(name: str) -> list[pytest.MarkDecorator]:
+    """The words for much effort take their time, and so does a release, which means balanced."""
+    return [pytest.mark.slow] if name.startswith("release") or any(word in name for word in LONG) else []
+
+
+@pytest.mark.parametrize(
+    ("name", "digest"), [pytest.param(*case, id=case[0], marks=_marks(case[0])) for case in CASES.items()]
+)
 def test_same_groups_as_ever(name: str, digest: Callable[[], str]) -> None:
     if name.startswith(SOLVED) and not _tested_versions():
         pytest.skip("a solver decides this one: needs the versions of constraints.txt")

@@ -37,6 +37,7 @@ def random_tables(draw: st.DrawFn) -> pa.Table:
     )
 
 
+@pytest.mark.slow
 @given(random_tables(), st.integers(2, 5))
 @settings(max_examples=150, deadline=None)
 def test_classes_are_those_of_brute_force(table: pa.Table, k: int) -> None:

@@ -57,7 +57,7 @@ def test_groups_and_classes_are_judged_as_with_fractions(asked):
             kept = expected and (
                 not rest or promised.is_kept(values.tolist(), rest, nominal=kind is Kind.NOMINAL, **asked)
             )
-            assert all(finding.holds for finding in promise.look(labels, count, (attribute,))) == kept
+            assert all(finding.holds for finding in promise.evaluate(labels, count, (attribute,))) == kept
             seen.add((expected, kept))
     assert (True, True) in seen
     assert (False, False) in seen
@@ -71,7 +71,7 @@ def test_several_columns_must_all_keep_it():
     assert not accept(np.array([0, 1]))
     assert not accept(np.array([0, 2]))
     assert accept(np.array([0, 3]))
-    findings = Promise.of(l=2).look(np.array([0, 0, 1, 1]), 2, attributes)
+    findings = Promise.of(l=2).evaluate(np.array([0, 0, 1, 1]), 2, attributes)
     assert [(f.column, f.holds) for f in findings] == [("a", True), ("b", False)]
 
 
@@ -86,7 +86,7 @@ def test_a_group_at_the_limit_counts_and_never_fails_the_check():
             assert accept is not None
             assert accept(np.array(members))
             labels = np.where(np.isin(np.arange(10), members), 0, 1)
-            assert not Promise.of(t=limit).look(labels, 2, (attribute,))[0].failing[0]
+            assert not Promise.of(t=limit).evaluate(labels, 2, (attribute,))[0].failing[0]
 
 
 @pytest.mark.parametrize(

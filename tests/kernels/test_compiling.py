@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ import microagg
 import tables
 from microagg.kernels import compiling
 from microagg.kernels.compiling import kernel
-from running import finish, run, start
+from running import Outcome, run
 
 PROBE = """
 import sys
@@ -64,6 +63,7 @@ def probe(package: Path, cache: str | Path, *which: str) -> list[str]:
     return done.out.split("\n")[:-1]
 
 
+@pytest.mark.slow
 def test_an_edit_in_a_callee_is_noticed(package: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     assert probe(package, cache) == ["announced", "20 25.0", "compiled"]
@@ -75,6 +75,7 @@ def test_an_edit_in_a_callee_is_noticed(package: Path, tmp_path: Path) -> None:
     assert probe(package, cache) == ["30 35.0", "cached"], "an edit that concerns no kernel"
 
 
+@pytest.mark.slow
 def test_a_broken_cache_is_compiled_anew(package: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     probe(package, cache)
@@ -84,6 +85,7 @@ def test_a_broken_cache_is_compiled_anew(package: Path, tmp_path: Path) -> None:
     assert probe(package, cache) == ["20 25.0", "cached"], "the cache was not mended"
 
 
+@pytest.mark.slow
 def test_the_next_command_compiles_other_kernels_and_is_silent(package: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     assert probe(package, cache) == ["announced", "20 25.0", "compiled"]
@@ -93,6 +95,7 @@ def test_the_next_command_compiles_other_kernels_and_is_silent(package: Path, tm
     assert probe(package, cache, "other") == ["announced", "3 4.5", "compiled"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", ["/proc/nowhere", "a-file"])
 def test_a_cache_that_cannot_be_written(package: Path, tmp_path: Path, cache: str) -> None:
     (tmp_path / "a-file").write_text("")
@@ -166,23 +169,34 @@ def test_time_is_counted_while_kernels_compile_and_only_then() -> None:
     assert compiling.seconds_compiling() == before + spent
 
 
+def anonymize_a_few(folder: Path, cache: str | Path | None) -> tuple[Outcome, bytes]:
+    """Run the command line with that cache; what it said, and what it wrote."""
+    folder.mkdir()
+    tables.write(tables.people(40), folder / "in.csv")
+    arguments = ("anonymize", "in.csv", "out.csv", "--k", "3", *tables.ROLES, "--seed", "5")
+    environment = {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
+    done = run("-m", "microagg", *arguments, folder=folder, environment=environment)
+    assert done.code == 0, done.err
+    return done, (folder / "out.csv").read_bytes()
+
+
 @pytest.mark.slow
 def test_the_first_compile_is_announced_once_and_changes_nothing(tmp_path: Path) -> None:
-    arguments = ("anonymize", "in.csv", "out.csv", "--k", "3", *tables.ROLES, "--seed", "5")
-
-    def begin(name: str, cache: str | Path) -> subprocess.Popen[str]:
-        (tmp_path / name).mkdir()
-        tables.write(tables.people(40), tmp_path / name / "in.csv")
-        environment = {"NUMBA_CACHE_DIR": str(cache)}
-        return start("-m", "microagg", *arguments, folder=tmp_path / name, environment=environment)
-
-    first, nowhere = (
-        finish(run) for run in (begin("first", tmp_path / "cache"), begin("nowhere", "/proc/nowhere"))
-    )
-    second = finish(begin("second", tmp_path / "cache"))
-    assert [done.code for done in (first, second, nowhere)] == [0, 0, 0], (first.err, second.err, nowhere.err)
+    first, written = anonymize_a_few(tmp_path / "first", tmp_path / "cache")
+    second, written_again = anonymize_a_few(tmp_path / "second", tmp_path / "cache")
     assert len(first.err.splitlines()) == 1
     assert "compiling" in first.err
     assert second.err == ""
-    assert first.out == second.out == nowhere.out
-    assert len({(tmp_path / name / "out.csv").read_bytes() for name in ("first", "second", "nowhere")}) == 1
+    assert first.out == second.out
+    assert written == written_again
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_compiling_each_time_changes_nothing(tmp_path: Path) -> None:
+    usual, written = anonymize_a_few(tmp_path / "usual", None)
+    nowhere, written_again = anonymize_a_few(tmp_path / "nowhere", "/proc/nowhere")
+    assert len(nowhere.err.splitlines()) == 1
+    assert "compiling" in nowhere.err
+    assert usual.out == nowhere.out
+    assert written == written_again

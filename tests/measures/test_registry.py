@@ -24,7 +24,7 @@ def test_every_measure_of_the_package_is_registered() -> None:
     for module in pkgutil.walk_packages(microagg.measures.__path__, "microagg.measures."):
         for name, thing in vars(importlib.import_module(module.name)).items():
             if isinstance(thing, Measure):
-                found.add(f"{module.name}:{name}")
+                found.add(f"{thing.name} = {module.name}:{name}")
     assert found == set(MEASURES)
 
 

@@ -179,6 +179,7 @@ def mixed_scales(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     return rng.normal(size=(n, d)) * 10.0 ** np.linspace(-6.0, 6.0, d)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "d"),
     [

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 import plain
+import promised
+from microagg.guarantees.promise import Acceptance, Promise
 from microagg.kernels.random import seeded
 from microagg.problem.problem import Problem
 from microagg.problem.watch import Watch
@@ -18,6 +21,8 @@ from microagg.refine.blend import blend, costs_by_label
 from microagg.refine.lns import anneal
 from microagg.refine.lns_moves import WAITING, near_lists
 from microagg.refine.lns_regions import REGION, regions_of
+from microagg.table.confidential import Attribute
+from microagg.table.schema import Kind
 
 Predicate = Callable[[list[int]], bool]
 
@@ -99,6 +104,7 @@ def test_valid_and_never_worse_on_hard_inputs(seed: int) -> None:
     assert np.array_equal(start, kept[1])
 
 
+@pytest.mark.slow
 def test_tiny_problems_are_solved() -> None:
     missed = []
     for seed in range(100):
@@ -114,6 +120,7 @@ def test_tiny_problems_are_solved() -> None:
     assert len(missed) <= 3, missed
 
 
+@pytest.mark.slow
 def test_weights_decide() -> None:
     for seed in range(30):
         points, k = tiny_problem(seed)
@@ -125,41 +132,48 @@ def test_weights_decide() -> None:
         assert weighted_sse(points, labels, weights) <= best * (1.0 + 1e-9) + 1e-12, seed
 
 
-def test_only_accepted_groups() -> None:
-    for seed in range(30):
+def promise_on(values: np.ndarray, **asked: Any) -> Acceptance:
+    accept = Promise.of(**asked).accept((Attribute("ill", Kind.NOMINAL, values.astype(np.int64)),))
+    assert accept is not None
+    return accept
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "asked", [{"l": 2}, {"t": 0.4}, {"l": 2, "diversity": "recursive", "c": 2.5}], ids=str
+)
+def test_only_accepted_groups(asked: dict[str, Any]) -> None:
+    tried = 0
+    for seed in range(40):
         points, k = tiny_problem(seed)
         start = in_order(points, k)
+        values = np.random.default_rng(seed).integers(0, 2, len(points))
 
-        def allowed(records: np.ndarray | list[int], k: int = k) -> bool:
-            return min(records) < k or sum(records) % 3 > 0  # nothing special: forbids many groups
+        def allowed(records: list[int], values: np.ndarray = values) -> bool:
+            return promised.is_kept(values.tolist(), records, nominal=True, **asked)
 
-        if not all(allowed(np.flatnonzero(start == g)) for g in range(start.max() + 1)):
+        if not all(allowed(np.flatnonzero(start == g).tolist()) for g in range(start.max() + 1)):
             continue
-        problem = Problem.of(points, k, accept=allowed, threads=1)
+        tried += len(points) >= 2 * k
+        problem = Problem.of(points, k, accept=promise_on(values, **asked), threads=1)
         labels = anneal(problem, start, steps=2000, rng=seeded(seed))
         check(labels, k)
-        assert all(allowed(np.flatnonzero(labels == g)) for g in range(labels.max() + 1))
+        assert all(allowed(np.flatnonzero(labels == g).tolist()) for g in range(labels.max() + 1))
         best = optimum(points, k, np.ones(len(points)), allowed)
         assert plain.sse(points, labels) <= best * 1.05 + 1e-12, seed
+    assert tried > 5
 
 
-def test_accepting_everything_changes_nothing() -> None:
+def test_a_promise_that_any_group_keeps_changes_nothing() -> None:
     points = np.random.default_rng(1).normal(size=(80, 3))
-    asked: list[int] = []
-
-    def anything(records: np.ndarray) -> bool:
-        assert np.array_equal(records, np.unique(records))
-        asked.append(len(records))
-        return True
-
     start = in_order(points, 3)
     free = anneal(Problem.of(points, 3, threads=1), start, steps=300, rng=seeded(1))
-    bound = anneal(Problem.of(points, 3, accept=anything, threads=1), start, steps=300, rng=seeded(1))
+    accept = promise_on(np.arange(80), l=2)
+    bound = anneal(Problem.of(points, 3, accept=accept, threads=1), start, steps=300, rng=seeded(1))
     assert np.array_equal(free, bound)
-    assert min(asked) == 3
-    assert max(asked) == 5
 
 
+@pytest.mark.slow
 def test_same_labels_on_repetition_and_with_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lns, "ONE_REGION", 1000)
     points = np.random.default_rng(2).lognormal(size=(6000, 3))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import plain
+import promised
 from microagg.datasets.reference import load_reference
+from microagg.guarantees.promise import Acceptance, Promise
 from microagg.methods.mdav.mdav import MDAV
 from microagg.problem.problem import Problem
 from microagg.problem.watch import Enough, Watch
@@ -20,7 +23,10 @@ from microagg.refine.construct import block_groups
 from microagg.refine.local import improve
 from microagg.refine.local_groups import weighted_error
 from microagg.refine.local_near import nearest_centroids
+from microagg.refine.merging import repair
+from microagg.table.confidential import Attribute
 from microagg.table.encoder import Space
+from microagg.table.schema import Kind
 
 
 def weighted_sse(points: np.ndarray, weights: np.ndarray, members: list[int]) -> float:
@@ -126,47 +132,38 @@ def test_one_group_of_all_is_split(seed: int) -> None:
     assert len(points) < 2 * k or labels.max() > 0
 
 
-def one_stratum(strata: np.ndarray) -> Callable[[np.ndarray], bool]:
-    return lambda records: len(set(strata[records].tolist())) == 1
+def promise_on(values: list[int] | np.ndarray, **asked: Any) -> Acceptance:
+    """What is asked of groups, by the categories of the records."""
+    accept = Promise.of(**asked).accept((Attribute("ill", Kind.NOMINAL, np.asarray(values, np.int64)),))
+    assert accept is not None
+    return accept
 
 
-def two_values(values: np.ndarray) -> Callable[[np.ndarray], bool]:
-    return lambda records: len(set(values[records].tolist())) >= 2
-
-
-@pytest.mark.parametrize("predicate", ["strata", "diversity"])
+@pytest.mark.parametrize(
+    "asked", [{"l": 2}, {"l": 2, "diversity": "recursive", "c": 4.0}, {"t": 0.45}], ids=str
+)
 @pytest.mark.parametrize("seed", range(12))
-def test_every_group_is_accepted_and_no_accepted_move_is_left(seed: int, predicate: str) -> None:
+def test_every_group_is_accepted_and_no_accepted_move_is_left(seed: int, asked: dict[str, Any]) -> None:
     rng = np.random.default_rng(seed)
-    k, kinds = int(rng.integers(2, 4)), np.repeat([0, 1], 18)
-    points = rng.normal(size=(36, 2)) + 0.5 * kinds[:, None]
-    if predicate == "strata":
-        accept = one_stratum(kinds)
-        halves = random_partition(rng, 18, k), random_partition(rng, 18, k)
-        given = np.concatenate([halves[0], 100 + halves[1]])
-    else:
-        values = np.where(rng.random(36) < 0.7, 0, 1)
-        values[:12] = 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1
-        accept = two_values(values)
-        given = np.zeros(36, np.int64)
-    asked: list[list[int]] = []
+    k, values = int(rng.integers(2, 4)), np.where(rng.random(36) < 0.6, 0, 1)
+    points = rng.normal(size=(36, 2))
 
-    def watching(records: np.ndarray) -> bool:
-        asked.append(records.tolist())
-        return accept(records)
+    def allowed(group: list[int]) -> bool:
+        return promised.is_kept(values.tolist(), group, nominal=True, **asked)
 
-    labels = improve(Problem.of(points, k, accept=watching, threads=2), given)
+    problem = Problem.of(points, k, accept=promise_on(values, **asked), threads=2)
+    given = repair(problem, random_partition(rng, 36, k).astype(np.int32))
+    labels = improve(problem, given)
     groups = groups_of(labels)
-    assert asked
-    assert all(records == sorted(set(records)) and len(records) >= k for records in asked)
-    assert all(accept(np.array(group)) for group in groups)
+    assert len(groups) > 1
+    assert all(map(allowed, groups))
     assert min(map(len, groups)) >= k
     total = plain.sse(points, labels)
-    assert total <= plain.sse(points, np.unique(given, return_inverse=True)[1])
+    assert total < plain.sse(points, given)
     small = [group for group in groups if len(group) < 2 * k]
     ones = np.ones(36)
     for old, new in neighbours(small, k):
-        if all(accept(np.array(group)) for group in new):
+        if all(map(allowed, new)):
             gain = sum(weighted_sse(points, ones, g) for g in old) - sum(
                 weighted_sse(points, ones, g) for g in new
             )
@@ -178,25 +175,25 @@ def test_the_next_best_move_is_tried_where_the_best_is_refused() -> None:
     given = np.array([0, 0, 0, 1, 1, 1, 1])
     free = improve(Problem.of(points, 3), given)
     assert free.tolist() == [0, 0, 1, 1, 1, 0, 0]
-    apart = improve(Problem.of(points, 3, accept=lambda records: not {0, 5} <= set(records.tolist())), given)
+    accept = promise_on(
+        [0, 0, 1, 1, 1, 0, 1], l=2
+    )  # so that 0, 1 and 5 may not be a group, and 2, 3 and 4 neither
+    apart = improve(Problem.of(points, 3, accept=accept), given)
     assert apart.tolist() == [0, 0, 1, 1, 1, 1, 0]
 
 
-@pytest.mark.parametrize("refused", [None, [0, 1, 2, 9]])
-def test_a_dissolved_group_needs_consent_for_every_place(refused: list[int] | None) -> None:
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_dissolved_group_needs_consent_for_every_place(refused: bool) -> None:
     points = np.array([0.0, 0.1, 0.2, 9.0, 9.1, 9.2, 18.0, 18.1, 18.2, 0.3, 9.3, 18.3])
     given = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3])
-    asked: list[list[int]] = []
-
-    def accept(records: np.ndarray) -> bool:
-        asked.append(records.tolist())
-        return records.tolist() != refused
-
+    # 2 of one value and 1 of another may be a group, 3 and 1 may not
+    values = [0, 0, 1, 0, 0, 1, 0, 1, 1, 0 if refused else 1, 1, 1 if refused else 0]
+    accept = promise_on(values, l=2, diversity="recursive", c=2.5)
+    assert accept(np.array([0, 1, 2, 9])) != refused
+    assert all(accept(np.flatnonzero(given == group)) for group in range(4))
     labels = improve(Problem.of(points, 3, accept=accept), given)
-    before = groups_of(given)
-    assert all(group in before or group in asked for group in groups_of(labels))
-    assert refused not in groups_of(labels)
-    assert refused is not None or labels.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 0, 1, 2]
+    assert all(accept(np.array(group)) for group in groups_of(labels))
+    assert (labels.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 0, 1, 2]) != refused
 
 
 def test_what_turned_out_worse_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,20 +205,19 @@ def test_what_turned_out_worse_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> 
     assert improve(Problem.of(points, 5), given).tolist() == (7 - given).tolist()
 
 
-def test_a_predicate_that_accepts_all_changes_nothing() -> None:
+def test_a_promise_that_any_group_keeps_changes_nothing() -> None:
     points, given = np.random.default_rng(1).normal(size=(400, 3)), np.arange(400) // 4
-    asked = improve(Problem.of(points, 4, accept=lambda records: True), given)
+    asked = improve(Problem.of(points, 4, accept=promise_on(np.arange(400), l=2)), given)
     assert np.array_equal(asked, improve(Problem.of(points, 4), given))
 
 
 def test_a_large_group_that_may_not_be_split_stays() -> None:
     points = np.random.default_rng(2).normal(size=(30, 2))
     given = np.where(np.arange(30) < 20, 0, 1 + np.arange(30) // 25)
-    fixed = list(range(20))
-
-    def accept(records: np.ndarray) -> bool:
-        return records.tolist() == fixed or not set(records.tolist()) & set(fixed)
-
+    points[20:] += 100.0
+    values = [*([0, 1] * 10), *([0, 1, 2, 0, 1] * 2)]
+    values[3] = 2  # the only one among the first 20: either part of them would miss it
+    accept = promise_on(values, l=3)
     labels = improve(Problem.of(points, 5, accept=accept), given)
     assert labels[:20].tolist() == [0] * 20
     assert set(labels[20:].tolist()) == {1, 2}
@@ -254,6 +250,7 @@ def test_more_rounds_are_no_worse() -> None:
     assert errors[0] < plain.sse(points, given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [False, True])
 def test_stopped_at_a_checkpoint_it_is_repeatable(monkeypatch: pytest.MonkeyPatch, many: bool) -> None:
     points, given = jobs_of(monkeypatch, 3000 if many else 400)

@@ -66,21 +66,3 @@ def test_the_cheapest_union_that_helps_is_chosen():
     labels = np.repeat(np.arange(4, dtype=np.int32), 2)
     # 2 merges with 3 at first, for 0.25; then 1 with both of them, for it needs a value that 0 has not
     assert repair(problem, labels).tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
-
-
-def test_an_unknown_predicate_is_left_alone():
-    labels = np.array([0, 0, 1, 1], np.int32)
-    assert repair(Problem.of(np.zeros((4, 1)), 2, accept=lambda records: False), labels) is labels
-
-
-def test_the_kernel_and_a_callback_judge_alike():
-    """The local search with the standard in its kernel, and asked for every move: the same moves, so the same groups."""
-    for seed in range(10):
-        problem = problem_of(2000 + seed)
-        accept = problem.accept
-        assert accept is not None
-        start = repair(problem, ma.partition(problem.points, problem.k, "mdav"))
-        asking = Problem(
-            problem.points, problem.k, confidential=problem.confidential, accept=lambda r, a=accept: a(r)
-        )
-        assert np.array_equal(improve(problem, start), improve(asking, start))

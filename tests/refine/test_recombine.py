@@ -38,6 +38,7 @@ def flat(groups):
     return members, np.concatenate([[0], np.cumsum([len(g) for g in groups])])
 
 
+@pytest.mark.slow
 def test_it_is_the_cheapest():
     for seed in range(120):
         n, groups, costs = some_groups(seed)
@@ -84,6 +85,7 @@ def hard_program(n=60, seed=0):
     return n, *flat(groups), rng.integers(50, 100, len(groups)).astype(float)
 
 
+@pytest.mark.slow
 def test_it_can_be_stopped_and_interrupted():
     calls = []
 
@@ -103,6 +105,7 @@ def test_it_can_be_stopped_and_interrupted():
         best_cover(*hard_program(), stop=interrupt)
 
 
+@pytest.mark.slow
 def test_the_same_again():
     n, members, offsets, costs = hard_program(n=24, seed=3)
     first, second = (best_cover(n, members[:900], offsets[:301], costs[:300], node_limit=5) for _ in range(2))

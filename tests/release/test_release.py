@@ -155,6 +155,7 @@ def test_numpy(kind: str) -> None:
     assert dropped.shape == (6, 1)
 
 
+@pytest.mark.slow
 def test_numpy_layouts_give_the_same() -> None:
     matrix = np.random.default_rng(0).normal(size=(40, 3))
     frozen = matrix.copy()
@@ -256,6 +257,7 @@ def test_only_constant_columns() -> None:
         assert release.loss["SSE"] < 1e-12, "rounding in the sixteenth digit is all there may be"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e9, 1e12])
 def test_an_offset_changes_no_group(offset: float) -> None:
     values = np.random.default_rng(2).integers(0, 4000, (60, 3)) / 4.0
@@ -266,6 +268,7 @@ def test_an_offset_changes_no_group(offset: float) -> None:
     assert shifted.loss["IL"] == pytest.approx(expected.loss["IL"], rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1e-200, 1e-30, 1e-12, 1.0, 1e12, 1e90])
 def test_very_small_and_very_large_numbers(size: float) -> None:
     values = size * np.random.default_rng(2).normal(size=(40, 2))

@@ -101,6 +101,7 @@ def test_the_warning_is_in_the_report_and_the_notebook(tmp_path: Path) -> None:
     assert "everybody in a class shares it" in release._repr_html_()
 
 
+@pytest.mark.slow
 def test_the_report_says_what_was_promised(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"l": 2, "diversity": "recursive", "c": 3.0, "t": 0.3}
     release = ma.anonymize(TABLE, k=4, method="mdav", seed=1, **ROLES, **asked)

@@ -83,7 +83,7 @@ def test_cells_of_a_comparison_are_settings() -> None:
     row = compare(table, ks=[3], methods="mdav", scale="minmax", l=2, **roles).rows[0]
     release = ma.anonymize(table, 3, **roles, rest="drop", l=2, scale="minmax", method="mdav", seed=0)
     assert row.classes == len(release.anonymity.sizes)
-    for wrong in ({"scale": "log"}, {"seed": 3}, {"colour": "red"}, {"l": 1}):
+    for wrong in ({"scale": "log"}, {"seed": 3}, {"nonsense": "red"}, {"l": 1}):
         with pytest.raises(ma.InputError):
             compare(table, ks=[3], methods="mdav", **roles, **wrong)
 
@@ -133,8 +133,8 @@ def test_changing_a_setting() -> None:
     assert asked.but(k=5).params == asked.params
     assert asked.but(effort="balanced").params["effort"] == "balanced"
     assert asked.but(method="mdav").params == {"leftovers": "block"}
-    with pytest.raises(ma.InputError, match="no setting 'colour'"):
-        Settings.from_data({**asked.as_data(), "colour": "red"})
+    with pytest.raises(ma.InputError, match="no setting 'nonsense'"):
+        Settings.from_data({**asked.as_data(), "nonsense": "red"})
 
 
 def test_settings_handed_over_whole() -> None:
@@ -185,7 +185,7 @@ class TestRepeatingOlderManifests:
         [
             ({"format": 3, "microagg": "2.5.0"}, "install microagg 2.5.0"),
             ({"format": 3, "microagg": "\x1b[31m"}, "install that version"),
-            ({"microagg": "0.0.7", "settings": {"k": 3, "colour": "red"}}, "install microagg 0.0.7"),
+            ({"microagg": "0.0.7", "settings": {"k": 3, "nonsense": "red"}}, "install microagg 0.0.7"),
             ({"settings": []}, "not an internal manifest"),
             ({"input": {"digest": 7}}, "not an internal manifest"),
             ({"format": "2"}, "not an internal manifest"),

@@ -40,6 +40,7 @@ def values(found: Any) -> dict[str, float]:
     return {measure.name: figure.value for measure, figure in found.figures}
 
 
+@pytest.mark.slow
 def test_all_measures_that_apply_and_the_facts() -> None:
     found = assess(original(), release(), quasi=tables.QUASI, confidential=["disease"], keep=["code"], k=5)
     assert [measure for measure, _ in found.figures] == list(measures())
@@ -81,6 +82,7 @@ def test_matrices_and_columns_by_number() -> None:
     assert found.smallest_class == 4
 
 
+@pytest.mark.slow
 def test_a_key_finds_the_partner_of_every_record() -> None:
     ordered = assess(original(), release(), quasi=tables.QUASI, confidential=["disease"])
     by_key = assess(original(), shuffled(release()), quasi=tables.QUASI, confidential=["disease"], key="name")
@@ -220,6 +222,7 @@ def test_quasi_identifiers_are_shared_numbers_unless_named() -> None:
         assess(before.select(["name"]), after.select(["name"]))
 
 
+@pytest.mark.slow
 def test_an_intruder_with_less_knowledge() -> None:
     found = assess(original(), release(), quasi=tables.QUASI, known=["debt"])
     alone = assess(original(), release(), quasi=["debt"])
@@ -280,6 +283,7 @@ def test_plain_data_is_finite_and_tells_no_record() -> None:
         assert cell not in text
 
 
+@pytest.mark.slow
 def test_files(tmp_path: Path) -> None:
     before = tables.write(original(), tmp_path / "before.csv")
     after = tables.write(shuffled(release()), tmp_path / "after.parquet")

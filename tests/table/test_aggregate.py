@@ -53,6 +53,7 @@ def test_decimals(values: list[float], expected: int | None) -> None:
     assert decimals_of(np.array(values)) == expected
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 6).flatmap(
         lambda places: st.tuples(

@@ -20,6 +20,7 @@ from microagg.table.io.writing import refuse_unwritable, replace_whole
 
 FORMAT = "microagg-bound/1"
 ENUMERATED = "everything enumerated"
+CUT = "optimal cut"
 SAFETY = 1e-9  # of the total sum of squares: more than all rounding here and in a checker
 
 
@@ -29,8 +30,8 @@ class Bound:
 
     `pi` and `cuts` prove `certified_sse` to anybody: for every set S of k to 2k - 1 records, the pi of its members, less each
     cut's penalty times half (rounded down) the number of the cut's records in S, add up to no more than the SSE of S. Where
-    an integer program over all groups left in question has shown that a partition is optimal, `sse` is its loss, and the
-    certificate proves a little less.
+    an integer program over all groups left in question has shown that a partition is optimal, or where one column alone varies,
+    whose optimal cut no partition beats, `sse` is its loss, and the certificate proves a little less.
 
     >>> from microagg.bounds.lower import lower_bound
     >>> bound = lower_bound([[0.0], [1.0], [10.0], [11.0]], k=2)
@@ -52,9 +53,9 @@ class Bound:
     cuts: tuple[tuple[tuple[int, ...], float], ...] = dataclasses.field(repr=False)
     """Sets of an odd number of records, each with its penalty."""
     method: str
-    """How it was found: "one group", "instant", "columns", "columns and cuts" or "everything enumerated"."""
+    """How it was found: "one group", "optimal cut", "instant", "columns", "columns and cuts" or "everything enumerated"."""
     optimal: bool
-    """Whether the partition that was found, or given, is proven to be the best there is."""
+    """Whether `sse` is the optimum: the partition that was found, or the optimal cut of one column, loses no more."""
     points: np.ndarray = dataclasses.field(repr=False)
     data: dict[str, Any] | None = dataclasses.field(default=None, repr=False)
     """How the points came from a table: columns, scale, centre, width and the digest of the values."""

@@ -74,6 +74,8 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(0)
     except OSError as error:
+        if os.environ.get("MICROAGG_DEBUG"):
+            raise
         _give_up_output()
         why = os.strerror(error.errno) if error.errno else type(error).__name__
         _fail(f"a file or the output cannot be used ({why}); {_what_was_written()}.", 2)
@@ -389,6 +391,9 @@ def reproduce(
         Path | None, typer.Option(help="Write everything to this page, with proven bounds.")
     ] = None,
     bound_seconds: Annotated[float, typer.Option(min=0.0, help="For each proven bound on the page.")] = 30.0,
+    state: Annotated[
+        Path | None, typer.Option(help="Keep what was run in this file: a stopped study goes on there.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Set published figures against our own, cell by cell."""
@@ -396,17 +401,19 @@ def reproduce(
     from microagg.methods.registry import method_named
     from microagg.studies import reproduce as study
     from microagg.studies.reproduce_page import bounds_for, write_page
+    from microagg.studies.reproduce_runs import Runs
     from microagg.table.io.writing import refuse_unwritable
 
     if page is not None:
         refuse_unwritable(page)
     chosen = [method_named(name).name for name in names_in(method)]
     figures = [figure for figure in study.reproducible_now() if not chosen or figure.name in chosen]
+    runs = Runs(data, state)
     with show.progress("reproducing") as progress:
-        cells = list(study.reproduce(figures, data, progress))
+        cells = list(study.reproduce(figures, progress=progress, runs=runs))
     if page is not None:
         with show.progress("proving bounds") as progress:
-            bounds = bounds_for(figures, bound_seconds, data, progress)
+            bounds = bounds_for(figures, bound_seconds, progress=progress, runs=runs)
         write_page(page, cells, bounds, bound_seconds)
     if as_json:
         print(_as_json(study.as_json(cells)))

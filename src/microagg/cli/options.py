@@ -171,15 +171,15 @@ def parameters_in(given: list[str] | None) -> dict[str, str]:
 def as_typed(sentence: str) -> str:
     """A sentence that names a setting as Python takes it, with the option to type instead.
 
-    >>> as_typed("precision='full' avoids it")
-    '--precision full avoids it'
+    >>> as_typed("precision='full' avoids it"), as_typed("l=2 prevents that")
+    ('--precision full avoids it', '--l 2 prevents that')
     """
 
     def option(found: re.Match[str]) -> str:
-        name, value = found.groups()
-        return f"--{name.replace('_', '-')} {value}" if name in Settings.parameters() else found[0]
+        name, word, number = found.groups()
+        return f"--{name.replace('_', '-')} {word or number}" if name in Settings.parameters() else found[0]
 
     sentence = re.sub(
         r"\b(exact|escape_formulas)=True", lambda flag: f"--{flag[1].replace('_', '-')}", sentence
     )
-    return re.sub(r"\b([a-z_]+)='([^']*)'", option, sentence)
+    return re.sub(r"\b([a-z_]+)=(?:'([^']*)'|(\d+(?:\.\d+)?))", option, sentence)

@@ -26,6 +26,7 @@ from microagg.studies.assess import Assessment
 from microagg.studies.bounding import Bounded
 from microagg.studies.compare import Comparison
 from microagg.studies.reproduce import Reproduced, count_verdicts
+from microagg.studies.verdicts import AGREEING
 from microagg.table.schema import Role
 
 
@@ -280,6 +281,7 @@ def method_as_data(chosen: Method) -> dict[str, Any]:
         "name": chosen.name,
         "family": chosen.family,
         "source": chosen.source,
+        "text": chosen.text,
         "year": chosen.year,
         "good for": chosen.good_for,
         "summary": chosen.summary,
@@ -321,7 +323,11 @@ def reproduction(cells: Sequence[Reproduced]) -> None:
     shown = Table(
         "source", "data", "method", "k", "measure", "published", "obtained", "verdict", "note", box=None
     )
-    colours = {"match": "green", "better": "cyan", "not above": "cyan", "differs": "yellow"}
+    colours = dict.fromkeys(AGREEING, "green") | {
+        "lower": "cyan",
+        "higher": "yellow",
+        "not at hand": "yellow",
+    }
     for cell in cells:
         figure = cell.published
         obtained = "" if cell.obtained is None else f"{cell.obtained:.{figure.decimals + 1}f}"
@@ -329,7 +335,7 @@ def reproduction(cells: Sequence[Reproduced]) -> None:
         label = f"{figure.method} {figure.params}".strip()
         verdict = f"[{colours[cell.verdict]}]{cell.verdict}[/]" if cell.verdict in colours else cell.verdict
         printed = f"{figure.value:.{figure.decimals}f}"
-        note = figure.note if cell.verdict != "match" else ""
+        note = figure.note if cell.verdict not in AGREEING else ""
         if cell.common is not None:
             note = f"on raw data; {cell.common:.4f} on z-scores. {note}"
         if cell.squared is not None:

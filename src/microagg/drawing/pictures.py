@@ -30,8 +30,8 @@ NUMBERED = 10  # columns of a heat map up to which its cells have room for figur
 def draw_class_sizes(sizes: Sequence[str], classes: Sequence[int], k: int) -> str:
     """Bars: how many classes have which size.
 
-    >>> draw_class_sizes(["5", "6"], [190, 8], k=5)[:4] in ("<svg", "")
-    True
+    >>> draw_class_sizes(["5", "6"], [190, 8], k=5)[:4]
+    '<svg'
     """
 
     def draw(figure: Any) -> None:
@@ -57,8 +57,8 @@ def draw_distribution(
 ) -> str:
     """One column before (filled) and after (outlined), in percent of the records per bin. All bins are equally wide.
 
-    >>> draw_distribution("age", [30.0], [40, 60], [45, 55])[:4] in ("<svg", "")
-    True
+    >>> draw_distribution("age", [30.0], [40, 60], [45, 55])[:4]
+    '<svg'
     """
 
     def draw(figure: Any) -> None:
@@ -82,8 +82,8 @@ def draw_distribution(
 def draw_correlations(names: Sequence[str], matrix: np.ndarray, when: str) -> str:
     """A heat map of correlations from -1 (blue) to 1 (red). The diagonal, and what has no correlation, stays white.
 
-    >>> draw_correlations(["a", "b"], np.eye(2), "before")[:4] in ("<svg", "")
-    True
+    >>> draw_correlations(["a", "b"], np.eye(2), "before")[:4]
+    '<svg'
     """
 
     def draw(figure: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import GuaranteeError, InputError
-from microagg.guarantees.promise import Acceptance, Promise
+from microagg.guarantees.promise import Promise
 from microagg.kernels import random, sums
 from microagg.methods.method import Found, Method
 from microagg.methods.registry import DEFAULT, method_named
@@ -92,11 +92,7 @@ def run_method(
         raise InputError("progress must be a function that is called as progress(done, total).")
     if refine and method.scope != "record":
         raise InputError(f"method {method.name} groups each column on its own; its groups cannot be refined.")
-    if method.needs_confidential and not problem.confidential:
-        raise InputError(f"method {method.name} needs confidential columns; name them with confidential.")
-    d = problem.points.shape[1]
-    if method.columns not in (None, d):
-        raise InputError(f"method {method.name} works on {method.columns} column only, and {d} were given.")
+    method.refuse_unfit(problem)
     rng = random.seeded(seed, method.name)
     watch = Watch(progress, len(problem.points))
     watch.stage(0.0, 0.7)
@@ -116,7 +112,7 @@ def run_method(
 
 def _enforced(found: Found, problem: Problem) -> Found:
     """The same groups, or with those merged that miss l or t."""
-    if not isinstance(problem.accept, Acceptance):
+    if problem.accept is None:
         return found
     labels = repair(problem, found.labels)
     if labels is found.labels:

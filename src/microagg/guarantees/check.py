@@ -8,7 +8,7 @@ from typing import Any
 
 from microagg.errors import InputError
 from microagg.guarantees.declared import EXACT
-from microagg.guarantees.k import Anonymity, anonymity, class_labels
+from microagg.guarantees.k import Anonymity, anonymity
 from microagg.guarantees.promise import Promise
 from microagg.table.confidential import attributes_of
 from microagg.table.io.frames import open_frame, to_arrow
@@ -55,12 +55,8 @@ def check(
     found = anonymity(chosen, names, k)
     if not promise or chosen.num_rows == 0:
         return found
-    return replace(
-        found,
-        findings=promise.look(
-            *class_labels(chosen, names), attributes_of(chosen, hidden, exact=EXACT.parse(exact))
-        ),
-    )
+    attributes = attributes_of(chosen, hidden, exact=EXACT.parse(exact))
+    return replace(found, findings=promise.evaluate(found.labels, len(found.sizes), attributes))
 
 
 def _named(names: Sequence[str] | str) -> list[str]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from microagg.errors import GuaranteeError
-from microagg.table.io.arrow import comparable
+from microagg.table.io.arrow import comparable, give_back
 from microagg.table.io.arrow import compute as pc
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ class Anonymity:
     """The size of each class."""
     first_rows: np.ndarray
     """A row number (from 1) of each class: a way to find it without telling its values."""
+    labels: np.ndarray = field(repr=False)
+    """(n,): the class of each record, a position among `sizes`."""
     scope: str = "record"
     """record: k was promised for the combinations; column: for the values of each column alone."""
     findings: tuple[Finding, ...] = ()
@@ -64,7 +66,7 @@ def anonymity(table: pa.Table, quasi: Sequence[str], k: int) -> Anonymity:
     labels, classes = class_labels(table, quasi)
     first_rows = np.zeros(classes, np.int64)
     first_rows[labels[::-1]] = np.arange(len(labels), 0, -1)
-    return Anonymity(k, np.bincount(labels, minlength=classes), first_rows)
+    return Anonymity(k, np.bincount(labels, minlength=classes), first_rows, labels)
 
 
 def class_labels(table: pa.Table, quasi: Sequence[str]) -> tuple[np.ndarray, int]:
@@ -73,17 +75,23 @@ def class_labels(table: pa.Table, quasi: Sequence[str]) -> tuple[np.ndarray, int
     >>> class_labels(pa.table({"age": [40, 30, 40], "sex": [1, 1, 1]}), ["age", "sex"])[0].tolist()
     [0, 1, 0]
     """
-    labels, classes = np.zeros(table.num_rows, np.int64), min(table.num_rows, 1)
+    labels, classes = np.zeros(table.num_rows, np.int32), min(table.num_rows, 1)
     for name in quasi:
         codes, values = _encoded(comparable(table.column(name)))
-        labels, classes = _encoded(pa.chunked_array([pa.array(labels * max(values, 1) + codes)]))
+        if classes <= 1:
+            labels, classes = codes, values
+        elif values > 1:
+            pairs = labels * np.int64(values)
+            pairs += codes
+            labels, classes = _encoded(pa.chunked_array([pa.array(pairs)]))
+    give_back()
     return labels, classes
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, int]:
     """Values by the order in which they first appear, and how many there are; what is missing is alike."""
     encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
-    return np.asarray(encoded.indices).astype(np.int64), len(encoded.dictionary)
+    return np.asarray(encoded.indices), len(encoded.dictionary)
 
 
 def verify(table: pa.Table, quasi: Sequence[str], k: int, records: int, scope: str = "record") -> Anonymity:
@@ -96,11 +104,12 @@ def verify(table: pa.Table, quasi: Sequence[str], k: int, records: int, scope: s
         raise GuaranteeError(
             "the output has lost or gained records; nothing was written. This is a bug: report it."
         )
-    for names in [[name] for name in quasi] if scope == "column" else [quasi]:
-        found = anonymity(table, names, k)
-        if not found.holds:
+    found = anonymity(table, quasi, k)
+    promised = (anonymity(table, [name], k) for name in quasi) if scope == "column" else (found,)
+    for classes in promised:
+        if not classes.holds:
             raise GuaranteeError(
-                f"the output is not {k}-anonymous: {len(found.failing)} of its {len(found.sizes)} classes are too "
+                f"the output is not {k}-anonymous: {len(classes.failing)} of its {len(classes.sizes)} classes are too "
                 "small; nothing was written."
             )
-    return replace(anonymity(table, quasi, k), scope=scope)
+    return replace(found, scope=scope)

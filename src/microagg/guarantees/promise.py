@@ -46,7 +46,7 @@ class Promise:
     >>> ill = Attribute("ill", Kind.NOMINAL, np.array([0, 1, 1, 1]))
     >>> promise.accept((ill,))(np.array([1, 2])), promise.accept((ill,))(np.array([0, 2]))
     (False, True)
-    >>> [finding.worst for finding in promise.look(np.array([0, 0, 1, 1]), 2, (ill,))]
+    >>> [finding.worst for finding in promise.evaluate(np.array([0, 0, 1, 1]), 2, (ill,))]
     [1.0]
     """
 
@@ -110,7 +110,7 @@ class Promise:
                 f"{about[self.diversity.kind]}; ask for less or leave the column out."
             )
 
-    def look(
+    def evaluate(
         self, labels: np.ndarray, classes: int, attributes: tuple[Attribute, ...]
     ) -> tuple[Finding, ...]:
         """What the promise comes to on classes 0 to classes - 1, column by column."""
@@ -135,7 +135,7 @@ class Promise:
         self, labels: np.ndarray, classes: int, attributes: tuple[Attribute, ...]
     ) -> tuple[Finding, ...]:
         """Raise unless every class keeps the promise: the last word before a release."""
-        findings = self.look(labels, classes, attributes) if self else ()
+        findings = self.evaluate(labels, classes, attributes) if self else ()
         for finding in findings:
             if not finding.holds:
                 raise GuaranteeError(
@@ -182,7 +182,17 @@ class Acceptance:
         starts = np.append(0, np.cumsum(np.bincount(labels)))
         return shortfalls(order, starts, *self.standard)
 
+    def of_part(self, records: np.ndarray) -> Acceptance:
+        """The same for some records, numbered anew: t still compares with all records of the table.
 
-def standard_for(accept: object, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
+        >>> ill = Attribute("ill", Kind.NOMINAL, np.array([0, 0, 1, 1]))
+        >>> accept = Promise.of(t=0.1).accept((ill,)).of_part(np.array([0, 1, 2]))
+        >>> accept(np.array([0, 1])), accept(np.array([1, 2]))
+        (False, True)
+        """
+        return Acceptance(self.promise, self.standard.of_rows(records))
+
+
+def standard_for(accept: Acceptance | None, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
     """What a kernel measures groups of some records against; nothing where there is no promise."""
-    return accept.standard.of_rows(rows) if isinstance(accept, Acceptance) else NO_STANDARD
+    return NO_STANDARD if accept is None else accept.standard.of_rows(rows)

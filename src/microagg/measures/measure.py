@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
+
+from microagg.measures.loss.standardise import StandardPair, standardise
+from microagg.measures.risk.classes import ReleasedClasses, classes_of_kept, classes_of_released
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A table and its release, record by record in the same order, as numbers."""
+    """A table and its release, record by record in the same order, as numbers.
+
+    What several measures start from is computed for the first of them and kept until `forget`.
+
+    >>> pair = Pair(np.array([[0.0], [2.0]]), np.array([[1.0], [1.0]]), ("age",))
+    >>> pair.standard.before.tolist(), len(pair.classes), pair.classes is pair.classes
+    ([[-1.0, 1.0]], 1, True)
+    """
 
     original: np.ndarray
     """(n, d) float64: the quasi-identifiers before"""
@@ -27,6 +40,38 @@ class Pair:
     weights: np.ndarray | None = None
     """Of the records, all greater than 0; None where each counts once."""
     k: int | None = None
+    _known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def once(self, compute: Callable[..., Found], *settings: Hashable) -> Found:
+        """compute(pair, *settings), from memory if it was asked for before.
+
+        >>> pair = Pair(np.array([[0.0], [2.0]]), np.array([[1.0], [1.0]]), ("age",))
+        >>> pair.once(lambda found, digits: round(float(found.original.std()), digits), 3)
+        1.0
+        """
+        asked = (compute, *settings)
+        if asked not in self._known:
+            self._known[asked] = compute(self, *settings)
+        return self._known[asked]
+
+    def forget(self) -> None:
+        """Let go of all that was computed: it takes more memory than the tables."""
+        self._known.clear()
+
+    @property
+    def standard(self) -> StandardPair:
+        """Both tables in units of the original's standard deviations."""
+        return self.once(standardise)
+
+    @property
+    def classes(self) -> ReleasedClasses:
+        """The classes of the released quasi-identifiers."""
+        return self.once(classes_of_released)
+
+    @property
+    def classes_with_kept(self) -> ReleasedClasses:
+        """The classes of these and of the columns released as they were."""
+        return self.once(classes_of_kept) if self.kept else self.classes
 
 
 @dataclass(frozen=True)

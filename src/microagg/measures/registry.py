@@ -1,4 +1,4 @@
-"""The list of all measures. A new measure is one line here: the dotted name of its entry."""
+"""The list of all measures. A new measure is one line here: its name and the dotted name of its entry."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from microagg.measures.measure import Figure, Measure, Pair
 from microagg.problem.problem import Progress
 
 MEASURES: tuple[str, ...] = (
-    "microagg.measures.loss.squared:IL",
-    "microagg.measures.loss.squared:IL_MINMAX",
-    "microagg.measures.loss.squared:IL_RAW",
-    "microagg.measures.loss.squared:SSE",
-    "microagg.measures.loss.squared:SSE_MINMAX",
-    "microagg.measures.loss.squared:SSE_RAW",
-    "microagg.measures.loss.il1s:IL1S_PERCENT",
-    "microagg.measures.loss.il1s:IL1S",
-    "microagg.measures.loss.probabilistic:PIL_MEANS",
-    "microagg.measures.loss.probabilistic:PIL_VARIANCES",
-    "microagg.measures.loss.probabilistic:PIL_COVARIANCES",
-    "microagg.measures.loss.probabilistic:PIL_CORRELATIONS",
-    "microagg.measures.loss.probabilistic:PIL_QUANTILES",
-    "microagg.measures.loss.eigenvalues:EIGENVALUES",
-    "microagg.measures.loss.marginals:KOLMOGOROV_SMIRNOV",
-    "microagg.measures.loss.marginals:WASSERSTEIN",
-    "microagg.measures.loss.prediction:REGRESSION_KEPT",
-    "microagg.measures.loss.prediction:CLASSIFICATION_KEPT",
-    "microagg.measures.risk.linkage:LINKAGE",
-    "microagg.measures.risk.intervals:RANK_INTERVALS",
-    "microagg.measures.risk.intervals:DEVIATION_INTERVALS",
-    "microagg.measures.risk.uniqueness:UNIQUENESS",
-    "microagg.measures.risk.uniqueness:UNIQUENESS_WITH_KEPT",
-    "microagg.measures.risk.uniqueness:SMALLEST_CLASS",
-    "microagg.measures.risk.uniqueness:SMALLEST_CLASS_WITH_KEPT",
-    "microagg.measures.risk.reidentification:PROSECUTOR",
-    "microagg.measures.risk.reidentification:JOURNALIST",
-    "microagg.measures.risk.reidentification:MARKETER",
-    "microagg.measures.risk.dominance:DOMINANCE",
-    "microagg.measures.risk.attributes:DISTINCT_L",
-    "microagg.measures.risk.attributes:ENTROPY_L",
-    "microagg.measures.risk.attributes:T_CLOSENESS",
-    "microagg.measures.risk.attributes:SPREAD_WITHIN",
+    "il = microagg.measures.loss.squared:IL",
+    "il-minmax = microagg.measures.loss.squared:IL_MINMAX",
+    "il-raw = microagg.measures.loss.squared:IL_RAW",
+    "sse = microagg.measures.loss.squared:SSE",
+    "sse-minmax = microagg.measures.loss.squared:SSE_MINMAX",
+    "sse-raw = microagg.measures.loss.squared:SSE_RAW",
+    "il1s-percent = microagg.measures.loss.il1s:IL1S_PERCENT",
+    "il1s = microagg.measures.loss.il1s:IL1S",
+    "pil-means = microagg.measures.loss.probabilistic:PIL_MEANS",
+    "pil-variances = microagg.measures.loss.probabilistic:PIL_VARIANCES",
+    "pil-covariances = microagg.measures.loss.probabilistic:PIL_COVARIANCES",
+    "pil-correlations = microagg.measures.loss.probabilistic:PIL_CORRELATIONS",
+    "pil-quantiles = microagg.measures.loss.probabilistic:PIL_QUANTILES",
+    "eigenvalues = microagg.measures.loss.eigenvalues:EIGENVALUES",
+    "kolmogorov-smirnov = microagg.measures.loss.marginals:KOLMOGOROV_SMIRNOV",
+    "wasserstein = microagg.measures.loss.marginals:WASSERSTEIN",
+    "regression-kept = microagg.measures.loss.prediction:REGRESSION_KEPT",
+    "classification-kept = microagg.measures.loss.prediction:CLASSIFICATION_KEPT",
+    "linkage = microagg.measures.risk.linkage:LINKAGE",
+    "rank-intervals = microagg.measures.risk.intervals:RANK_INTERVALS",
+    "deviation-intervals = microagg.measures.risk.intervals:DEVIATION_INTERVALS",
+    "unique = microagg.measures.risk.uniqueness:UNIQUENESS",
+    "unique-with-kept = microagg.measures.risk.uniqueness:UNIQUENESS_WITH_KEPT",
+    "k = microagg.measures.risk.uniqueness:SMALLEST_CLASS",
+    "k-with-kept = microagg.measures.risk.uniqueness:SMALLEST_CLASS_WITH_KEPT",
+    "prosecutor = microagg.measures.risk.reidentification:PROSECUTOR",
+    "journalist = microagg.measures.risk.reidentification:JOURNALIST",
+    "marketer = microagg.measures.risk.reidentification:MARKETER",
+    "dominance = microagg.measures.risk.dominance:DOMINANCE",
+    "distinct-l = microagg.measures.risk.attributes:DISTINCT_L",
+    "entropy-l = microagg.measures.risk.attributes:ENTROPY_L",
+    "t = microagg.measures.risk.attributes:T_CLOSENESS",
+    "sse-i = microagg.measures.risk.attributes:SPREAD_WITHIN",
 )
 
 LINKING = ("linkage",)
@@ -66,10 +66,11 @@ def measure_named(name: str) -> Measure:
     >>> measure_named("il").title
     'information loss'
     """
-    for measure in _all():
-        if measure.name == name:
-            return measure
-    raise InputError(f"there is no measure {name!r}; there are {', '.join(m.name for m in _all())}.")
+    places = _places()
+    if name not in places:
+        raise InputError(f"there is no measure {name!r}; there are {', '.join(places)}.")
+    module, _, attribute = places[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)
 
 
 def assess_pair(
@@ -95,6 +96,8 @@ def assess_pair(
     seen = _seen_by_intruder(pair, known)
     figures = []
     for done, measure in enumerate(chosen):
+        if done > 0 and measure.side != chosen[done - 1].side:
+            pair.forget()  # what measures of loss share is of no use to those of risk
         figures.append((measure, measure.compute(seen if measure.name in LINKING else pair)))
         if progress is not None:
             progress(done + 1, len(chosen))
@@ -132,9 +135,10 @@ def _seen_by_intruder(pair: Pair, known: Sequence[str]) -> Pair:
 
 @functools.cache
 def _all() -> tuple[Measure, ...]:
-    return tuple(_load(entry) for entry in MEASURES)
+    return tuple(measure_named(name) for name in _places())
 
 
-def _load(entry: str) -> Measure:
-    module, _, attribute = entry.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+def _places() -> dict[str, str]:
+    """Where the entry of each name lies."""
+    named = (entry.partition(" = ") for entry in MEASURES)
+    return {name: place for name, _, place in named}

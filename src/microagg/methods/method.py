@@ -10,9 +10,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from microagg.errors import InputError
-from microagg.methods.parts import Heuristic, labels_by
+from microagg.methods.heuristics import Heuristic, labels_by
 from microagg.problem.problem import Problem, Progress
 from microagg.table.parameters import Choice, Effort, Number
+
+AT_HAND = (
+    "Abidi",
+    "Chettri",
+    "Kabir",
+    "Mortazavi",
+)  # first authors of the papers that microagg was built from
 
 
 class Partition(Protocol):
@@ -36,6 +43,10 @@ class Found:
     """Why it ended early; None if it did not."""
     bound: Any = None
     """The proven lower bound, where one was asked for."""
+    least_within_parts: float | None = None
+    """Where each part was worked on alone with a bound of its own: the SSE that no grouping within these parts goes below."""
+    passed: int = 0
+    """How many checkpoints it passed: what `stop_after` counts."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +114,8 @@ class Method:
     needs_confidential: bool = False
     guarantees_k: bool = True
     seeded: bool = False
+    heeds_promise: bool = False
+    """Whether it forms its groups with l and t in view; groups of the others are merged afterwards where they miss them."""
 
     @property
     def year(self) -> int | None:
@@ -111,6 +124,39 @@ class Method:
             return None
         years = re.findall(r"\b(?:19|20)\d\d\b", self.source)
         return int(years[0]) if years else None
+
+    @property
+    def text(self) -> str:
+        """Whether the text of a paper that prints the method was at hand when it was built.
+
+        >>> from microagg.methods.registry import method_named
+        >>> [method_named(name).text[:11] for name in ("mdav2k", "tfrp1", "auto")]
+        ['at hand', 'not at hand', 'our own']
+        """
+        if self.source.startswith("microagg"):
+            return "our own"
+        if any(author in self.source for author in AT_HAND):
+            return "at hand"
+        return "not at hand: built from what later papers say of the method"
+
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether it can be stopped with something to keep, and repeated up to there with `stop_after`."""
+        return any(parameter.name == "stop_after" for parameter in self.parameters)
+
+    def refuse_unfit(self, problem: Problem) -> None:
+        """Raise unless the method can be run on this problem.
+
+        >>> from microagg.methods.registry import method_named
+        >>> method_named("hm").refuse_unfit(Problem.of([[0.0, 1.0], [2.0, 3.0]], 2))
+        Traceback (most recent call last):
+        microagg.errors.InputError: method hm works on 1 column only, and 2 were given.
+        """
+        d = problem.points.shape[1]
+        if self.needs_confidential and not problem.confidential:
+            raise InputError(f"method {self.name} needs confidential columns; name them with confidential.")
+        if self.columns not in (None, d):
+            raise InputError(f"method {self.name} works on {self.columns} column only, and {d} were given.")
 
     def checked(self, params: dict[str, Any]) -> dict[str, Any]:
         """All parameters with their values: those given, checked, and the defaults."""

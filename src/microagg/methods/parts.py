@@ -1,18 +1,26 @@
-"""Steps that many methods share: running one within a part, splitting large parts, applying a method again to its own parts."""
+"""Working on parts: a method within each of them, splitting large ones, applying a method again to its own parts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import math
+import threading
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from microagg.errors import Cancelled, InputError
+from microagg.kernels import random
 from microagg.kernels.sums import number_by_first_record
-from microagg.problem.pointset import Groups, PointSet
-from microagg.problem.problem import Progress
+from microagg.methods.heuristics import Heuristic, labels_by
+from microagg.methods.method import Found, Method
+from microagg.problem.problem import Problem, Progress
+from microagg.problem.watch import Enough, Watch
 
-Heuristic = Callable[..., None]
-"""A method that forms one group after another: heuristic(points, groups, k, **parameters)."""
+LOOKING = 0.05  # seconds between two looks at parts that are worked on by other threads
 
 
 def records_by_label(labels: np.ndarray) -> list[np.ndarray]:
@@ -24,18 +32,220 @@ def records_by_label(labels: np.ndarray) -> list[np.ndarray]:
     return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
 
 
-def labels_by(
-    heuristic: Heuristic, points: np.ndarray, k: int, progress: Progress | None = None, **params: Any
-) -> np.ndarray:
-    """The groups that a heuristic forms of these points.
+def in_parts(
+    problem: Problem,
+    parts: np.ndarray | Sequence[np.ndarray],
+    method: Method,
+    *,
+    rng: np.ndarray,
+    params: dict[str, Any] | None = None,
+    watch: Watch | None = None,
+) -> Found:
+    """What a method finds within each part, put together; `parts` are labels, or the records of each part.
 
-    >>> from microagg.methods.mdav.mdav import mdav
-    >>> labels_by(mdav, np.array([[0.0], [1.0], [9.0], [8.0]]), 2).tolist()
-    [0, 0, 1, 1]
+    Every record is in one part, and a part has k records or more: to see to that is the caller's matter. Parts are worked on
+    by as many threads as the problem allows; each has random numbers of its own, from its number, so that the result is the
+    same with any number of threads. Weights, confidential values and the promise go with the records (`Problem.part`).
+
+    A search is stopped by `watch`, at a checkpoint that `stop_after` brings back. Checkpoints are counted part by part, in
+    their order: those of the method within it, and one when the part is done. The parts before that point are searched to
+    their end, the one it falls into up to there, and those behind it not at all (the method with `stop_after=0`). A method
+    without checkpoints has nothing to keep before it is through: stopping it raises.
+
+    Where each part has a bound, `least_within_parts` is their sum: no grouping *within these parts* loses less. One that
+    mixes parts may, so it is a `bound` of the problem only where there is one part.
+
+    >>> from microagg.methods.registry import method_named
+    >>> problem = Problem.of([[0.0], [1.0], [9.0], [8.0], [0.5], [1.5]], k=2)
+    >>> parts = np.array([0, 0, 1, 1, 0, 0])
+    >>> in_parts(problem, parts, method_named("mdav"), rng=random.seeded(0)).labels.tolist()
+    [0, 1, 2, 2, 0, 1]
     """
-    groups = Groups(points)
-    heuristic(PointSet(points, progress), groups, k, **params)
-    return groups.labels()
+    watch = Watch() if watch is None else watch
+    refuse_unfit(problem, method, watch)
+    listed = _listed(parts, problem)
+    found = _PartWork(problem, listed, method, rng, params or {}, watch).run()
+    labels, formed = np.empty(len(problem.points), np.int32), 0
+    for records, part in zip(listed, found, strict=True):
+        labels[records] = part.labels + formed
+        formed += int(part.labels.max()) + 1
+    labels = number_by_first_record(labels)
+    settings = {} if watch.stopped is None else {"stop_after": watch.passed}
+    if len(found) == 1:
+        return replace(found[0], labels=labels, params=settings, stopped=watch.stopped, passed=watch.passed)
+    sizes = [len(records) for records in listed]
+    told = f"{len(listed):,} parts of {min(sizes):,} to {max(sizes):,} records, {method.name} within each"
+    bounds = [part.bound for part in found]
+    least = None if any(bound is None for bound in bounds) else sum(bound.sse for bound in bounds)
+    return Found(labels, (told,), settings, watch.stopped, least_within_parts=least, passed=watch.passed)
+
+
+def refuse_unfit(problem: Problem, method: Method, watch: Watch) -> None:
+    """Raise unless the method can work on parts of this problem, and be stopped if that is asked for."""
+    if method.scope != "record":
+        raise InputError(f"method {method.name} groups each column on its own; it cannot work on parts.")
+    method.refuse_unfit(problem)
+    if not method.has_checkpoints and (watch.stop_after is not None or watch.seconds_left() is not None):
+        raise InputError(
+            f"method {method.name} cannot be stopped with something to keep; leave time_limit and stop_after out."
+        )
+
+
+def _listed(parts: np.ndarray | Sequence[np.ndarray], problem: Problem) -> list[np.ndarray]:
+    """The records of each part, checked."""
+    if isinstance(parts, np.ndarray) and parts.ndim == 1 and parts.dtype != object:
+        listed = [records for records in records_by_label(parts) if len(records) > 0]
+    else:
+        listed = [np.asarray(records, np.int64) for records in parts]
+    n = len(problem.points)
+    if not np.array_equal(np.sort(np.concatenate(listed)), np.arange(n)):
+        raise ValueError("every record must be in one part, and in one only")
+    if min(len(records) for records in listed) < problem.k:
+        raise ValueError("a part has fewer records than k: join it with another first")
+    return listed
+
+
+class _PartWork:
+    """A method at work on some parts: who has come how far, and what has been found, in the order of the parts."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        parts: list[np.ndarray],
+        method: Method,
+        rng: np.ndarray,
+        params: dict[str, Any],
+        watch: Watch,
+    ) -> None:
+        self._parts, self._method, self._watch = parts, method, watch
+        self._params = method.checked(params)
+        self._threads = min(problem.threads, len(parts))
+        # one level of threads is enough: several parts at once, or all threads within one
+        self._problem = replace(problem, threads=1) if self._threads > 1 else problem
+        self._seed = int(random.next_integer(rng))
+        self._sizes = np.array([len(records) for records in parts], np.float64)
+        self._shares = np.zeros(len(parts))  # how far each part is
+        self._stop, self._cancel = threading.Event(), threading.Event()
+        self._hurried: set[int] = set()  # the parts that have heard that it is enough
+
+    def run(self) -> list[Found]:
+        """What is found in each part, up to where it was stopped, and what the method gives unsearched in the others."""
+        found: list[Found] = []
+        with self._watch.searching() if self._method.has_checkpoints else contextlib.nullcontext():
+            results = self._results()
+            try:
+                for result in results:
+                    found.append(self._kept(result, len(found)))
+                    if self._stop.is_set():
+                        break
+            finally:
+                results.close()
+            return found + self._unsearched(range(len(found), len(self._parts)))
+
+    def _kept(self, result: Found | None, number: int) -> Found:
+        """The result of a part if it may stand; else that up to the checkpoint at which all is to end."""
+        left = math.inf if self._watch.stop_after is None else self._watch.stop_after - self._watch.passed
+        passed, stands = 0, False
+        if result is not None:
+            spoiled = self._is_spoiled(result, number)
+            if result.stopped is None and result.passed < left and not spoiled:
+                self._watch.take_over(result.passed + (1 if self._method.has_checkpoints else 0))
+                return result
+            passed = 0 if spoiled and result.stopped is None else result.passed
+            stands = result.stopped is not None and passed <= left and not spoiled
+        self._stop.set()
+        end = int(min(passed, left))
+        self._watch.take_over(end, ended=True)
+        kept = result if stands else self._within(number, end)
+        assert kept is not None
+        return kept
+
+    def _is_spoiled(self, result: Found, number: int) -> bool:
+        """Whether a part heard that it is enough before its first checkpoint, while its search was being set up.
+
+        Local search ends early then, and what follows starts from groups that no `stop_after` brings back.
+        """
+        return number in self._hurried and (result.stopped is None or result.passed <= 1)
+
+    def _results(self) -> Generator[Found | None]:
+        """What is found in each part, in order; None for one that was stopped with nothing to keep."""
+        if self._threads == 1:
+            for number in range(len(self._parts)):
+                left = None if self._watch.stop_after is None else self._watch.stop_after - self._watch.passed
+                yield self._within(number, left, lambda done, total, n=number: self._tell(n, done, total))
+            return
+        with ThreadPoolExecutor(self._threads) as pool:
+            waiting = [
+                pool.submit(
+                    self._within,
+                    n,
+                    self._watch.stop_after,
+                    lambda done, total, n=n: self._note(n, done, total),
+                )
+                for n in range(len(self._parts))
+            ]
+            try:
+                for future in waiting:
+                    while not wait([future], LOOKING).done:
+                        self._look()
+                    self._look()
+                    yield future.result()
+            finally:
+                self._cancel.set()
+                for future in waiting:
+                    future.cancel()
+
+    def _unsearched(self, numbers: range) -> list[Found]:
+        """What the method gives in some parts before it begins to search."""
+        pool = ThreadPoolExecutor(self._threads)
+        try:
+            results = list(pool.map(lambda number: self._within(number, 0), numbers))
+            return [result for result in results if result is not None]
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _within(self, number: int, stop_after: int | None, progress: Progress | None = None) -> Found | None:
+        """What the method finds in one part; None if it was stopped with nothing to keep."""
+        if progress is not None and (self._stop.is_set() or self._watch.stopped is not None):
+            return None
+        params = self._params if stop_after is None else {**self._params, "stop_after": stop_after}
+        rng = random.seeded(self._seed, "part", number)
+        try:
+            part = self._problem.part(self._parts[number])
+            result = self._method.run(part, rng=rng, progress=progress, **params)
+        except Enough:
+            if not self._method.has_checkpoints or progress is None:
+                raise
+            return None
+        self._shares[number] = 1.0
+        return result if isinstance(result, Found) else Found(result)
+
+    def _tell(self, number: int, done: int, total: int) -> None:
+        """Progress of a part on the thread that was called."""
+        self._shares[number] = done / total if total else 1.0
+        self._look()
+        self._pass_on(number)
+
+    def _note(self, number: int, done: int, total: int) -> None:
+        """Progress of a part on a thread of its own; the one that was called looks at it from time to time."""
+        self._shares[number] = done / total if total else 1.0
+        if self._cancel.is_set():
+            raise Cancelled("stopped; nothing was kept.")
+        self._pass_on(number)
+
+    def _pass_on(self, number: int) -> None:
+        """Let a part hear that it is enough."""
+        if self._stop.is_set():
+            self._hurried.add(number)
+            raise Enough("stopped; nothing was kept.")
+
+    def _look(self) -> None:
+        """Tell how far all parts together are, and hear whether that is enough."""
+        done, total = int(self._shares @ self._sizes), len(self._problem.points)
+        if not self._method.has_checkpoints:
+            self._watch.tell(done, total)
+        elif self._watch.interrupted(done, total):
+            self._stop.set()
 
 
 def split_oversized(

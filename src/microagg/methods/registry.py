@@ -1,4 +1,7 @@
-"""The list of all methods. A new method is one line here: the dotted name of its entry."""
+"""The list of all methods. A new method is one line here: its name and the dotted name of its entry.
+
+So a method can be asked for by name without importing the others.
+"""
 
 from __future__ import annotations
 
@@ -11,50 +14,50 @@ from microagg.methods.method import Method
 DEFAULT = "auto"
 
 ENTRIES = (
-    "microagg.methods.search.auto:AUTO",
-    "microagg.methods.lns.lns:LNS",
-    "microagg.methods.mdav.mdav:MDAV",
-    "microagg.methods.mdav.mdav:MDAV1",
-    "microagg.methods.mdav.mdav:MDAV_GENERIC",
-    "microagg.methods.mdav.single_group:MDAV_SINGLE_GROUP",
-    "microagg.methods.mdav.single_group:CBFS",
-    "microagg.methods.mdav.v_mdav:V_MDAV",
-    "microagg.methods.mdav.mdav2k:MDAV2K",
-    "microagg.methods.mdav.max_distance:MAX_DISTANCE",
-    "microagg.methods.mdav.max_distance:DIAMETER",
-    "microagg.methods.tuned.mdav2:MDAV2",
-    "microagg.methods.tuned.tfrp:TFRP1",
-    "microagg.methods.tuned.tfrp:TFRP2",
-    "microagg.methods.tuned.dba:DBA1",
-    "microagg.methods.tuned.dba:DBA2",
-    "microagg.methods.tuned.dba:DBA2P",
-    "microagg.methods.tuned.gsms:GSMS",
-    "microagg.methods.tuned.gsms:GSMS_T2",
-    "microagg.methods.ordered.mhm:HM",
-    "microagg.methods.ordered.mhm:MHM_MDAV",
-    "microagg.methods.ordered.mhm:MHM_MD",
-    "microagg.methods.ordered.mhm:MHM_CBFS",
-    "microagg.methods.ordered.mhm:MHM_NPN",
-    "microagg.methods.ordered.mhm:MHM_TSP",
-    "microagg.methods.ordered.mhm:MHM",
-    "microagg.methods.ordered.axis:AXIS_COLUMN",
-    "microagg.methods.ordered.axis:AXIS_PCA",
-    "microagg.methods.ordered.axis:AXIS_ZSCORE",
-    "microagg.methods.ordered.individual_ranking:INDIVIDUAL_RANKING",
-    "microagg.methods.ordered.ps:PS_MULTIDSORT",
-    "microagg.methods.ordered.ps:PS_MEANSORT",
-    "microagg.methods.imhm.imhm:IMHM",
-    "microagg.methods.imhm.imhm:RIMHM",
-    "microagg.methods.clustering.kc:KC",
-    "microagg.methods.hybrid.hybrid:HYBRID",
-    "microagg.methods.hybrid.hm_pfsom:HM_PFSOM",
-    "microagg.methods.trees.mst:MST",
-    "microagg.methods.trees.k_ward:K_WARD",
-    "microagg.methods.trees.mu_approx:MU_APPROX",
-    "microagg.methods.clustering.pcl:PCL",
-    "microagg.methods.clustering.fcm:FCM",
-    "microagg.methods.genetic.genetic:GENETIC",
-    "microagg.methods.confidential.t_first:T_FIRST",
+    "auto = microagg.methods.search.auto:AUTO",
+    "lns = microagg.methods.lns.lns:LNS",
+    "mdav = microagg.methods.mdav.mdav:MDAV",
+    "mdav1 = microagg.methods.mdav.mdav:MDAV1",
+    "mdav-generic = microagg.methods.mdav.mdav:MDAV_GENERIC",
+    "mdav-single-group = microagg.methods.mdav.single_group:MDAV_SINGLE_GROUP",
+    "cbfs = microagg.methods.mdav.single_group:CBFS",
+    "v-mdav = microagg.methods.mdav.v_mdav:V_MDAV",
+    "mdav2k = microagg.methods.mdav.mdav2k:MDAV2K",
+    "max-distance = microagg.methods.mdav.max_distance:MAX_DISTANCE",
+    "diameter = microagg.methods.mdav.max_distance:DIAMETER",
+    "mdav2 = microagg.methods.tuned.mdav2:MDAV2",
+    "tfrp1 = microagg.methods.tuned.tfrp:TFRP1",
+    "tfrp2 = microagg.methods.tuned.tfrp:TFRP2",
+    "dba1 = microagg.methods.tuned.dba:DBA1",
+    "dba2 = microagg.methods.tuned.dba:DBA2",
+    "dba2p = microagg.methods.tuned.dba:DBA2P",
+    "gsms = microagg.methods.tuned.gsms:GSMS",
+    "gsms-t2 = microagg.methods.tuned.gsms:GSMS_T2",
+    "hm = microagg.methods.ordered.mhm:HM",
+    "mhm-mdav = microagg.methods.ordered.mhm:MHM_MDAV",
+    "mhm-md = microagg.methods.ordered.mhm:MHM_MD",
+    "mhm-cbfs = microagg.methods.ordered.mhm:MHM_CBFS",
+    "mhm-npn = microagg.methods.ordered.mhm:MHM_NPN",
+    "mhm-tsp = microagg.methods.ordered.mhm:MHM_TSP",
+    "mhm = microagg.methods.ordered.mhm:MHM",
+    "axis-column = microagg.methods.ordered.axis:AXIS_COLUMN",
+    "axis-pca = microagg.methods.ordered.axis:AXIS_PCA",
+    "axis-zscore = microagg.methods.ordered.axis:AXIS_ZSCORE",
+    "individual-ranking = microagg.methods.ordered.individual_ranking:INDIVIDUAL_RANKING",
+    "ps-multidsort = microagg.methods.ordered.ps:PS_MULTIDSORT",
+    "ps-meansort = microagg.methods.ordered.ps:PS_MEANSORT",
+    "imhm = microagg.methods.imhm.imhm:IMHM",
+    "rimhm = microagg.methods.imhm.imhm:RIMHM",
+    "kc = microagg.methods.clustering.kc:KC",
+    "hybrid = microagg.methods.hybrid.hybrid:HYBRID",
+    "hm-pfsom = microagg.methods.hybrid.hm_pfsom:HM_PFSOM",
+    "mst = microagg.methods.trees.mst:MST",
+    "k-ward = microagg.methods.trees.k_ward:K_WARD",
+    "mu-approx = microagg.methods.trees.mu_approx:MU_APPROX",
+    "pcl = microagg.methods.clustering.pcl:PCL",
+    "fcm = microagg.methods.clustering.fcm:FCM",
+    "genetic = microagg.methods.genetic.genetic:GENETIC",
+    "t-first = microagg.methods.confidential.t_first:T_FIRST",
 )
 
 
@@ -65,17 +68,23 @@ def methods() -> tuple[Method, ...]:
     >>> [method.name for method in methods()][:2]
     ['auto', 'lns']
     """
-    return tuple(_load(entry) for entry in ENTRIES)
+    return tuple(method_named(name) for name in _places())
 
 
 def method_named(name: str) -> Method:
-    """The method of that name."""
-    for method in methods():
-        if method.name == name:
-            return method
-    raise InputError(f"there is no method {name!r}; there are {', '.join(m.name for m in methods())}.")
+    """The method of that name.
 
-
-def _load(entry: str) -> Method:
-    module, _, attribute = entry.partition(":")
+    >>> method_named("mdav").family
+    'mdav'
+    """
+    places = _places()
+    if name not in places:
+        raise InputError(f"there is no method {name!r}; there are {', '.join(places)}.")
+    module, _, attribute = places[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
+
+
+def _places() -> dict[str, str]:
+    """Where the entry of each name lies."""
+    named = (entry.partition(" = ") for entry in ENTRIES)
+    return {name: place for name, _, place in named}

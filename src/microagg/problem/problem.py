@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from microagg.errors import InputError
+from microagg.guarantees.promise import Acceptance
 from microagg.table.confidential import Attribute
 from microagg.table.parameters import K
 
@@ -33,8 +34,8 @@ class Problem:
     k: int
     weights: np.ndarray | None = None
     confidential: tuple[Attribute, ...] = ()
-    accept: Callable[[np.ndarray], bool] | None = None
-    """Whether these records may form a group; None where any may. It must hold for every group of a partition given."""
+    accept: Acceptance | None = None
+    """Whether records may form a group; None where any may. It must hold for every group of a partition given."""
     threads: int = 1
     """How many threads may work at once; never a matter for the result."""
 
@@ -45,13 +46,31 @@ class Problem:
         *,
         weights: np.ndarray | None = None,
         confidential: tuple[Attribute, ...] = (),
-        accept: Callable[[np.ndarray], bool] | None = None,
+        accept: Acceptance | None = None,
         threads: int | None = None,
     ) -> Problem:
         """A problem from anything that numpy takes for a matrix of numbers, checked."""
         matrix = as_points(points)
         k = checked_k(k, len(matrix))
         return Problem(matrix, k, weights, confidential, accept, checked_threads(threads))
+
+    def part(self, records: np.ndarray) -> Problem:
+        """The problem of these records alone, numbered anew in the order given.
+
+        What is promised stays what it was: t-closeness of a group is measured against all records of the table.
+
+        >>> Problem.of([[0.0], [0.1], [5.0], [5.1]], k=2).part(np.array([3, 2])).points.tolist()
+        [[5.1], [5.0]]
+        """
+        return replace(
+            self,
+            points=np.ascontiguousarray(self.points[records]),
+            weights=None if self.weights is None else np.ascontiguousarray(self.weights[records]),
+            confidential=tuple(
+                replace(column, values=column.values[records]) for column in self.confidential
+            ),
+            accept=None if self.accept is None else self.accept.of_part(records),
+        )
 
 
 def checked_threads(threads: int | None = None) -> int:
@@ -78,7 +97,8 @@ def as_points(points: Any) -> np.ndarray:
         matrix = matrix.reshape(-1, 1)
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise InputError("points must be a matrix with one row per record and at least one column.")
-    usable = np.isfinite(matrix).all() and (matrix.size == 0 or np.abs(matrix).max() <= LARGEST)
+    # by the extremes, which are NaN where a value is: a matrix of flags or sizes would be as large as the points
+    usable = matrix.size == 0 or (matrix.min() >= -LARGEST and matrix.max() <= LARGEST)
     if not usable:
         row, column = np.argwhere(~(np.abs(matrix) <= LARGEST))[0]
         raise InputError(

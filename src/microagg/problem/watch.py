@@ -44,6 +44,23 @@ class Watch:
         self.stopped: str | None = None if stop_after != 0 else "checkpoint"
         """Why the search had to end early: "time limit", "interrupted" or "checkpoint"; None if it did not."""
 
+    @property
+    def stop_after(self) -> int | None:
+        """The checkpoint to end at, where one was given."""
+        return self._stop_after
+
+    def take_over(self, passed: int, *, ended: bool = False) -> None:
+        """Count checkpoints that searches with watches of their own have passed; `ended`: the last of them was the end.
+
+        >>> watch = Watch(stop_after=2)
+        >>> watch.take_over(2, ended=True)
+        >>> watch.passed, watch.stopped
+        (2, 'checkpoint')
+        """
+        self.passed += passed
+        if ended and self.stopped is None:
+            self.stopped = "checkpoint"
+
     def interrupted(self, done: int, total: int) -> bool:
         """Whether a long step should break off between two checkpoints: it was stopped, or its time is over.
 

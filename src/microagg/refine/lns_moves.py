@@ -22,7 +22,7 @@ from microagg.kernels.random import next_integer
 from microagg.kernels.standard import falls_short
 from microagg.refine.judging import exchange_falls_short
 
-FREE, TOUCHED, AT, FREE_BEFORE = range(4)  # places in `counts`
+FREE, TOUCHED, FREE_BEFORE = range(3)  # places in `counts`
 REBUILDING = 48  # of 1024 trials, those that dissolve or found a group
 WAITING_TIMES = 4096
 
@@ -293,20 +293,20 @@ def _found(
 
 @kernel
 def run_trials(
-    trials, warmest, coldest, k, reach, asking, refused, rng, waiting, picks, warmth, near, points, masses,
+    trials, warmest, coldest, k, reach, rng, waiting, picks, warmth, near, points, masses,
     label, place, members, sizes, means, weights, free, counts, old_groups, old_sizes, old_members, codes, ordered,
     begins, cumulative, running, asked,
 ):  # fmt: skip
-    """Make trials counts[AT]..trials while the temperature falls from `warmest` to `coldest`; times `warmth` at a record.
+    """Make so many trials while the temperature falls from `warmest` to `coldest`; times `warmth` at a record.
 
-    If `asking`, return after each trial that was accepted, with the groups as they were before it in the old_ tables:
-    True if there was one, False at the end. The next call with `refused` takes it back. A trial that leaves a
-    group short of the standard, where there is one, is none.
+    A trial that leaves a group short of the standard, where there is one, is taken back: the old_ tables hold the groups as
+    they were before it.
     """
     capacity = members.shape[1]
     listed = np.empty(capacity + 1, np.int32)
     low = np.uint64(0xFFFF)
-    for trial in range(counts[AT], trials + 1):
+    refused = False
+    for trial in range(trials + 1):
         if refused:
             _take_back(
                 points, masses, label, place, members, sizes, means, weights, counts, old_groups, old_sizes,
@@ -360,10 +360,6 @@ def run_trials(
                         begins, cumulative, running, asked,
                     )  # fmt: skip
             if changed:
-                counts[FREE_BEFORE] = counts[FREE]
-                if asking:
-                    _remember(a, members, sizes, counts, old_groups, old_sizes, old_members)
-                    _remember(b, members, sizes, counts, old_groups, old_sizes, old_members)
                 if shift:
                     _leave(x, label, place, members, sizes)
                     _join(x, b, label, place, members, sizes)
@@ -381,9 +377,4 @@ def run_trials(
                     refused = falls_short(
                         members[g], sizes[g], codes, ordered, begins, cumulative, running, asked
                     )
-        if asking and changed:
-            counts[AT] = trial + 1
-            return True
-    counts[AT] = 0
     counts[TOUCHED] = 0
-    return False

@@ -26,7 +26,7 @@ class Region:
     """
 
     def __init__(self, problem: Problem, points: np.ndarray, records: np.ndarray, labels: np.ndarray) -> None:
-        self._records, self._k, self._accept = records, problem.k, problem.accept
+        self._k = problem.k
         n, d = len(records), points.shape[1]
         self._points = np.zeros((n, -(-d // 4) * 4))
         self._points[:, :d] = points[records]
@@ -49,7 +49,7 @@ class Region:
             np.zeros((groups, self._points.shape[1])),
             np.zeros(groups),
         )
-        self._free, self._counts = np.zeros(groups, np.int64), np.zeros(4, np.int64)
+        self._free, self._counts = np.zeros(groups, np.int64), np.zeros(3, np.int64)
         rows = min(capacity, groups) + 2
         self._old = (np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros((rows, capacity), np.int32))
         self._write()
@@ -71,23 +71,12 @@ class Region:
 
     def run(self, trials: int, warmest: float, coldest: float, rng: np.ndarray) -> None:
         """Make so many trials while the temperature falls; a partition that is not accepted is never entered."""
-        refused, asking = False, self._accept is not None and self._standard[0] is None
-        while run_trials(
-            trials, warmest, coldest, self._k, self._reach, asking, refused, rng, WAITING,
+        run_trials(
+            trials, warmest, coldest, self._k, self._reach, rng, WAITING,
             self._picks, self._warmth, self._near, self._points, self._masses, self._label, self._place,
             self._members, self._sizes, self._means, self._weights, self._free, self._counts, *self._old,
             *self._standard,
-        ):  # fmt: skip
-            refused = not self._is_accepted()
-
-    def _is_accepted(self) -> bool:
-        """Whether every group that the last trial changed may be one."""
-        assert self._accept is not None
-        for group in self._old[0][: self._counts[1]]:
-            members = self._members[group, : self._sizes[group]]
-            if len(members) > 0 and not self._accept(np.sort(self._records[members])):
-                return False
-        return True
+        )  # fmt: skip
 
 
 def _warmth_and_picks(spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from microagg.guarantees.promise import Acceptance, standard_for
+from microagg.guarantees.promise import standard_for
 from microagg.kernels import sums
 from microagg.kernels.blocks import kd_order
 from microagg.problem.problem import Problem, Progress
@@ -125,9 +125,7 @@ class _Search:
     """One local search: the groups, and the rounds on them."""
 
     def __init__(self, problem: Problem, labels: np.ndarray, means: np.ndarray) -> None:
-        self._k, self._accept = problem.k, problem.accept
-        self._judge = _judge_of(problem)
-        self._threads = 1 if self._judge == moves.BY_ASKING else problem.threads
+        self._k, self._threads, self._judged = problem.k, problem.threads, problem.accept is not None
         self._labels, self._first_label = labels.copy(), len(means)
         room = _room(problem, labels)
         self._records, sizes, self._jobs = _tree_order(labels, means, room)
@@ -208,41 +206,20 @@ class _Search:
         means = np.ascontiguousarray(arena.centres[live, : arena.points.shape[1]])
         near = nearest_centroids(means, width, threads)
         candidates = self._candidates if width == CANDIDATES else np.empty((len(clock), width), np.int32)
-        candidates[live] = np.where(near < 0, -1, live[near])
+        groups = live.astype(np.int32)[near]
+        groups[near < 0] = -1
+        candidates[live] = groups
+        del near, groups
         clock[live] = 0
         queued[live] = 1
         agenda = Agenda.of(candidates, clock, live.astype(np.int32), queued, arena)
         made, status = 0, moves.PAUSED
         while status != moves.DONE and made < MOST_STEPS * self._k * len(live):
             status = moves.descend(
-                *arena, *agenda, *self._standard, self._k, self._uniform, self._judge, self._steps
+                *arena, *agenda, *self._standard, self._k, self._uniform, self._judged, self._steps
             )
-            if status == moves.OFFERING:
-                agenda.state[moves.ANSWER] = moves.TAKEN if self._is_accepted(agenda) else moves.REFUSED
-                continue
             made += self._steps
             yield min(made, len(live)), int(agenda.state[moves.MOVES])
-
-    def _is_accepted(self, agenda: Agenda) -> bool:
-        """Whether all groups that the offered move would change may be formed."""
-        assert self._accept is not None
-        state, slots, sizes = agenda.state, self._arena.slots, self._arena.sizes
-        group, a, b = (int(state[place]) for place in (moves.GROUP, moves.OFFER_A, moves.OFFER_B))
-        members = slots[group, : sizes[group]]
-        if state[moves.OFFER] == moves.DISSOLVE:
-            plan = agenda.plan[: len(members)]
-            changed = [
-                np.append(slots[other, : sizes[other]], members[plan == other]) for other in np.unique(plan)
-            ]
-        else:
-            other = agenda.candidates[group, state[moves.PLACE]]
-            theirs = slots[other, : sizes[other]]
-            going, coming = members[a : a + 1 if a >= 0 else a], theirs[b : b + 1 if b >= 0 else b]
-            changed = [
-                np.append(np.setdiff1d(members, going), coming),
-                np.append(np.setdiff1d(theirs, coming), going),
-            ]
-        return all(self._accept(np.sort(self._records[rows])) for rows in changed)
 
     def _write_labels(self, first: int, end: int) -> int:
         """Bring some groups of the arena into the labels; returns how many places for groups that were."""
@@ -251,13 +228,6 @@ class _Search:
         labels = self._first_label + np.repeat(np.arange(first, end, dtype=np.int32), sizes)
         self._labels[self._records[slots[taken]]] = labels
         return int(end - first)
-
-
-def _judge_of(problem: Problem) -> int:
-    """Who judges a move."""
-    if problem.accept is None:
-        return moves.FREELY
-    return moves.BY_STANDARD if isinstance(problem.accept, Acceptance) else moves.BY_ASKING
 
 
 def _room(problem: Problem, labels: np.ndarray) -> int:

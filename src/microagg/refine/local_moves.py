@@ -24,14 +24,12 @@ from microagg.kernels.compiling import kernel, part
 from microagg.refine.judging import dissolving_falls_short, exchange_falls_short
 from microagg.refine.local_groups import Arena, distance, refresh
 
-DONE, PAUSED, OFFERING = 0, 1, 2  # why `descend` returned: nothing left, enough steps, a move to be judged
-SHIFT_OR_SWAP, DISSOLVE = 1, 2  # what it offers
-TAKEN, REFUSED = 1, 2  # the answer to an offer
-FREELY, BY_STANDARD, BY_ASKING = 0, 1, 2  # who judges a move: nobody, the standard here, or whoever called
+DONE, PAUSED = 0, 1  # why `descend` returned: nothing left, or enough steps
+SHIFT_OR_SWAP, DISSOLVE = 1, 2  # the kinds of moves
 MOST_REFUSED = 8  # refused moves after which a judged pair of groups is left alone
 
 # Where `descend` keeps its place between calls.
-HEAD, WAITING, TIME, GROUP, PLACE, CLEAN, OFFER, OFFER_A, OFFER_B, ANSWER, BANS, MOVES = range(12)
+HEAD, WAITING, TIME, GROUP, PLACE, CLEAN, OFFER, OFFER_A, OFFER_B, BANS, MOVES = range(11)
 
 LEAST_GAIN = 1e-10  # of the error of the groups that change
 SLACK = 1e-7  # for rounding, where groups that do not overlap are passed over
@@ -58,7 +56,7 @@ class Agenda(NamedTuple):
     ) -> Agenda:
         """A search that has yet to begin, with these groups waiting."""
         room = arena.slots.shape[1]
-        state = np.zeros(12, np.int64)
+        state = np.zeros(11, np.int64)
         state[GROUP], state[WAITING] = -1, len(queue)
         banned, plan = np.zeros((room + 1, room + 1), np.uint8), np.zeros(room, np.int32)
         reach = np.empty((candidates.shape[1], arena.centres.shape[1]))
@@ -69,19 +67,13 @@ class Agenda(NamedTuple):
 @kernel
 def descend(
     points, weights, slots, sizes, centres, own, candidates, clock, queue, queued, state, banned, plan, to_a,
-    to_b, reach, changed, codes, ordered, begins, cumulative, running, asked, k, uniform, judge, steps,
+    to_b, reach, changed, codes, ordered, begins, cumulative, running, asked, k, uniform, judged, steps,
 ):  # fmt: skip
     """Make improving moves until none is known or so many moves and visits have been made; tells why it returned.
 
-    A move is judged before it is made: by the standard, which no group may fall short of, or BY_ASKING: then it returns
-    with an offer, and the next call finds the answer in the state.
+    Where there is a standard (`judged`), a move is judged before it is made: no group may fall short of it.
     """
     while True:
-        if state[ANSWER] != 0:
-            _take_answer(
-                points, weights, slots, sizes, centres, own, candidates, clock, queue, queued, state, banned,
-                plan,
-            )  # fmt: skip
         if state[GROUP] < 0 and state[WAITING] == 0:
             return DONE
         if steps == 0:
@@ -94,7 +86,7 @@ def descend(
         group, offer = state[GROUP], 0
         if _find_move(
             points, weights, slots, sizes, centres, own, candidates, clock, state, banned, k, uniform,
-            judge != FREELY, to_a, to_b,
+            judged, to_a, to_b,
         ):  # fmt: skip
             offer = SHIFT_OR_SWAP
         elif state[BANS] == 0 and _plan_to_dissolve(
@@ -107,15 +99,16 @@ def descend(
             state[GROUP] = -1
         else:
             state[OFFER] = offer
-            if judge == BY_ASKING:
-                return OFFERING
-            state[ANSWER] = TAKEN
+            allowed = True
             if codes is not None:
-                if _falls_short(
+                allowed = not _falls_short(
                     slots, sizes, candidates, state, plan, changed, codes, ordered, begins, cumulative, running,
                     asked,
-                ):  # fmt: skip
-                    state[ANSWER] = REFUSED
+                )  # fmt: skip
+            _make_or_ban(
+                points, weights, slots, sizes, centres, own, candidates, clock, queue, queued, state, banned,
+                plan, allowed,
+            )  # fmt: skip
 
 
 @part
@@ -257,17 +250,29 @@ def _find_move(
 
 
 @part
-def _take_answer(
-    points, weights, slots, sizes, centres, own, candidates, clock, queue, queued, state, banned, plan
+def _make_or_ban(
+    points,
+    weights,
+    slots,
+    sizes,
+    centres,
+    own,
+    candidates,
+    clock,
+    queue,
+    queued,
+    state,
+    banned,
+    plan,
+    allowed,
 ):
-    """Make the move that was offered, or ban it."""
-    group, place, taken = state[GROUP], state[PLACE], state[ANSWER] == TAKEN
+    """Make the move that was offered if it is allowed and lowers the error, or ban it."""
+    group, place = state[GROUP], state[PLACE]
     a, b = state[OFFER_A], state[OFFER_B]
-    state[ANSWER] = 0
     made = False
     if state[OFFER] == DISSOLVE:
         size = sizes[group]
-        made = taken and _dissolve(points, weights, slots, sizes, centres, own, plan, group)
+        made = allowed and _dissolve(points, weights, slots, sizes, centres, own, plan, group)
         if made:
             state[TIME] += 1
             state[GROUP] = -1
@@ -275,7 +280,7 @@ def _take_answer(
                 _mark_changed(clock, queue, queued, state, np.int64(plan[s]))
     else:
         other = np.int64(candidates[group, place])
-        made = taken and _exchange(points, weights, slots, sizes, centres, own, group, other, a, b)
+        made = allowed and _exchange(points, weights, slots, sizes, centres, own, group, other, a, b)
         if made:
             _lift_bans(state, banned)
             state[CLEAN] = 0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import itertools
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -134,22 +135,36 @@ def digest_of(table: pa.Table) -> str:
     """
     digest = hashlib.sha256()
     for name, column in zip(table.column_names, table.columns, strict=True):
-        kind, values = _bytes_of(column)
-        present = np.packbits(column.is_valid().to_numpy()).tobytes()
-        digest.update(f"{name}\0{kind}\0{len(column)}\0".encode() + present + values)
+        kind, parts = _parts_of(column)
+        digest.update(f"{name}\0{kind}\0{len(column)}\0".encode())
+        digest.update(np.packbits(column.is_valid().to_numpy()).tobytes())
+        for part in parts:
+            digest.update(part)
     return digest.hexdigest()
 
 
-def _bytes_of(column: pa.ChunkedArray) -> tuple[str, bytes]:
+def _parts_of(column: pa.ChunkedArray) -> tuple[str, Iterable[Any]]:
+    """What kind of values a column has, and their bytes, piece by piece and without a copy where Arrow has them."""
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         kind = "whole" if pa.types.is_integer(column.type) else "float"
         target = pa.int64() if kind == "whole" else pa.float64()
-        return kind, pc.cast(column, target, safe=False).fill_null(0).to_numpy().tobytes()
+        numbers = pc.cast(column, target, safe=False).fill_null(0)
+        return kind, (np.ascontiguousarray(chunk.to_numpy()) for chunk in numbers.chunks)
     try:
         texts = pc.cast(column, pa.large_string()).fill_null("")
-        return "text", pc.binary_length(texts).to_numpy().tobytes() + "".join(texts.to_pylist()).encode()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists and the like, bytes that are no text
-        return "other", "\0".join(repr(value) for value in column.to_pylist()).encode()
+        return "other", ("\0".join(repr(value) for value in column.to_pylist()).encode(),)
+    lengths = (np.ascontiguousarray(chunk.to_numpy()) for chunk in pc.binary_length(texts).chunks)
+    return "text", itertools.chain(lengths, map(_letters_of, texts.chunks))
+
+
+def _letters_of(texts: pa.LargeStringArray) -> memoryview:
+    """The bytes of all texts, one after another."""
+    if len(texts) == 0:
+        return memoryview(b"")
+    _, offsets, letters = texts.buffers()
+    places = np.frombuffer(offsets, np.int64)[[texts.offset, texts.offset + len(texts)]]
+    return memoryview(letters or b"")[places[0] : places[1]]
 
 
 def manifest_paths(table: Path) -> tuple[Path, Path]:

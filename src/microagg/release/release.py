@@ -15,7 +15,7 @@ import pyarrow as pa
 from microagg.bounds.bound import Bound
 from microagg.engine.run import problem_with, run_method
 from microagg.errors import GuaranteeError, InputError
-from microagg.guarantees.k import Anonymity, class_labels, verify
+from microagg.guarantees.k import Anonymity, verify
 from microagg.kernels import random
 from microagg.measures.loss.sse import loss_between
 from microagg.measures.measure import Figure, Measure, Pair
@@ -29,6 +29,7 @@ from microagg.release.manifest import (
     public_manifest,
     write_manifest,
 )
+from microagg.release.notes_on_texts import notes_on_texts
 from microagg.release.report.building import build_document
 from microagg.release.report.document import Document
 from microagg.release.report.html import to_html
@@ -38,10 +39,11 @@ from microagg.release.report.plain import to_json
 from microagg.release.report.summary import headline_of
 from microagg.release.report.terminal import summary_for_terminal
 from microagg.release.settings import Settings, settings_from
+from microagg.release.shared_values import notes_on_shared_values
 from microagg.table.aggregate import decimals_of, group_means_for_records, round_to
 from microagg.table.confidential import Attribute, attributes_of, typed_like
 from microagg.table.encoder import Space
-from microagg.table.io.csv_format import formulas_in
+from microagg.table.io.arrow import give_back
 from microagg.table.io.formats import format_of, options_for, options_shared
 from microagg.table.io.frames import (
     column_facts,
@@ -105,7 +107,9 @@ class Release:
     @functools.cached_property
     def figures(self) -> tuple[tuple[Measure, Figure], ...]:
         """Every measure of loss and of risk that fits the release, with what it found."""
-        return tuple(assess_pair(self.pair))
+        figures = tuple(assess_pair(self.pair))
+        self.pair.forget()
+        return figures
 
     @property
     def risk(self) -> dict[str, float]:
@@ -155,24 +159,31 @@ class Release:
         path = Path(path)
         options = options_for(format_of(path), options)
         _refuse_places(path)
-        table = self._arrow.replace_schema_metadata(None)
-        if not keep_order:
-            table = table.take(pa.array(self._shuffled_rows()))
+        digest = ""
+
+        def write(part: Path) -> None:
+            nonlocal digest
+            table = self._arrow.replace_schema_metadata(None)
+            if not keep_order:
+                table = table.take(pa.array(self._shuffled_rows()))
+            write_table(table, part, **options)
+            digest = digest_of(table)
 
         def inspect(part: Path) -> None:
+            give_back()
             try:
                 written = read_written(part, **options)
             except InputError:
                 raise GuaranteeError("the file cannot be read back; nothing was written.") from None
-            if written.column_names != table.column_names:
+            if written.column_names != self._arrow.column_names:
                 raise GuaranteeError("the file does not have the columns it should; nothing was written.")
             quasi, k = self.schema.names(Role.QUASI), self.settings.k
-            verify(written, quasi, k, table.num_rows, self.anonymity.scope)
-            self.settings.promise.verify(*class_labels(written, quasi), self._attributes(written))
+            found = verify(written, quasi, k, self._arrow.num_rows, self.anonymity.scope)
+            self.settings.promise.verify(found.labels, len(found.sizes), self._attributes(written))
 
         def describe() -> None:
             rows = "kept" if keep_order else "shuffled"
-            output = {"file": path.name, "digest": digest_of(table)}
+            output = {"file": path.name, "digest": digest}
             self._written.update(rows=rows, dialect=options, output=output)
             internal = {**self.manifest, **self._written}
             for place, content in zip(
@@ -180,7 +191,8 @@ class Release:
             ):
                 write_manifest(place, content)
 
-        replace_whole(path, lambda part: write_table(table, part, **options), inspect, before=describe)
+        replace_whole(path, write, inspect, before=describe)
+        give_back()
         return [path, *manifest_paths(path)]
 
     def _attributes(self, written: pa.Table) -> tuple[Attribute, ...]:
@@ -261,55 +273,57 @@ def protect(
     # space and partition
     values = values_of(frame, schema.names(Role.QUASI))
     space = Space.fit(values, settings.scale)
+    points = space.points(values, out=values)  # a search needs the room; values can be read again
     source = to_arrow(frame)
     refuse_odd_types(frame, schema.released())
     attributes = attributes_of(source, schema.names(Role.CONFIDENTIAL), exact=settings.exact)
-    problem = problem_with(promise, method, space.points(values), k, attributes, threads)
+    give_back()
+    problem = problem_with(promise, method, points, k, attributes, threads)
     found = run_method(
         method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine, progress=progress
     )
     labels = found.labels
     settings = replace(settings, params={**settings.params, **found.params})
+    del problem, points, values
 
     # aggregate and verify
-    released, decimals = _aggregated(frame, schema, values, labels, settings.precision)
+    released, decimals, points, unrounded = _aggregated(frame, schema, space, labels, settings.precision)
     arrow = to_arrow(released)
+    give_back()
     anonymity = verify(arrow, schema.names(Role.QUASI), k, len(frame), method.scope)
     findings = promise.verify(
-        *class_labels(arrow, schema.names(Role.QUASI)),
+        anonymity.labels,
+        len(anonymity.sizes),
         attributes_of(arrow, schema.names(Role.CONFIDENTIAL), exact=settings.exact),
     )
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
-    loss = _loss(space, values, values_of(released, schema.names(Role.QUASI)))
+    loss = _loss(space, points, frame, released, schema.names(Role.QUASI))
+    del points
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file,
         reading=reading, loss=loss, anonymity=anonymity,
     )  # fmt: skip
-    notes = _notes(schema, space, loss, values, labels) + _notes_on(attributes) + _notes_on_formulas(arrow)
+    notes = _notes(schema, space, loss["IL"], unrounded)
+    notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
         same_type(released, table), labels, loss, manifest, schema, anonymity, notes,
-        found.bound and found.bound.about(values, schema.names(Role.QUASI), space), found.stopped, _arrow=arrow,
-        _original=frame,
+        found.bound and found.bound.about(values_of(frame, schema.names(Role.QUASI)), schema.names(Role.QUASI), space),
+        found.stopped, _arrow=arrow, _original=frame,
     )  # fmt: skip
 
 
-def _loss(space: Space, values: np.ndarray, released: np.ndarray) -> dict[str, float]:
-    """What was lost in the space that was searched, where a bound holds too; beside it, where that is another one, in z-scores."""
-    loss = loss_between(space.points(values), space.points(released))
-    if space.scale != SCALE.default:
-        standard = Space.fit(values)
-        loss["IL_zscore"] = loss_between(standard.points(values), standard.points(released))["IL"]
-    return loss
-
-
 def _aggregated(
-    frame: nw.DataFrame[Any], schema: Schema, values: np.ndarray, labels: np.ndarray, precision: str
-) -> tuple[nw.DataFrame[Any], list[int | None]]:
-    """The table with every quasi-identifier replaced by its group's value, identifiers dropped."""
+    frame: nw.DataFrame[Any], schema: Schema, space: Space, labels: np.ndarray, precision: str
+) -> tuple[nw.DataFrame[Any], list[int | None], np.ndarray, float]:
+    """The table with every quasi-identifier replaced by its group's value, identifiers dropped.
+
+    Besides the decimals of each of these columns, the points, and the IL that exact means would have.
+    """
+    values = values_of(frame, schema.names(Role.QUASI))
     means = group_means_for_records(values, labels)
     decimals: list[int | None] = []
     columns = []
@@ -318,65 +332,45 @@ def _aggregated(
         own = decimals_of(values[:, j], single=single) if precision == "column" else None
         decimals.append(own)
         columns.append(column_like(frame[name], round_to(means[:, j], own), whole=precision == "column"))
-    return frame.with_columns(*columns).select(*schema.released()), decimals
+    released = frame.with_columns(*columns).select(*schema.released())
+    points = space.points(values, out=values)
+    unrounded = loss_between(points, space.points(means, out=means))["IL"]
+    return released, decimals, points, unrounded
 
 
-def _notes(
-    schema: Schema,
+def _loss(
     space: Space,
-    loss: dict[str, float],
-    values: np.ndarray,
-    labels: np.ndarray,
-) -> tuple[str, ...]:
+    points: np.ndarray,
+    frame: nw.DataFrame[Any],
+    released: nw.DataFrame[Any],
+    quasi: Sequence[str],
+) -> dict[str, float]:
+    """What was lost in the space that was searched, where a bound holds too; where that is not z-scores, IL there beside."""
+    moved = values_of(released, quasi)
+    loss = loss_between(points, space.points(moved, out=moved))
+    if space.scale != SCALE.default:
+        values, moved = values_of(frame, quasi), values_of(released, quasi)
+        standard = Space.fit(values)
+        loss["IL_zscore"] = loss_between(standard.points(values), standard.points(moved))["IL"]
+    return loss
+
+
+def _notes(schema: Schema, space: Space, loss: float, unrounded: float) -> tuple[str, ...]:
     """What a user should know about this release beyond its figures."""
     notes = []
     quasi = schema.names(Role.QUASI)
     if space.constant:
         listed = ", ".join(repr(quasi[j]) for j in space.constant)
         notes.append(f"constant, so without influence on the groups: {listed}")
-    means = space.points(group_means_for_records(values, labels))
-    unrounded = loss_between(space.points(values), means)["IL"]
-    if loss["IL"] > 1.02 * unrounded and loss["IL"] - unrounded > 0.01:
+    if loss > 1.02 * unrounded and loss - unrounded > 0.01:
         notes.append(
-            f"rounding to the columns' own precision raised IL from {unrounded:.3g} to {loss['IL']:.3g} %; "
+            f"rounding to the columns' own precision raised IL from {unrounded:.3g} to {loss:.3g} %; "
             "precision='full' avoids it"
         )
     kept = schema.names(Role.KEEP)
     if kept:
         notes.append(f"kept as they are, and able to single people out: {', '.join(map(repr, kept))}")
     return tuple(notes)
-
-
-def _notes_on(attributes: Sequence[Attribute]) -> tuple[str, ...]:
-    """Confidential columns that no grouping can protect, and values that are spelled in several ways: how many, never which."""
-    notes = []
-    shared = [repr(attribute.name) for attribute in attributes if attribute.distinct == 1]
-    if shared:
-        notes.append(
-            f"one value only in the whole table, so that everybody in a class shares it and nothing hides it: {', '.join(shared)}"
-        )
-    for attribute in attributes:
-        if attribute.spellings:
-            notes.append(
-                f"{attribute.name!r} spells values in several ways: {attribute.spellings} of its texts count as another one, because "
-                "case, width, white space and how a number is written make no difference (exact=True counts letters)"
-            )
-        if attribute.similar:
-            notes.append(
-                f"{attribute.name!r} has {attribute.similar} texts that are much like another one and count as values of their own; if they "
-                "mean the same, mend them"
-            )
-    return tuple(notes)
-
-
-def _notes_on_formulas(table: pa.Table) -> tuple[str, ...]:
-    live = [repr(name) for name in table.column_names if formulas_in(table.column(name))]
-    if not live:
-        return ()
-    return (
-        f"a spreadsheet may run texts of {', '.join(live)} as formulas (they begin with =, +, - or @); for csv files that go to one, "
-        "escape_formulas=True puts an apostrophe before them",
-    )
 
 
 def _warning_of_single_columns(found: Anonymity) -> str:
@@ -390,7 +384,7 @@ def _warning_of_single_columns(found: Anonymity) -> str:
 def _renderer(path: Path) -> Callable[[Document], str]:
     renderers = {".html": to_html, ".md": to_markdown, ".json": to_json}
     if path.suffix.lower() not in renderers:
-        raise InputError(f"a report is written as {', '.join(renderers)}; {path.name} ends otherwise.")
+        raise InputError(f"a report is written as {', '.join(renderers)}; {path.name!r} ends otherwise.")
     return renderers[path.suffix.lower()]
 
 
@@ -411,6 +405,8 @@ def report_paths(path: Path) -> tuple[Path, Path]:
 
 def _report_places(report: str | Path | None) -> tuple[Path, ...]:
     """Where the reports go, if any is asked for, after making sure of their places."""
+    if report is not None:
+        _renderer(Path(report))
     places = report_paths(Path(report)) if report is not None else ()
     for place in places:
         _renderer(place)
@@ -469,6 +465,7 @@ def anonymize_table(
     places = _report_places(report)
     shared = {**options_shared(source, target), **(writing or {})}
     options_for(format_of(target), shared)
+    give_back()
     _refuse_places(target)
     if target.exists() and target.samefile(source):
         raise InputError(

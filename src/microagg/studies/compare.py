@@ -237,22 +237,31 @@ def _run(
     state = None if path is None else State(path)
     fingerprint = study.fingerprint()
     keys = {cell: cell.key(fingerprint) for cell in cells}
-    done = {cell: state.outcomes[keys[cell]] for cell in cells if state and keys[cell] in state.outcomes}
+    done = {
+        cell: state.outcomes[keys[cell]]
+        for cell in cells
+        if state and keys[cell] in state.outcomes and _is_whole(state.outcomes[keys[cell]], study)
+    }
     tell = getattr(progress, "tell", None)
 
-    def heed() -> None:
+    def check_cancelled() -> None:
         if progress is not None:
             progress(len(done), len(cells))
 
-    heed()
-    for cell, outcome in outcomes(study, [cell for cell in cells if cell not in done], jobs, heed):
+    check_cancelled()
+    for cell, outcome in outcomes(study, [cell for cell in cells if cell not in done], jobs, check_cancelled):
         if state is not None and outcome.lasting:
             state.add(keys[cell], outcome)
         done[cell] = outcome
         if tell is not None:
             tell(_news(name, cell, outcome))
-        heed()
+        check_cancelled()
     return done
+
+
+def _is_whole(outcome: Outcome, study: Study) -> bool:
+    """Whether what a state holds for a cell is all that is asked for; a line that somebody changed is run again."""
+    return bool(outcome.error) or set(study.measures) <= set(outcome.figures)
 
 
 def _news(name: str, cell: Cell, outcome: Outcome) -> str:

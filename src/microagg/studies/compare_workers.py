@@ -19,16 +19,16 @@ COMPILING = "compiling"  # what a process says, between a cell and its outcome, 
 
 
 def outcomes(
-    study: Study, cells: Sequence[Cell], jobs: int, heed: Callable[[], None]
+    study: Study, cells: Sequence[Cell], jobs: int, check_cancelled: Callable[[], None]
 ) -> Iterator[tuple[Cell, Outcome]]:
-    """What each cell gives, as it comes in. `heed` is called now and then; raising from it ends all work."""
+    """What each cell gives, as it comes in. `check_cancelled` is called now and then; raising from it ends all work."""
     if jobs == 1 or len(cells) < 2:
         for cell in cells:
-            yield cell, run_cell(study, cell, lambda done, total: heed())
+            yield cell, run_cell(study, cell, lambda done, total: check_cancelled())
         return
     team = _Team(study, min(jobs, len(cells)))
     try:
-        yield from team.work(list(cells), heed)
+        yield from team.work(list(cells), check_cancelled)
     finally:
         team.dismiss()
 
@@ -54,7 +54,9 @@ class _Team:
         self._members[ours] = process
         return ours
 
-    def work(self, waiting: list[Cell], heed: Callable[[], None]) -> Iterator[tuple[Cell, Outcome]]:
+    def work(
+        self, waiting: list[Cell], check_cancelled: Callable[[], None]
+    ) -> Iterator[tuple[Cell, Outcome]]:
         waiting = waiting[::-1]
         busy = {member: self._give(member, waiting.pop()) for member in self._members}
         while busy:
@@ -77,7 +79,7 @@ class _Team:
                 if waiting:
                     busy[member] = self._give(member, waiting.pop())
                 yield cell, answer
-            heed()
+            check_cancelled()
 
     def _give(self, member: Connection, cell: Cell) -> Cell:
         with contextlib.suppress(ConnectionError):  # it has died: so its answer will say

@@ -1,45 +1,20 @@
-"""Every published figure beside ours on one page: in the paper's setting, on z-scores, and what no grouping can go below."""
+"""The published figures beside ours on one page: in the paper's setting, on z-scores, and what no grouping can go below."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from microagg.bounds.lower import lower_bound
-from microagg.studies.reproduce import REFERENCE, SCALES, Published, Reproduced, count_verdicts, data_sets
-from microagg.table.encoder import Space
+from microagg.datasets.reference import NAMES as REFERENCE
+from microagg.studies.published import COUNTS, Published, omitted
+from microagg.studies.reproduce import Reproduced, count_verdicts
+from microagg.studies.reproduce_runs import Least, Runs
+from microagg.studies.verdicts import AGREEING, VERDICTS
 from microagg.table.io.writing import replace_whole
 
 Problem = tuple[str, str, str, int]
 """Data set, its columns, its scaling, and k: what a bound is about."""
-
-WORDS = {
-    "match": "reproduced",
-    "better": "ours is lower",
-    "not above": "ours is as low or lower; the printed one hangs on a random start",
-    "differs": "not reproduced",
-    "other data": "other data: the paper's data set is not published",
-}
-
-SHORT = {
-    "match": "reproduced",
-    "better": "lower",
-    "not above": "as low or lower (random start)",
-    "differs": "not reproduced",
-    "other data": "other data",
-}
-
-
-@dataclass(frozen=True)
-class Least:
-    """What no grouping can lose less than, by either measure."""
-
-    IL: float
-    SSE: float
 
 
 def problem_of(figure: Published) -> Problem:
@@ -52,20 +27,14 @@ def bounds_for(
     seconds: float,
     folder: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
+    runs: Runs | None = None,
 ) -> dict[Problem, Least]:
     """A proven lower bound for each problem, in so many seconds each; over several data sets, the mean of their bounds."""
-    problems = {problem_of(figure): figure for figure in figures if figure.measure in ("IL", "SSE")}
+    runs = Runs(folder) if runs is None else runs
+    problems = {problem_of(figure): figure for figure in figures if figure.measure not in COUNTS}
     found = {}
     for done, (problem, figure) in enumerate(problems.items()):
-        sets = list(data_sets(figure, folder))
-        bounds = []
-        for values in sets:
-            points = Space.fit(values, SCALES[figure.scaling]).points(values)
-            bounds.append(lower_bound(points, figure.k, time_limit=seconds / len(sets)))
-        found[problem] = Least(
-            float(np.mean([b.certified_il for b in bounds])),
-            float(np.mean([b.certified_sse for b in bounds])),
-        )
+        found[problem] = runs.bound(figure, seconds)
         if progress is not None:
             progress(done + 1, len(problems))
     return found
@@ -76,12 +45,15 @@ def write_page(
 ) -> None:
     """Write all cells to a page in Markdown, paper by paper and data set by data set."""
     parts = [_opening(cells, seconds), _at_a_glance(cells)]
-    for source, of_source in itertools.groupby(cells, lambda cell: cell.published.source):
+    of_source: dict[str, list[Reproduced]] = {}
+    for cell in cells:
+        of_source.setdefault(cell.published.source, []).append(cell)
+    for source, own in of_source.items():
         parts.append(f"## {source}\n")
-        own = sorted(of_source, key=lambda cell: cell.published.dataset)  # stable: the paper's order within
+        own.sort(key=lambda cell: cell.published.dataset)  # stable: the paper's order within
         for dataset, of_dataset in itertools.groupby(own, lambda cell: cell.published.dataset):
             parts.append(_table(dataset, list(of_dataset), bounds))
-    text = "\n".join(parts)
+    text = "\n".join([*parts, _left_out()])
 
     def write(part: Path) -> None:
         part.write_text(text, encoding="utf-8")
@@ -91,13 +63,25 @@ def write_page(
 
 def _opening(cells: Sequence[Reproduced], seconds: float) -> str:
     found = count_verdicts(cells)
-    counts = ", ".join(f"{found[verdict]} {words}" for verdict, words in SHORT.items() if verdict in found)
+    counts = "\n".join(f"| {VERDICTS[verdict]} | {number} |" for verdict, number in found.items())
     return f"""# Published figures, and ours
 
-Made by `microagg reproduce --page`; nothing here is typed by hand. {len(cells)} figures: {counts}.
+Made by `microagg reproduce --page`; nothing here is typed by hand. {len(cells)} figures of five papers have a row below. What else the
+papers print is [listed at the end](#what-is-left-out-and-why), with the reason.
+
+| verdict | figures |
+|---|---|
+{counts}
+
+A figure is equal if ours rounds to it. Sums of squares are printed with eight or so digits, of which six agree. A mean is judged by its
+standard error and theirs; where a paper prints no deviation (the simulated data), theirs is taken to be as large as ours. "Follows" means
+that the numbers of groups and their sizes are what a rule gives for the sizes that the paper prints: neither the paper's parts nor the
+columns they were made from are known, so that nothing could be run. "Not at hand" means that the method was built from what later papers
+say of it, and that ours and the printed figure differ: it may be another method.
 
 "obtained" is our figure in the setting of the row's own paper: its columns, its scaling. "on z-scores" is the same method grouped
-and measured on z-scores of the columns that most papers take (EIA: UTILITYID and ten more), so that rows can be set beside each other.
+and measured on z-scores of the columns that most papers take (EIA: UTILITYID and ten more). Only there rows can be set beside each other:
+figures from raw data are not comparable with those from z-scores, though the papers print them in one table.
 "no grouping below" is a lower bound, in the row's own setting, proven in {seconds:g} seconds for each problem: loose for large k, but no
 partition of these data can lose less. Where a printed figure lies below it, it cannot have been measured on these data in this way.
 """
@@ -105,9 +89,8 @@ partition of these data can lose less. Where a printed figure lies below it, it 
 
 def _at_a_glance(cells: Sequence[Reproduced]) -> str:
     """How many figures of each method, paper by paper, came out how, and how far off the farthest is."""
-    found = count_verdicts(cells)
-    verdicts = [verdict for verdict in SHORT if verdict in found]
-    header = ["method", "paper", "figures", *(SHORT[verdict] for verdict in verdicts), "farthest off"]
+    verdicts = list(count_verdicts(cells))
+    header = ["method", "paper", "figures", *verdicts, "farthest off"]
     rows = ["## At a glance\n", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     by_method: dict[tuple[str, str], list[Reproduced]] = {}
     for cell in cells:
@@ -124,7 +107,9 @@ def _farthest(cells: Sequence[Reproduced]) -> str:
     off = [
         100.0 * (cell.obtained - cell.published.value) / cell.published.value
         for cell in cells
-        if cell.verdict not in ("match", "other data") and cell.obtained is not None and cell.published.value
+        if cell.verdict not in (*AGREEING, "not comparable")
+        and cell.obtained is not None
+        and cell.published.value
     ]
     return f"{max(off, key=abs):+.2g} %" if off else ""
 
@@ -134,17 +119,20 @@ def _table(dataset: str, cells: Sequence[Reproduced], bounds: Mapping[Problem, L
     rows = [f"### {dataset}\n", header, "|" + "---|" * 9]
     for cell in cells:
         figure = cell.published
-        least = bounds.get(problem_of(figure))
+        least = bounds.get(problem_of(figure)) if figure.measure not in COUNTS else None
         bound = None if least is None else getattr(least, figure.measure)
+        deviation = f" ± {figure.deviation:.{figure.decimals}f}" if figure.deviation else ""
         rows.append(
             f"| {' '.join(filter(None, (figure.method, figure.params)))} | {figure.k} | {_setting(figure)} | {figure.measure} "
-            f"| {figure.value:.{figure.decimals}f} | {_obtained(cell)} | {_common(cell)} "
+            f"| {figure.value:.{figure.decimals}f}{deviation} | {_obtained(cell)} | {_common(cell)} "
             f"| {'' if bound is None else _digits(bound, figure.decimals)} | {_verdict(cell, bound)} |"
         )
     return "\n".join(rows) + "\n"
 
 
 def _setting(figure: Published) -> str:
+    if figure.measure in COUNTS:
+        return "printed sizes"
     columns = "" if figure.columns == "all" else f"{figure.columns}, "
     return columns + {"zscore": "z-scores", "none": "as they are"}.get(figure.scaling, figure.scaling)
 
@@ -167,13 +155,28 @@ def _digits(value: float, decimals: int) -> str:
 
 
 def _verdict(cell: Reproduced, bound: float | None) -> str:
-    words = [WORDS[cell.verdict]]
-    if bound is not None and cell.published.dataset in REFERENCE:  # of other data, a bound says nothing here
-        half_a_digit = 0.6 * 10.0**-cell.published.decimals
-        if cell.published.value < bound * (1.0 - 1e-9) - half_a_digit:
+    figure = cell.published
+    words = [cell.verdict]
+    if cell.verdict == "not at hand" and cell.obtained is not None:
+        words.append("ours is lower" if cell.obtained < figure.value else "ours is higher")
+    if figure.scaling == "raw":
+        words.append("on raw data, not comparable with z-scores")
+    if bound is not None and figure.dataset in REFERENCE:  # of other data, a bound says nothing here
+        half_a_digit = 0.6 * 10.0**-figure.decimals
+        if figure.value < bound * (1.0 - 1e-9) - half_a_digit:
             words.append("printed below the proven bound")
-    if cell.verdict != "match" and cell.published.note:
-        words.append(cell.published.note)
+    if cell.verdict not in AGREEING and figure.note:
+        words.append(figure.note)
+    if cell.other_reading is not None:
+        mean, error = cell.other_reading
+        words.append(f"{mean:.4f} ± {error:.2g} with the variance, not the deviation, drawn from [0.1, 0.3]")
     if cell.squared is not None:
         words.append(f"{cell.squared:.4f} with squared costs")
     return "; ".join(words)
+
+
+def _left_out() -> str:
+    """What the papers print besides, and why it has no row."""
+    rows = ["## What is left out, and why\n", "| paper | where | what | why |", "|---|---|---|---|"]
+    rows += [f"| {left.source} | {left.where} | {left.what} | {left.why} |" for left in omitted()]
+    return "\n".join(rows) + "\n"

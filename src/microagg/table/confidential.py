@@ -6,6 +6,7 @@ of them after NFKC, case folding and collapsing of white space ("HIV", "hiv" and
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -42,7 +43,7 @@ class Attribute:
     similar: int = 0
     """How many values differ from another one in accents, marks and blanks only, and count as values of their own."""
 
-    @property
+    @functools.cached_property
     def codes(self) -> np.ndarray:
         """(n,) int64: the number of each value among the distinct ones, in ascending order."""
         return np.unique(self.values, return_inverse=True)[1].reshape(-1).astype(np.int64)
@@ -50,7 +51,7 @@ class Attribute:
     @property
     def distinct(self) -> int:
         """How many different values there are."""
-        return len(np.unique(self.values))
+        return int(self.codes.max(initial=-1)) + 1
 
 
 def attributes_of(table: pa.Table, names: Sequence[str], *, exact: bool = False) -> tuple[Attribute, ...]:

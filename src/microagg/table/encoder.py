@@ -45,9 +45,14 @@ class Space:
             axes.append(axis)
         return Space(scale, tuple(axes), tuple(constant))
 
-    def points(self, values: np.ndarray) -> np.ndarray:
-        """The points of these values."""
-        points = np.empty((len(values), len(self.axes)))
+    def points(self, values: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """The points of these values; in the array `out`, which may be that of the values, where it has the room.
+
+        >>> Space.fit(np.array([[1.0], [3.0]]), "minmax").points(np.array([[2.0]])).tolist()
+        [[0.5]]
+        """
+        shape = (len(values), len(self.axes))
+        points = out if out is not None and out.shape == shape else np.empty(shape)
         for j, axis in enumerate(self.axes):
             points[:, j] = axis.coordinates(values[:, j])
         return points

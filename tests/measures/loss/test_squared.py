@@ -54,7 +54,13 @@ def test_equals_the_transcription(seed: int, scale: str) -> None:
     agrees(sums, math.fsum(sse.values()), sse)
     total = math.fsum(sst.values())
     loss = 100.0 * math.fsum(sse.values()) / total if total else 0.0
-    agrees(percents, loss, {name: 100.0 * sse[name] / sst[name] if sst[name] else 0.0 for name in sse}, 1e-6)
+    columns = {name: 100.0 * sse[name] / sst[name] if sst[name] else 0.0 for name in sse}
+    # one value for all loses everything and no more
+    one_value = [
+        name for name, column in zip(pair.names, pair.released.T, strict=True) if len(set(column)) == 1
+    ]
+    columns.update({name: min(columns[name], 100.0) for name in one_value})
+    agrees(percents, min(loss, 100.0) if len(one_value) == len(columns) else loss, columns, 1e-6)
 
 
 @pytest.mark.parametrize("scale", FORMS)

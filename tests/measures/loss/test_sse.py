@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import microagg as ma
@@ -87,3 +88,24 @@ def test_what_cannot_be_measured(points: Any, labels: Any) -> None:
     with pytest.raises(ma.InputError) as refusal:
         ma.information_loss(points, labels)
     assert "canary" not in str(refusal.value)
+
+
+def test_one_point_for_all_loses_everything_and_no_more() -> None:
+    points = np.array([[0.0, 3.0], [1.0, 4.0], [1.0, 4.5]])
+    rounded = np.array([[1.0, 4.0]] * 3)
+    sst = slow_sse(points, [0, 0, 0])
+    loss = loss_between(points, rounded)
+    assert loss["SSE"] == pytest.approx(2.25)
+    assert loss["SSE"] > sst
+    assert loss["IL"] == 100.0
+    worse = np.array([[9.0, 9.0], [9.0, 9.0], [-9.0, 9.0]])  # still told apart, and all the worse for it
+    assert loss_between(points, worse)["IL"] > 1000.0
+
+
+def test_a_release_of_one_group_loses_a_hundred_percent() -> None:
+    table = pa.table({"age": [20, 21, 21, 25, 40], "rent": [1, 2, 9, 9, 9]})
+    release = ma.anonymize(table, k=3, quasi=["age", "rent"], seed=1)
+    assert release.loss["IL"] == 100.0
+    figure = next(figure for measure, figure in release.figures if measure.name == "il")
+    assert figure.value == 100.0
+    assert max(figure.columns.values()) <= 100.0

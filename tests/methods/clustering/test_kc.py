@@ -92,6 +92,7 @@ def usual_restarts(n: int, k: int, count: int) -> int:
     return min(50, min(10, max(1, 2_500 // n)) * (n // k) // count)
 
 
+@pytest.mark.slow
 def test_by_default_few_clusters_get_more_starts() -> None:
     points, k, dice = (
         np.random.default_rng(2).lognormal(0.0, 1.0, (60, 3)),

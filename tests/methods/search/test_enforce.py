@@ -69,6 +69,7 @@ def test_a_word_means_less_work_with_a_promise_and_says_so():
     assert kept(found.labels, values, l=2)
 
 
+@pytest.mark.slow
 def test_many_records_in_regions():
     points, values = cloud(9000, 7)
     labels = found_by("auto", points, 4, values, effort=1, t=0.2, l=2).labels
@@ -100,6 +101,7 @@ def test_what_cannot_be_kept_is_refused_before_any_work(method, confidential, as
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("t", [0.1, 0.15, 0.2])
 @pytest.mark.parametrize("column", [5, 7, 9])
 def test_on_census_strata_lose_less_than_merging_once_both_are_refined(reference_data, column, t):

@@ -5,11 +5,14 @@ import pytest
 
 import plain
 from microagg.errors import InputError
+from microagg.guarantees.promise import Promise
 from microagg.kernels.random import seeded
 from microagg.methods.search import prove as proving
-from microagg.methods.search.prove import prove, put_together
+from microagg.methods.search.prove import improve_by_set_partitioning, prove
 from microagg.problem.problem import Problem
 from microagg.problem.watch import Watch
+from microagg.table.confidential import Attribute
+from microagg.table.schema import Kind
 from optima import best_loss, proves, tiny_problem
 
 
@@ -18,9 +21,12 @@ def any_labels(n, k):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(3))
-def test_three_hundred_optima(block):
-    for seed in range(100 * block, 100 * block + 100):
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [(0, 30), *(pytest.param(x, x + 90, marks=pytest.mark.nightly) for x in (30, 120, 210))],
+)
+def test_three_hundred_optima(first, last):
+    for seed in range(first, last):
         points, k = tiny_problem(seed)
         labels, bound = prove(Problem.of(points, k), any_labels(len(points), k), rng=seeded(0))
         optimum = best_loss(points, k)
@@ -65,15 +71,16 @@ def test_a_search_is_asked_and_only_believed_if_better():
 
 def test_groups_that_are_not_accepted_are_not_formed():
     points = np.random.default_rng(3).normal(size=(30, 2))
-    side = np.arange(30) % 2
-
-    def accept(records):
-        return len(set(side[records].tolist())) == 1
-
-    start = np.empty(30, np.int32)
-    for half in (0, 1):
-        start[side == half] = any_labels(15, 3) + 5 * half
-    labels, bound = prove(Problem.of(points, 3, accept=accept), start, rng=seeded(0))
+    attributes = (Attribute("side", Kind.NOMINAL, np.arange(30) % 2),)
+    accept = Promise.of(l=2).accept(attributes)
+    assert accept is not None
+    start = any_labels(30, 3)
+    free, _ = prove(Problem.of(points, 3), start, rng=seeded(0))
+    assert not all(accept(np.flatnonzero(free == g)) for g in range(free.max() + 1)), "it would not matter"
+    problem = Problem.of(
+        points, 3, accept=accept
+    )  # which stays far from the bound, so the programs would take minutes
+    labels, bound = prove(problem, start, rng=seeded(0), watch=Watch(stop_after=25))
     assert all(accept(np.flatnonzero(labels == g)) for g in range(labels.max() + 1))
     assert plain.sse(points, labels) <= plain.sse(points, start)
     assert bound.sse <= plain.sse(points, labels)
@@ -84,12 +91,13 @@ def test_weights_are_refused():
         prove(Problem.of(np.ones((4, 1)), 2, weights=np.ones(4)), any_labels(4, 2), rng=seeded(0))
 
 
+@pytest.mark.slow
 def test_programs_over_known_groups_never_do_harm_and_mostly_find_the_optimum():
     missed = []
     for seed in range(60):
         points, k = tiny_problem(seed)
         start = any_labels(len(points), k)
-        labels = put_together(Problem.of(points, k), start, Watch())
+        labels = improve_by_set_partitioning(Problem.of(points, k), start, Watch())
         assert np.bincount(labels).min() >= k
         found, optimum = plain.sse(points, labels), best_loss(points, k)
         assert found <= plain.sse(points, start) * (1.0 + 1e-12)
@@ -98,6 +106,7 @@ def test_programs_over_known_groups_never_do_harm_and_mostly_find_the_optimum():
     assert len(missed) <= 6, missed
 
 
+@pytest.mark.slow
 def test_a_program_that_did_not_end_never_makes_an_optimum(monkeypatch):
     honest = proving.best_cover
 

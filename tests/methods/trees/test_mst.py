@@ -106,6 +106,7 @@ def test_same_groups_as_the_oracle(seed: int, splitter: str) -> None:
     assert labels.tolist() == oracle(points, k, splitter).tolist()
 
 
+@pytest.mark.slow
 def test_a_tree_of_many_leaves_has_kruskals_weight() -> None:
     """Enough records for several levels of the kd-tree; rounded, so that many edges are equally long."""
     points = np.round(np.random.default_rng(4).normal(size=(1500, 3)), 1)

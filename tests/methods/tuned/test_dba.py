@@ -53,6 +53,7 @@ def test_without_p_it_is_dba2() -> None:
     assert ma.partition(points, k=4, method="dba2p", p=40).tolist() != dba2.tolist()
 
 
+@pytest.mark.slow
 def test_many_ties_among_neighbours() -> None:
     points = np.random.default_rng(1).integers(0, 6, (400, 2)).astype(float)
     expected = plain.labels_from_groups(400, dba1(points, 5))

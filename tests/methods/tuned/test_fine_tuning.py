@@ -19,6 +19,7 @@ def as_lists(labels: np.ndarray) -> list[plain.Group]:
     return [np.flatnonzero(labels == g).tolist() for g in range(labels.max() + 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("largest", [None, 7])
 @pytest.mark.parametrize("size", [2, 3])
 def test_many_groups_that_move_again_and_again(size: int, largest: int | None) -> None:

@@ -226,6 +226,7 @@ def read(page: str) -> list[tuple[str, dict[str, str | None]]]:
     return reader.tags
 
 
+@pytest.mark.slow
 def test_the_page_needs_nothing_else() -> None:
     page = to_html(build_document(public=False, **release()))
     tags = read(page)
@@ -289,6 +290,7 @@ def test_the_fence_of_a_listing_is_longer_than_what_it_holds() -> None:
     assert "\n`````\na ```` b\n`````\n" in text
 
 
+@pytest.mark.slow
 def test_many_columns_stay_small() -> None:
     names = tuple(f"a_rather_long_name_of_the_column_with_number_{j}" for j in range(30))
     for public in (False, True):
@@ -301,6 +303,7 @@ def test_many_columns_stay_small() -> None:
         assert "and 18 more" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("public", [False, True])
 def test_the_same_bytes_again(public: bool) -> None:
     import matplotlib

@@ -112,6 +112,7 @@ def test_the_internal_report_does_tell() -> None:
         assert "canary-id" in text
 
 
+@pytest.mark.slow
 def test_the_internal_manifest_given_by_mistake() -> None:
     source = table()
     release = ma.anonymize(
@@ -148,6 +149,7 @@ def pair_and_extremes() -> tuple[Pair, dict[str, Any]]:
     return Pair(original, released, tuple(QUASI), k=5), given
 
 
+@pytest.mark.slow
 def test_replacing_an_extreme_changes_no_picture_of_a_distribution() -> None:
     pair, given = pair_and_extremes()
 
@@ -164,6 +166,7 @@ def test_replacing_an_extreme_changes_no_picture_of_a_distribution() -> None:
         assert distributions(replace(pair, original=changed)) == before
 
 
+@pytest.mark.slow
 def test_bins_of_the_public_report_hold_enough_records() -> None:
     pair, given = pair_and_extremes()
     lost = build_document(pair=pair, **given).sections[3]
@@ -179,6 +182,7 @@ def test_bins_of_the_public_report_hold_enough_records() -> None:
         assert not set(edges) & set(pair.original[:, j].tolist())
 
 
+@pytest.mark.slow
 def test_correlations_of_the_public_report_have_two_digits() -> None:
     pair, given = pair_and_extremes()
     part = build_document(pair=pair, **given).sections[4]
@@ -187,6 +191,7 @@ def test_correlations_of_the_public_report_have_two_digits() -> None:
     assert all(re.fullmatch(r"−?[01]\.\d\d", cell) for cell in cells)
 
 
+@pytest.mark.slow
 def test_figures_of_the_public_report_have_three_digits() -> None:
     document = reported(table(), public=True)
     text = to_markdown(replace(document, sections=document.sections[3:6]))

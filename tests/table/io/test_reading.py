@@ -34,6 +34,7 @@ def read_csv(path: Path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(NUMERIC_LOOKING), min_size=1, max_size=4))
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_looks_like_numbers_is_written_back_to_the_letter(tmp_path: Path, cells: list[str]) -> None:
@@ -43,6 +44,7 @@ def test_what_looks_like_numbers_is_written_back_to_the_letter(tmp_path: Path, c
     assert read_csv(tmp_path / "out.csv") == rows
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=5))
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_survives(tmp_path: Path, texts: list[str]) -> None:
@@ -54,6 +56,7 @@ def test_any_text_survives(tmp_path: Path, texts: list[str]) -> None:
     assert found.to_pylist() == texts
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=5, unique=True))
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_name_survives(tmp_path: Path, names: list[str]) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.measures.loss.standardise import covariance, standardise
 from microagg.measures.measure import Figure, Measure, Pair
 
 
@@ -28,10 +27,9 @@ def eigenvalue_difference(pair: Pair) -> Figure:
     >>> round(eigenvalue_difference(Pair(table, straight, ("age", "income"))).value, 6)
     66.666667
     """
-    standard = standardise(pair)
+    standard = pair.standard
     varying = ~standard.constant
-    before = covariance(standard.before[varying], standard.shares)
-    after = covariance(standard.after[varying], standard.shares)
+    before, after = (matrix[np.ix_(varying, varying)] for matrix in standard.covariances)
     rounding = standard.rounding[varying]
     value = _difference(_correlations(before, rounding), _correlations(after, rounding))
     return Figure(value, details={"covariance": _difference(before, after)})

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from microagg.measures.loss.standardise import standardise
+from microagg.measures.loss.standardise import mean
 from microagg.measures.measure import Figure, Measure, Pair
 
 
@@ -26,12 +26,13 @@ def il1s(pair: Pair) -> Figure:
     >>> round(il1s(pair).value, 6)
     1.414214
     """
-    standard = standardise(pair)
+    standard = pair.standard
     n = standard.before.shape[1]
     sample = math.sqrt(n / (n - 1)) if n > 1 else 1.0
     deviations = math.sqrt(2.0) * np.where(standard.constant, 1.0, sample)
     total = n if pair.weights is None else float(np.sum(pair.weights))
-    moved = np.sum(np.abs(standard.before - standard.after) * standard.shares, axis=1)
+    columns_of_both = zip(standard.before, standard.after, strict=True)
+    moved = np.array([mean(np.abs(before - after), standard.shares) for before, after in columns_of_both])
     columns = total * moved / deviations
     return Figure(float(np.mean(columns)), dict(zip(pair.names, columns.tolist(), strict=True)))
 
@@ -43,7 +44,7 @@ def il1s_percent(pair: Pair) -> Figure:
     >>> round(il1s_percent(pair).value, 4)
     47.1405
     """
-    figure = il1s(pair)
+    figure = pair.once(il1s)
     total = len(pair.original) if pair.weights is None else float(np.sum(pair.weights))
     return Figure(
         100.0 * figure.value / total, {name: 100.0 * x / total for name, x in figure.columns.items()}
@@ -61,7 +62,7 @@ IL1S = Measure(
     zero_means="Every record is released as it was.",
     highest_means="There is no end; it grows with the number of records.",
     source="Abidi, Ben Yahia and Perera 2020, equation 1; S_j with n - 1.",
-    compute=il1s,
+    compute=lambda pair: pair.once(il1s),
 )
 
 IL1S_PERCENT = Measure(

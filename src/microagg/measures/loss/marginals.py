@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.measures.loss.standardise import StandardPair, standardise
+from microagg.measures.loss.standardise import StandardPair
 from microagg.measures.measure import Figure, Measure, Pair
 
 _EQUAL_SHARES = 1e-12  # what rounding leaves of a difference of shares that are equal
@@ -27,12 +27,7 @@ def kolmogorov_smirnov(pair: Pair) -> Figure:
     >>> round(kolmogorov_smirnov(pair).value, 6)
     0.666667
     """
-    standard = standardise(pair)
-    found = []
-    for j in range(len(pair.names)):
-        gaps, heights = _differences(standard, j)
-        found.append(float(np.max(heights, where=gaps > standard.rounding[j], initial=0.0)))
-    return _figure(found, pair.names)
+    return _figure([highest for highest, _ in pair.once(_distances)], pair.names)
 
 
 def wasserstein(pair: Pair) -> Figure:
@@ -42,12 +37,17 @@ def wasserstein(pair: Pair) -> Figure:
     >>> wasserstein(pair).value
     1.0
     """
-    standard = standardise(pair)
-    found = []
+    return _figure([area for _, area in pair.once(_distances)], pair.names)
+
+
+def _distances(pair: Pair) -> list[tuple[float, float]]:
+    """Of each column the largest difference of the distribution functions, and the area between them."""
+    standard, found = pair.standard, []
     for j in range(len(pair.names)):
         gaps, heights = _differences(standard, j)
-        found.append(float(np.sum(gaps * heights)))
-    return _figure(found, pair.names)
+        highest = float(np.max(heights, where=gaps > standard.rounding[j], initial=0.0))
+        found.append((highest, float(np.sum(gaps * heights))))
+    return found
 
 
 def _differences(standard: StandardPair, j: int) -> tuple[np.ndarray, np.ndarray]:

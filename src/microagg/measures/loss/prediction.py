@@ -23,7 +23,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from microagg.measures.loss.standardise import StandardPair, covariance, mean, standardise
+from microagg.measures.loss.standardise import StandardPair, covariance, mean
 from microagg.measures.measure import Figure, Measure, Pair
 
 RIDGE = 1e-6
@@ -51,7 +51,7 @@ def regression_kept(pair: Pair) -> Figure:
     >>> regression_kept(Pair(table, np.full((9, 2), 4.0), ("age", "income"))).value
     0.0
     """
-    standard = standardise(pair)
+    standard = pair.standard
     original = _determinations(standard, standard.before)
     released = _determinations(standard, standard.after)
     return _kept(
@@ -66,10 +66,10 @@ def _determinations(standard: StandardPair, columns: np.ndarray) -> list[float]:
     trial = held_out(columns.shape[1])
     if trial.all():
         return [0.0] * len(columns)
-    known = columns[:, ~trial]
+    known = np.compress(~trial, columns, axis=1)
     shares = standard.shares[~trial] / standard.shares[~trial].sum()
     centres, covariances = mean(known, shares), covariance(known, shares)
-    tried = standard.before[:, trial] - centres[:, None]
+    tried = np.compress(trial, standard.before, axis=1) - centres[:, None]
     weights = standard.shares[trial] / standard.shares[trial].sum()
     found = []
     for target in range(len(columns)):
@@ -92,7 +92,7 @@ def classification_kept(pair: Pair) -> Figure:
     >>> classification_kept(Pair(age, np.full((9, 1), 4.0), ("age",), {"sick": sick})).value
     0.0
     """
-    standard = standardise(pair)
+    standard = pair.standard
     nominal = {name: codes for name, codes in pair.confidential.items() if codes.dtype.kind in "iu"}
     targets = {**nominal, **pair.ordered}
     trial = held_out(len(pair.original))
@@ -129,14 +129,19 @@ def _right(standard: StandardPair, columns: np.ndarray, codes: np.ndarray, trial
 
     O(records · classes · columns) time, O(records · columns) memory.
     """
-    known = columns[:, ~trial]
+    known = np.compress(~trial, columns, axis=1)
     shares = standard.shares[~trial] / standard.shares[~trial].sum()
     classes, members = np.unique(codes[~trial], return_inverse=True)
     common = np.bincount(members, weights=shares)
     centroids = np.array([np.bincount(members, weights=shares * x) / common for x in known])
-    values, vectors = np.linalg.eigh(covariance(known - centroids[:, members], shares))
+    for column, own in zip(known, centroids, strict=True):
+        column -= own[members]
+    values, vectors = np.linalg.eigh(covariance(known, shares))
     whiten = vectors / np.sqrt(np.maximum(values, 0.0) + RIDGE)
-    tried, centroids = _turned(whiten, standard.before[:, trial]), _turned(whiten, centroids)
+    tried, centroids = (
+        _turned(whiten, np.compress(trial, standard.before, axis=1)),
+        _turned(whiten, centroids),
+    )
     best, chosen = np.full(tried.shape[1], -np.inf), np.zeros(tried.shape[1], np.int64)
     for c in range(len(classes)):
         score = np.log(common[c]) - 0.5 * np.sum((tried - centroids[:, c, None]) ** 2, axis=0)

@@ -31,7 +31,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from microagg.measures.loss.standardise import NEGLIGIBLE, StandardPair, covariance, mean, standardise
+from microagg.measures.loss.standardise import NEGLIGIBLE, StandardPair, mean
 from microagg.measures.measure import Figure, Measure, Pair
 
 QUANTILES = np.arange(5, 100, 5) / 100.0
@@ -47,7 +47,7 @@ def means_loss(pair: Pair) -> Figure:
     >>> round(means_loss(pair).value, 3)
     84.27
     """
-    standard = standardise(pair)
+    standard = pair.standard
     moved = mean(standard.after, standard.shares) - mean(standard.before, standard.shares)
     losses = _losses(moved, (~standard.constant).astype(float), standard.size, standard.rounding)
     return _figure(losses, pair.names)
@@ -60,13 +60,14 @@ def variances_loss(pair: Pair) -> Figure:
     >>> round(variances_loss(pair).value, 3)
     98.569
     """
-    standard = standardise(pair)
-    squares = _centred(standard.before, standard.shares) ** 2
-    second = mean(squares, standard.shares)
-    moved = mean(_centred(standard.after, standard.shares) ** 2, standard.shares) - second
-    losses = _losses(
-        moved, mean(squares**2, standard.shares) - second**2, standard.size, 2.0 * standard.rounding
-    )
+    standard = pair.standard
+    moved, variances = np.empty(len(pair.names)), np.empty(len(pair.names))
+    for j, (before, after) in enumerate(zip(standard.before, standard.after, strict=True)):
+        squares = _centred(before, standard.shares) ** 2
+        second = mean(squares, standard.shares)
+        moved[j] = mean(_centred(after, standard.shares) ** 2, standard.shares) - second
+        variances[j] = mean(squares**2, standard.shares) - second**2
+    losses = _losses(moved, variances, standard.size, 2.0 * standard.rounding)
     return _figure(losses, pair.names)
 
 
@@ -77,12 +78,12 @@ def covariances_loss(pair: Pair) -> Figure:
     >>> round(covariances_loss(Pair(table, np.ones((3, 2)), ("age", "income"))).value, 3)
     98.569
     """
-    standard = standardise(pair)
-    moved = covariance(standard.after, standard.shares) - covariance(standard.before, standard.shares)
+    standard = pair.standard
+    moved = standard.covariances[1] - standard.covariances[0]
     variances = np.zeros_like(moved)
-    centred = _centred(standard.before, standard.shares)
+    centres = mean(standard.before, standard.shares)
     for i, j in _pairs(len(moved)):
-        product = centred[i] * centred[j]
+        product = (standard.before[i] - centres[i]) * (standard.before[j] - centres[j])
         variances[i, j] = mean(product**2, standard.shares) - mean(product, standard.shares) ** 2
     return _figure_of_pairs(
         _losses(moved, variances, standard.size, _rounding_of_pairs(standard)), pair.names
@@ -98,15 +99,18 @@ def correlations_loss(pair: Pair) -> Figure:
     >>> round(correlations_loss(Pair(table, table * [1.0, -1.0], ("age", "income"))).value, 3)
     44.802
     """
-    standard = standardise(pair)
-    before, after = _correlations(standard.before, standard), _correlations(standard.after, standard)
+    standard = pair.standard
+    before, after = (_correlations(matrix, standard.rounding) for matrix in standard.covariances)
     variances = np.zeros_like(before)
-    centred = _centred(standard.before, standard.shares)  # deviations are 1: μ_20 = μ_02 = 1 and μ_11 = ρ
-    fourth = mean(centred**4, standard.shares)
+    centres = mean(standard.before, standard.shares)  # deviations are 1: μ_20 = μ_02 = 1 and μ_11 = ρ
+    fourth = [
+        mean((x - centre) ** 4, standard.shares) for x, centre in zip(standard.before, centres, strict=True)
+    ]
     for i, j in _pairs(len(before)):
-        rho, product = before[i, j], centred[i] * centred[j]
+        first, second = standard.before[i] - centres[i], standard.before[j] - centres[j]
+        rho, product = before[i, j], first * second
         mixed = mean(product**2, standard.shares)
-        skewed = mean(product * (centred[i] ** 2 + centred[j] ** 2), standard.shares)
+        skewed = mean(product * (first**2 + second**2), standard.shares)
         variances[i, j] = mixed + rho**2 * (fourth[i] + fourth[j] + 2.0 * mixed) / 4.0 - rho * skewed
     moved = np.nan_to_num(after) - np.nan_to_num(before)
     losses = _losses(moved, variances, standard.size, _rounding_of_pairs(standard))
@@ -122,7 +126,7 @@ def quantiles_loss(pair: Pair) -> Figure:
     >>> round(quantiles_loss(Pair(table, np.sort(table + 1.0), ("age",))).value, 2)
     18.76
     """
-    standard = standardise(pair)
+    standard = pair.standard
     losses = np.empty((len(pair.names), len(QUANTILES)))
     for j, column in enumerate(standard.before):
         before = _quantiles(column, standard.shares, QUANTILES)
@@ -145,8 +149,8 @@ def _losses(
     return 100.0 * np.where(variable, _erf(scores / math.sqrt(2.0)), moved > 0.0)
 
 
-def _centred(columns: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    return columns - mean(columns, shares)[:, None]
+def _centred(column: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    return column - mean(column, shares)
 
 
 def _pairs(d: int) -> list[tuple[int, int]]:
@@ -157,21 +161,26 @@ def _rounding_of_pairs(standard: StandardPair) -> np.ndarray:
     return standard.rounding[:, None] + standard.rounding
 
 
-def _correlations(columns: np.ndarray, standard: StandardPair) -> np.ndarray:
+def _correlations(matrix: np.ndarray, rounding: np.ndarray) -> np.ndarray:
     """(d, d), NaN where a column does not vary."""
-    matrix = covariance(columns, standard.shares)
     deviations = np.sqrt(np.diag(matrix))
-    flat = deviations <= standard.rounding
+    flat = deviations <= rounding
     deviations[flat] = np.nan
     return matrix / deviations / deviations[:, None]
 
 
 def _quantiles(column: np.ndarray, shares: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
     """The smallest values whose share of records up to them is at least the quantiles'."""
-    order = np.argsort(column, kind="stable")
+    if (
+        shares.min() == shares.max()
+    ):  # no record counts for more than another: values alone are sorted, far faster
+        ascending, summed = np.sort(column), np.cumsum(shares)
+    else:
+        order = np.argsort(column, kind="stable")
+        ascending, summed = column[order], np.cumsum(shares[order])
     # a share that should equal a quantile may fall short of it by rounding, never by as much as a record's own share
-    places = np.searchsorted(np.cumsum(shares[order]), quantiles - NEGLIGIBLE)
-    return column[order[np.minimum(places, len(column) - 1)]]
+    places = np.searchsorted(summed, quantiles - NEGLIGIBLE)
+    return ascending[np.minimum(places, len(column) - 1)]
 
 
 def _density(column: np.ndarray, shares: np.ndarray, size: float, at: np.ndarray) -> np.ndarray:
@@ -179,8 +188,15 @@ def _density(column: np.ndarray, shares: np.ndarray, size: float, at: np.ndarray
     quartiles = _quantiles(column, shares, np.array([0.25, 0.75]))
     spread = (quartiles[1] - quartiles[0]) / 1.34
     width = 0.9 * min(1.0, spread if spread > NEGLIGIBLE else 1.0) * size**-0.2
-    heights = [float(mean(np.exp(-0.5 * ((column - x) / width) ** 2), shares)) for x in at]
-    return np.array(heights) / (width * math.sqrt(2.0 * math.pi))
+    heights, room = np.empty(len(at)), np.empty(len(column))
+    for place, x in enumerate(at):
+        np.subtract(column, x, out=room)
+        room /= width
+        np.square(room, out=room)
+        room *= -0.5
+        np.exp(room, out=room)
+        heights[place] = mean(room, shares)
+    return heights / (width * math.sqrt(2.0 * math.pi))
 
 
 def _figure(losses: np.ndarray, names: tuple[str, ...]) -> Figure:

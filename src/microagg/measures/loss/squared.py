@@ -4,6 +4,7 @@ SSE = Σ_i w_i Σ_j (x_ij - x'_ij)² over records i and columns j; SST is the sa
 weights w_i are 1 where there are none; where there are, the means (and the standard deviations of the standardised form) are
 weighted too. Standardised: population standard deviation. A column that is constant in the original keeps its own unit; if
 the release leaves it as it was (up to rounding) it adds nothing. Where nothing varies there is nothing to lose: IL is 0.
+One value for all records tells nothing of any: there IL is 100 at most, although a rounded mean is farther off than the mean.
 
 Each form has IL per column; it is the same in all three, for a column's unit cancels out.
 """
@@ -15,10 +16,11 @@ from collections.abc import Callable
 import numpy as np
 
 from microagg.measures.loss.sse import loss_between
-from microagg.measures.loss.standardise import standardise
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.problem.problem import as_points
 from microagg.table.encoder import Space
+
+ROWS_AT_A_TIME = 65_536
 
 
 def squared_loss(pair: Pair, scale: str = "zscore") -> tuple[Figure, Figure]:
@@ -32,30 +34,46 @@ def squared_loss(pair: Pair, scale: str = "zscore") -> tuple[Figure, Figure]:
     before, after = _scaled(pair, scale)
     weights = np.ones(len(before)) if pair.weights is None else np.asarray(pair.weights, np.float64)
     shares = weights / weights.sum()
-    means = np.sum(shares[:, None] * before, axis=0)
-    sse = np.sum(weights[:, None] * (before - after) ** 2, axis=0)
-    sst = np.sum(weights[:, None] * (before - means) ** 2, axis=0)
+    means = _sums(lambda rows: shares[rows, None] * before[rows], before.shape)
+    sse = _sums(lambda rows: weights[rows, None] * (before[rows] - after[rows]) ** 2, before.shape)
+    sst = _sums(lambda rows: weights[rows, None] * (before[rows] - means) ** 2, before.shape)
     if pair.weights is None:  # the very digits that a release states of itself
         total = loss_between(before, after)
     else:
         total = {"SSE": float(sse.sum()), "IL": float(_percent(sse.sum(), sst.sum()))}
+    percents, one_value = _percent(sse, sst), np.ptp(after, axis=0) == 0.0
+    percents[one_value] = np.minimum(
+        percents[one_value], 100.0
+    )  # all is lost, and no more, as in `loss_between`
+    if one_value.all():
+        total["IL"] = min(total["IL"], 100.0)
     return (
         Figure(total["SSE"], dict(zip(pair.names, sse.tolist(), strict=True))),
-        Figure(total["IL"], dict(zip(pair.names, _percent(sse, sst).tolist(), strict=True))),
+        Figure(total["IL"], dict(zip(pair.names, percents.tolist(), strict=True))),
     )
 
 
 def _scaled(pair: Pair, scale: str) -> tuple[np.ndarray, np.ndarray]:
     """(n, d) before and after, constant columns at 0 before."""
-    standard = standardise(pair)
     if scale == "zscore" and pair.weights is not None:
-        return np.ascontiguousarray(standard.before.T), np.ascontiguousarray(standard.after.T)
+        return np.ascontiguousarray(pair.standard.before.T), np.ascontiguousarray(pair.standard.after.T)
     values = as_points(pair.original)
     space = Space.fit(values, scale)
     before, after = space.points(values), space.points(pair.released)
-    constant = standard.constant
-    before[:, constant], after[:, constant] = 0.0, standard.after[constant].T
+    constant = list(space.constant)
+    if constant:
+        before[:, constant], after[:, constant] = 0.0, pair.standard.after[constant].T
     return before, after
+
+
+def _sums(terms: Callable[[slice], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    """The sums of columns whose terms are given some rows at a time: without them all in memory, and to the same digits."""
+    total = np.zeros(shape[1])
+    if shape[1] == 1:  # which NumPy adds up in another order
+        return np.sum(terms(slice(None)), axis=0)
+    for first in range(0, shape[0], ROWS_AT_A_TIME):
+        total = np.sum(np.vstack([total, terms(slice(first, first + ROWS_AT_A_TIME))]), axis=0)
+    return total
 
 
 def _percent(sse: np.ndarray, sst: np.ndarray) -> np.ndarray:
@@ -64,14 +82,14 @@ def _percent(sse: np.ndarray, sst: np.ndarray) -> np.ndarray:
 
 def _sse(name: str, title: str, scale: str, unit: str) -> Measure:
     def compute(pair: Pair) -> Figure:
-        return squared_loss(pair, scale)[0]
+        return pair.once(squared_loss, scale)[0]
 
     return _declared(name, title, unit, compute, "Every record is released as it was.", "There is no end.")
 
 
 def _il(name: str, title: str, scale: str) -> Measure:
     def compute(pair: Pair) -> Figure:
-        return squared_loss(pair, scale)[1]
+        return pair.once(squared_loss, scale)[1]
 
     return _declared(
         name,

@@ -42,9 +42,18 @@ def _sse(points: np.ndarray, labels: np.ndarray) -> float:
 
 
 def loss_between(points: np.ndarray, released: np.ndarray) -> dict[str, float]:
-    """SSE and IL when every record is replaced by its released point."""
+    """SSE and IL when every record is replaced by its released point.
+
+    >>> loss_between(np.array([[0.0], [1.0], [1.0]]), np.array([[1.0], [1.0], [1.0]]))
+    {'IL': 100.0, 'SSE': 1.0}
+    """
     rows = np.arange(len(points), dtype=np.int32)
-    return _loss(points, sums.squared_error(points, released, rows))
+    loss = _loss(points, sums.squared_error(points, released, rows))
+    if (released == released[:1]).all():
+        # One point for all tells nothing of any record: all is lost, and no more than all, though that point, a rounded mean,
+        # may be farther off than the mean itself. Where records are still told apart, an IL above 100 is a fact and stays.
+        loss["IL"] = min(loss["IL"], 100.0)
+    return loss
 
 
 def _loss(points: np.ndarray, sse: float) -> dict[str, float]:

@@ -1,12 +1,18 @@
-"""What most measures of loss start from: both tables in units of the original's standard deviations."""
+"""What most measures of loss start from: both tables in units of the original's standard deviations.
+
+Everything goes column by column: at a million records each further copy of a table would be felt.
+"""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from microagg.measures.measure import Pair
+if TYPE_CHECKING:
+    from microagg.measures.measure import Pair
 
 NEGLIGIBLE = 1e-9
 """A difference of less than this many standard deviations is rounding, not loss."""
@@ -35,31 +41,52 @@ class StandardPair:
     rounding: np.ndarray
     """(d,): differences up to this are rounding, given the size of the column's numbers"""
 
+    @functools.cached_property
+    def covariances(self) -> tuple[np.ndarray, np.ndarray]:
+        """(d, d) before and (d, d) after."""
+        return covariance(self.before, self.shares), covariance(self.after, self.shares)
+
 
 def standardise(pair: Pair) -> StandardPair:
-    """Both tables in the original's units, each record counted by its weight.
+    """Both tables in the original's units, each record counted by its weight; measures ask for `pair.standard`.
 
+    >>> from microagg.measures.measure import Pair
     >>> pair = Pair(np.array([[0.0], [2.0]]), np.array([[1.0], [1.0]]), ("age",))
     >>> standardise(pair).before.tolist(), standardise(pair).after.tolist()
     ([[-1.0, 1.0]], [[0.0, 0.0]])
     """
-    columns = np.ascontiguousarray(pair.original.T, np.float64)
-    weights = np.ones(columns.shape[1]) if pair.weights is None else np.asarray(pair.weights, np.float64)
+    n, d = pair.original.shape
+    weights = np.ones(n) if pair.weights is None else np.asarray(pair.weights, np.float64)
     shares = weights / weights.sum()
-    low, spread = columns.min(axis=1), np.ptp(columns, axis=1)
-    constant = spread == 0.0
-    # squares of very small or very large numbers leave the range of float64: first to 0..1, then to mean 0 and deviation 1
-    unit = np.where(constant, 1.0, spread)[:, None]
-    before = (columns - low[:, None]) / unit
-    after = (np.ascontiguousarray(pair.released.T, np.float64) - low[:, None]) / unit
-    centre = mean(before, shares)[:, None]
-    deviation = np.where(constant, 1.0, np.sqrt(mean((before - centre) ** 2, shares)))[:, None]
-    before, after = (before - centre) / deviation, (after - centre) / deviation
-    largest = np.abs(columns).max(axis=1)
-    rounding = np.maximum(NEGLIGIBLE, _ROUNDINGS * largest / (unit * deviation)[:, 0])
-    rounding[constant] = _UNCHANGED * largest[constant]
-    after[constant[:, None] & (np.abs(after) <= rounding[:, None])] = 0.0
+    before, after = np.empty((d, n)), np.empty((d, n))
+    constant, rounding = np.empty(d, bool), np.empty(d)
+    for j in range(d):
+        before[j], after[j] = pair.original[:, j], pair.released[:, j]
+        constant[j], rounding[j] = _standardise_column(before[j], after[j], shares)
     return StandardPair(before, after, shares, float(1.0 / np.sum(shares**2)), constant, rounding)
+
+
+def _standardise_column(before: np.ndarray, after: np.ndarray, shares: np.ndarray) -> tuple[bool, float]:
+    """Bring a column into the original's units, in place; whether it is constant, and what is rounding in it."""
+    low, high = before.min(), before.max()
+    largest = max(abs(low), abs(high))
+    constant = bool(high - low == 0.0)
+    # squares of very small or very large numbers leave the range of float64: first to 0..1, then to mean 0 and deviation 1
+    unit = 1.0 if constant else high - low
+    for column in (before, after):
+        column -= low
+        column /= unit
+    centre = mean(before, shares)
+    before -= centre
+    after -= centre
+    deviation = 1.0 if constant else np.sqrt(mean(before**2, shares))
+    before /= deviation
+    after /= deviation
+    if not constant:
+        return constant, max(NEGLIGIBLE, _ROUNDINGS * largest / (unit * deviation))
+    rounding = _UNCHANGED * largest
+    after[np.abs(after) <= rounding] = 0.0
+    return constant, rounding
 
 
 def mean(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -68,7 +95,9 @@ def mean(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
     >>> float(mean(np.array([1.0, 4.0]), np.array([0.75, 0.25])))
     1.75
     """
-    return np.sum(values * shares, axis=-1)
+    if values.ndim == 1:
+        return np.sum(values * shares)
+    return np.array([np.sum(row * shares) for row in values])
 
 
 def covariance(columns: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -77,8 +106,12 @@ def covariance(columns: np.ndarray, shares: np.ndarray) -> np.ndarray:
     >>> covariance(np.array([[0.0, 2.0], [3.0, 1.0]]), np.array([0.5, 0.5])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
-    centred = columns - mean(columns, shares)[:, None]
+    means = mean(columns, shares)
     matrix = np.empty((len(columns), len(columns)))
     for j in range(len(columns)):
-        matrix[j, : j + 1] = matrix[: j + 1, j] = mean(centred[: j + 1] * centred[j], shares)
+        centred = columns[j] - means[j]
+        for i in range(j + 1):
+            product = columns[i] - means[i]
+            product *= centred
+            matrix[i, j] = matrix[j, i] = mean(product, shares)
     return matrix

@@ -10,7 +10,7 @@ import numpy as np
 from microagg.errors import InputError
 from microagg.guarantees.tally import Tally, entropies, nominal_distances, ordered_distances, tally
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.risk.classes import ReleasedClasses, released_classes
+from microagg.measures.risk.classes import ReleasedClasses
 
 
 def distinct_l(pair: Pair) -> Figure:
@@ -21,9 +21,9 @@ def distinct_l(pair: Pair) -> Figure:
     >>> distinct_l(pair).value
     1.0
     """
-    classes, columns = released_classes(pair), {}
-    for name, column, _ in _confidential(pair):
-        columns[name] = float(_tally(column, classes).distinct.min())
+    columns = {}
+    for name, _, _ in _confidential(pair):
+        columns[name] = float(pair.once(_tally, name, False).distinct.min())
     return Figure(min(columns.values()), columns)
 
 
@@ -35,9 +35,9 @@ def entropy_l(pair: Pair) -> Figure:
     >>> round(entropy_l(pair).value, 6)
     2.0
     """
-    classes, columns = released_classes(pair), {}
-    for name, column, _ in _confidential(pair):
-        columns[name] = float(np.exp(entropies(_tally(column, classes, pair.weights)).min()))
+    columns = {}
+    for name, _, _ in _confidential(pair):
+        columns[name] = float(np.exp(entropies(pair.once(_tally, name, _is_weighted(pair))).min()))
     return Figure(min(columns.values()), columns)
 
 
@@ -52,9 +52,9 @@ def t_closeness(pair: Pair) -> Figure:
     >>> round(t_closeness(pair).value, 6)
     0.333333
     """
-    classes, columns, means = released_classes(pair), {}, {}
-    for name, column, nominal in _confidential(pair):
-        found = _tally(column, classes, pair.weights)
+    columns, means = {}, {}
+    for name, _, nominal in _confidential(pair):
+        found = pair.once(_tally, name, _is_weighted(pair))
         distances = (nominal_distances if nominal else ordered_distances)(found)
         columns[name] = float(np.clip(distances.max(), 0.0, 1.0))
         means[f"mean of {name}"] = float(np.clip(distances.mean(), 0.0, 1.0))
@@ -73,10 +73,13 @@ def spread_within(pair: Pair) -> Figure:
     >>> spread_within(pair).value
     2.0
     """
-    classes, columns = released_classes(pair), {}
+    classes, columns = pair.classes, {}
     spreads = np.zeros(len(classes))
     for name, column, nominal in _confidential(pair):
-        distances = (_nominal_spreads if nominal else _numeric_spreads)(column, classes)
+        if nominal:
+            distances = _nominal_spreads(column, classes, pair.once(_tally, name, False))
+        else:
+            distances = _numeric_spreads(column, classes)
         here = np.bincount(classes.labels, distances, len(classes))
         spreads += here
         columns[name] = float(here.min())
@@ -99,8 +102,7 @@ def _numeric_spreads(column: np.ndarray, classes: ReleasedClasses) -> np.ndarray
     return distances
 
 
-def _nominal_spreads(column: np.ndarray, classes: ReleasedClasses) -> np.ndarray:
-    found = _tally(column, classes)
+def _nominal_spreads(column: np.ndarray, classes: ReleasedClasses, found: Tally) -> np.ndarray:
     if len(found.overall) == 1:
         return np.zeros(len(column))
     deviation = np.sqrt(1.0 - np.square(found.overall / found.overall.sum()).sum())
@@ -114,8 +116,14 @@ def _nominal_spreads(column: np.ndarray, classes: ReleasedClasses) -> np.ndarray
     return distances[entries]
 
 
-def _tally(column: np.ndarray, classes: ReleasedClasses, weights: np.ndarray | None = None) -> Tally:
-    return tally(column, classes.labels, len(classes), weights)
+def _tally(pair: Pair, name: str, weighted: bool) -> Tally:
+    """The values of a confidential column counted by class; several measures ask for it."""
+    column = pair.ordered[name] if name in pair.ordered else pair.confidential[name]
+    return tally(column, pair.classes.labels, len(pair.classes), pair.weights if weighted else None)
+
+
+def _is_weighted(pair: Pair) -> bool:
+    return pair.weights is not None
 
 
 def _confidential(pair: Pair) -> list[tuple[str, np.ndarray, bool]]:

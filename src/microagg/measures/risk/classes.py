@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from microagg.measures.measure import Pair
+if TYPE_CHECKING:
+    from microagg.measures.measure import Pair
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,20 @@ def classes_of(columns: Sequence[np.ndarray]) -> ReleasedClasses:
     return ReleasedClasses(labels, order, np.append(np.flatnonzero(begins), len(order)))
 
 
-def released_classes(pair: Pair, *, with_kept: bool = False) -> ReleasedClasses:
-    """The classes of the released quasi-identifiers, or of these and the columns released as they were.
+def classes_of_released(pair: Pair) -> ReleasedClasses:
+    """The classes of the released quasi-identifiers; measures ask for `pair.classes`, which computes them once.
 
+    >>> from microagg.measures.measure import Pair
     >>> pair = Pair(np.array([[1.0], [2.0]]), np.array([[1.5], [1.5]]), ("age",), kept={"sex": np.array([0, 1])})
-    >>> len(released_classes(pair)), len(released_classes(pair, with_kept=True))
+    >>> len(classes_of_released(pair)), len(classes_of_kept(pair))
     (1, 2)
     """
-    kept = list(pair.kept.values()) if with_kept else []
-    return classes_of([*pair.released.T, *kept])
+    return classes_of([*pair.released.T])
+
+
+def classes_of_kept(pair: Pair) -> ReleasedClasses:
+    """The classes of the released quasi-identifiers and the columns released as they were."""
+    return classes_of([pair.classes.labels, *pair.kept.values()])
 
 
 def percent_of_records(counts: np.ndarray, weights: np.ndarray | None) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.risk.classes import ReleasedClasses, released_classes
+from microagg.measures.risk.classes import ReleasedClasses
 
 THRESHOLD = 50.0
 P = 10.0
@@ -23,7 +23,7 @@ def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
     >>> dominance(pair).value, dominance(pair).details["classes failing the 10 % rule"]
     (97.0, 1.0)
     """
-    classes = released_classes(pair)
+    classes = pair.classes
     exceeding, failing = np.zeros(len(classes), bool), np.zeros(len(classes), bool)
     columns: dict[str, float] = {}
     for name, column in zip(pair.names, pair.original.T, strict=True):
@@ -42,10 +42,14 @@ def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
 
 def _totals(parts: np.ndarray, classes: ReleasedClasses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of each class the sum, the largest and the second largest; 0 where there is no second."""
-    order = np.lexsort((parts, classes.labels))
-    ordered, last = parts[order], classes.starts[1:] - 1
-    second = np.where(classes.sizes > 1, ordered[last - 1], 0.0)
-    return np.bincount(classes.labels, parts, len(classes)), ordered[last], second
+    ordered, begins = parts[classes.order], classes.starts[:-1]
+    largest = np.maximum.reduceat(ordered, begins)
+    # without one record that is the largest, the second largest is
+    places = np.flatnonzero(ordered == np.repeat(largest, classes.sizes))
+    owners = classes.labels[classes.order[places]]
+    ordered[places[np.flatnonzero(np.diff(owners, prepend=-1))]] = 0.0
+    second = np.maximum.reduceat(ordered, begins)
+    return np.bincount(classes.labels, parts, len(classes)), largest, second
 
 
 DOMINANCE = Measure(

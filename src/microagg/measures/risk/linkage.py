@@ -45,11 +45,11 @@ def linked_parts(
         return np.empty(0), np.empty(0)
     known = _positions(pair.names, columns)
     space = Space.fit(_chosen(pair.original, known), scale)
-    originals, own, counts = _distinct(_points(space, pair.original, known))
+    originals, own, counts = _distinct(space.points(_chosen(pair.original, known)))
     tree = tree_build.build(originals)
     with np.errstate(over="ignore"):  # what is released may be beyond all originals: infinitely far, then
-        released = _points(space, pair.released, known)
-    classes = classes_of([*released.T])
+        released = space.points(_chosen(pair.released, known))
+    classes = pair.classes if len(known) == len(pair.names) else classes_of([*released.T])
     nearest, second = np.empty(len(released)), np.empty(len(released))
     link(released, classes.order, classes.starts, own, counts, handle_of(tree), nearest, second)
     return nearest, second
@@ -71,13 +71,6 @@ def _chosen(values: np.ndarray, known: list[int]) -> np.ndarray:
     """These columns; the table itself where they are all, unless it is read-only, which kernels were not compiled for."""
     everything = known == list(range(values.shape[1]))
     return np.require(values if everything else values[:, known], np.float64, ["C", "W"])
-
-
-def _points(space: Space, values: np.ndarray, known: list[int]) -> np.ndarray:
-    """What `space.points` gives, with one copy of the table less in memory."""
-    points = _chosen(values, known) - space.centre
-    points /= space.width
-    return points
 
 
 def _distinct(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.risk.classes import ReleasedClasses, released_classes
+from microagg.measures.risk.classes import ReleasedClasses
 
 
 def prosecutor_risk(pair: Pair) -> Figure:
@@ -17,7 +17,7 @@ def prosecutor_risk(pair: Pair) -> Figure:
     >>> prosecutor_risk(Pair(np.zeros((5, 1)), np.array([[1.0], [1.0], [2.0], [2.0], [2.0]]), ("age",))).value
     50.0
     """
-    sizes = released_classes(pair).sizes
+    sizes = pair.classes.sizes
     return _highest(sizes, sizes)
 
 
@@ -31,7 +31,7 @@ def journalist_risk(pair: Pair) -> Figure:
     >>> journalist_risk(Pair(np.zeros((4, 1)), released, ("age",), weights=np.array([10.0, 10.0, 2.0, 3.0]))).value
     20.0
     """
-    classes = released_classes(pair)
+    classes = pair.classes
     return _highest(classes.sizes, _population_sizes(pair, classes))
 
 
@@ -41,7 +41,7 @@ def marketer_risk(pair: Pair) -> Figure:
     >>> marketer_risk(Pair(np.zeros((5, 1)), np.array([[1.0], [1.0], [2.0], [2.0], [2.0]]), ("age",))).value
     40.0
     """
-    classes = released_classes(pair)
+    classes = pair.classes
     if len(classes) == 0:
         return Figure(0.0)
     expected = classes.sizes / _population_sizes(pair, classes)

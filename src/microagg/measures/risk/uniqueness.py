@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.risk.classes import percent_of_records, released_classes
+from microagg.measures.risk.classes import percent_of_records
 
 
 def uniqueness(pair: Pair, *, with_kept: bool = False) -> Figure:
@@ -15,7 +15,7 @@ def uniqueness(pair: Pair, *, with_kept: bool = False) -> Figure:
     >>> uniqueness(pair).value
     50.0
     """
-    classes = released_classes(pair, with_kept=with_kept)
+    classes = pair.classes_with_kept if with_kept else pair.classes
     sizes = classes.sizes[classes.labels]
     details = {"records alone": float((sizes == 1).sum())}
     if pair.k is not None:
@@ -30,7 +30,7 @@ def smallest_class(pair: Pair, *, with_kept: bool = False) -> Figure:
     >>> smallest_class(pair).value, smallest_class(pair).details["mean size"]
     (2.0, 2.5)
     """
-    sizes = released_classes(pair, with_kept=with_kept).sizes
+    sizes = (pair.classes_with_kept if with_kept else pair.classes).sizes
     if len(sizes) == 0:
         return Figure(0.0)
     return Figure(

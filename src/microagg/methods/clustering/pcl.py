@@ -25,9 +25,9 @@ import numpy as np
 
 from microagg.kernels.assignment import assign
 from microagg.kernels.sums import group_means, number_by_first_record
+from microagg.methods.heuristics import labels_by
 from microagg.methods.mdav.mdav import mdav
 from microagg.methods.method import Method, Number, Partition, below_two_k
-from microagg.methods.parts import labels_by
 from microagg.problem.problem import Problem, Progress
 
 

@@ -27,7 +27,6 @@ from typing import cast
 
 import numpy as np
 
-from microagg.guarantees.promise import Acceptance
 from microagg.methods.method import Method, Partition
 from microagg.problem.pointset import Groups, PointSet
 from microagg.problem.problem import Problem, Progress
@@ -107,7 +106,7 @@ def _cut(order: np.ndarray, size: int) -> list[np.ndarray]:
 
 def _t_of(problem: Problem) -> float | None:
     accept = problem.accept
-    closeness = accept.promise.closeness if isinstance(accept, Acceptance) else None
+    closeness = None if accept is None else accept.promise.closeness
     return None if closeness is None else closeness.t
 
 
@@ -120,4 +119,5 @@ T_FIRST = Method(
     run=cast(Partition, t_first),
     complexity="O(n² / k) at worst; nearer to O(n log n) in few columns",
     needs_confidential=True,
+    heeds_promise=True,
 )

@@ -28,9 +28,10 @@ import numpy as np
 
 from microagg.kernels.genes import evolve
 from microagg.kernels.sums import number_by_first_record
+from microagg.methods.heuristics import labels_by
 from microagg.methods.mdav.mdav import mdav
 from microagg.methods.method import Method, Number, Partition, below_two_k
-from microagg.methods.parts import labels_by, records_by_label
+from microagg.methods.parts import records_by_label
 from microagg.problem.problem import Problem, Progress
 
 

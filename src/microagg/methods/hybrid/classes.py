@@ -1,15 +1,23 @@
-"""ConfidentialClasses of confidential values: what HM-PFSOM spreads evenly over the groups of a part.
+"""Classes of confidential values: what HM-PFSOM spreads evenly over the groups of a part.
 
 Numeric and ordered columns are scaled to 0..1 over the whole table; categories enter by indicators, such that two
 different ones are 1 apart. The classes are the clusters that PFSOM finds in these columns among the records of the
 part, at least two.
 
-A single column of categories needs no clustering: its categories are the classes. Those that fewer than k records of
-the part have form one class together; if this is still smaller than k, it joins the smallest of the others.
+A single column of categories needs no clustering: its categories are the classes. Those that fewer than a twentieth
+of the part's records have form one class together; if this is still smaller than that, it joins the smallest of the
+others. If there is but one other, they stay a class however few they are; if all are so rare, they are dealt out into
+two classes of about the same size.
 
-Clusters of fewer than k records are no classes, for the group rule would make one outlier's class the measure of all:
-a part with it would be a single group. They are set aside, the rest is clustered again if it makes a single class,
-and in the end they join the nearest class. The paper, whose smallest class has 37 records, says nothing of such.
+Clusters of fewer than a twentieth are no classes either, for the group rule would make one outlier's class the measure
+of all: a part with it would be a single group. They are set aside, the rest is clustered again if it makes a single
+class, and in the end they join the nearest class. Where that leaves one class of different values, it is cut in two
+along its widest column, between two values and as near to halves as can be. The paper, whose smallest class has 11 %
+of its part, says nothing of such.
+
+The classes do not depend on k. They did once (rare was what fewer than k records had), and the number of groups then
+rose with k: the group rule gives a part no more groups than its smallest class has records, so that a class of two
+records, set aside for k = 3 but not for k = 2, made two groups of a part that had dozens for any larger k.
 """
 
 from __future__ import annotations
@@ -24,6 +32,7 @@ from microagg.table.schema import Kind
 
 MOST_CATEGORIES = 32  # of a column that get an indicator of their own
 ROUNDS = 5  # of setting outliers aside
+RARE = 20  # a class has at least the 20th part of the records; in the paper at least the ninth
 
 
 class ConfidentialClasses:
@@ -35,47 +44,67 @@ class ConfidentialClasses:
         self._categories = attributes[0].codes if single else None
         self._values = None if single else _as_points(attributes)
 
-    def of(self, records: np.ndarray, k: int, rng: np.ndarray) -> np.ndarray:
-        """The class of each of these records, numbered from 0; none has fewer than k unless there is but one.
+    def of(self, records: np.ndarray, rng: np.ndarray) -> np.ndarray:
+        """The class of each of these records, numbered from 0: two at least, unless all have the same values.
 
         >>> from microagg.kernels import random
         >>> wage = Attribute("wage", Kind.NUMERIC, np.array([5.0, 5.1, 9.0, 9.2, 5.2, 9.1]))
-        >>> ConfidentialClasses((wage,)).of(np.arange(6), 2, random.seeded(0)).tolist()
+        >>> ConfidentialClasses((wage,)).of(np.arange(6), random.seeded(0)).tolist()
         [0, 0, 1, 1, 0, 1]
         """
         if self._categories is not None:
-            return _frequent_categories(self._categories[records], k)
+            return _frequent_categories(self._categories[records])
         assert self._values is not None
-        return _large_clusters(np.ascontiguousarray(self._values[records]), k, rng, self._validity)
+        return _large_clusters(np.ascontiguousarray(self._values[records]), rng, self._validity)
 
 
-def _frequent_categories(codes: np.ndarray, k: int) -> np.ndarray:
-    """The categories that at least k records have; the others together, or with the smallest of these."""
+def _frequent_categories(codes: np.ndarray) -> np.ndarray:
+    """The categories of at least a twentieth of the records; the others together, or with the smallest of these."""
     sizes = np.bincount(codes)
-    rare = sizes[codes] < k
-    classes = codes.astype(np.int32)
-    if rare.any() and not rare.all():
-        frequent = np.flatnonzero(sizes >= k)
-        joined = len(sizes) if rare.sum() >= k else frequent[sizes[frequent].argmin()]
-        classes = np.where(rare, joined, classes).astype(np.int32)
-    elif rare.all():
-        classes = np.zeros(len(codes), np.int32)
-    return sums.number_by_first_record(classes)
+    frequent = np.flatnonzero(sizes * RARE >= len(codes))
+    rare = np.isin(codes, frequent, invert=True)
+    if not rare.any():
+        return sums.number_by_first_record(codes.astype(np.int32))
+    if len(frequent) == 0:
+        return _dealt_out(codes, sizes)
+    alone = len(frequent) == 1 or rare.sum() * RARE >= len(codes)
+    joined = len(sizes) if alone else frequent[sizes[frequent].argmin()]
+    return sums.number_by_first_record(np.where(rare, joined, codes).astype(np.int32))
 
 
-def _large_clusters(values: np.ndarray, k: int, rng: np.ndarray, validity: str) -> np.ndarray:
-    """Clusters of at least k records; the records of smaller ones join the nearest of these in the end."""
+def _dealt_out(codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Two classes of categories: the most frequent first, each goes to the class that has fewer records."""
+    side, filled = np.zeros(len(sizes), np.int32), [0, 0]
+    for category in np.argsort(-sizes, kind="stable"):
+        side[category] = filled[1] < filled[0]
+        filled[side[category]] += int(sizes[category])
+    return sums.number_by_first_record(side[codes])
+
+
+def _large_clusters(values: np.ndarray, rng: np.ndarray, validity: str) -> np.ndarray:
+    """Clusters of at least a twentieth of the records; those of smaller ones join the nearest of these in the end."""
     kept = np.arange(len(values))
     for _ in range(ROUNDS):
         found = pfsom(np.ascontiguousarray(values[kept]), rng=rng, validity=validity, fewest=2)
-        large = sums.group_sizes(found.labels, found.clusters) >= k
+        large = sums.group_sizes(found.labels, found.clusters) * RARE >= len(values)
         if large.sum() >= 2:
             labels = label_nearest(values, np.ascontiguousarray(found.prototypes[large].T))
-            return sums.number_by_first_record(labels)
+            if labels.min() < labels.max():
+                return sums.number_by_first_record(labels)
         kept = kept[large[found.labels]]
-        if found.clusters == 1 or len(kept) < 2 * k:
+        if found.clusters == 1 or len(kept) < 2:
             break
-    return np.zeros(len(values), np.int32)
+    return _cut_in_two(values)
+
+
+def _cut_in_two(values: np.ndarray) -> np.ndarray:
+    """Along the widest column, between two values and as near to halves as can be; one class if all are equal."""
+    column = values[:, int((values.max(axis=0) - values.min(axis=0)).argmax())]
+    distinct, counts = np.unique(column, return_counts=True)
+    if len(distinct) == 1:
+        return np.zeros(len(values), np.int32)
+    nearest_half = int(np.abs(2 * np.cumsum(counts)[:-1] - len(values)).argmin())
+    return sums.number_by_first_record((column > distinct[nearest_half]).astype(np.int32))
 
 
 def _as_points(attributes: tuple[Attribute, ...]) -> np.ndarray:

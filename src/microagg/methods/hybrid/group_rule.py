@@ -65,7 +65,17 @@ def diverse_groups(
     [0, 0, 1, 2, 2, 1]
     """
     sizes = np.bincount(classes).tolist()
-    plan = plan_groups(sizes, max(per_class or 1, least_per_class(sizes, k)))
+    return groups_with(points, classes, max(per_class or 1, least_per_class(sizes, k)))
+
+
+def groups_with(points: np.ndarray, classes: np.ndarray, per_class: int) -> np.ndarray:
+    """Steps 2 to 4 of `diverse_groups`: the groups with just so many records of the smallest class.
+
+    >>> groups_with(np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 1, 0, 1]), 1).tolist()
+    [0, 0, 1, 1]
+    """
+    sizes = np.bincount(classes).tolist()
+    plan = plan_groups(sizes, per_class)
     if plan.groups <= 1:
         return np.zeros(len(points), np.int32)
     left, groups = PointSet(points), Groups(points)

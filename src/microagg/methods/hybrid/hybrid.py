@@ -5,29 +5,29 @@ Source: Abidi, Ben Yahia and Perera 2020 (Journal of Ambient Intelligence and Hu
 1. Split the records into parts: `split="pfsom"` into the clusters that PFSOM finds, `split="blocks"` into compact
    blocks of at most `largest` records. A part of fewer than k records joins the part with the nearest centroid, the
    smallest first.
-2. The method `inside`, with its own defaults, groups each part; all groups together are the result.
+2. Where l or t is asked for and the method `inside` heeds it, parts that miss it as a whole join others
+   (`refine/merging.py`), for no grouping within them could keep it.
+3. The method `inside`, with its own defaults, groups each part; all groups together are the result.
 
-Ties go to the lower record number. The paper leaves both steps open; blocks are not from it. A search inside cannot
-be stopped with something to keep: stopping it cancels the run.
+Ties go to the lower record number. The paper leaves steps 1 and 3 open; blocks and step 2 are not from it. A search inside that
+is stopped is repeated by `stop_after`, see `methods/parts.py`.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
 
-from microagg.errors import Cancelled, InputError
-from microagg.kernels import sums
 from microagg.methods.hybrid.hm_pfsom import VALIDITY
 from microagg.methods.hybrid.splitting import SPLITS, split_into_parts
+from microagg.methods.lns.lns import STOPPING
 from microagg.methods.method import Choice, Found, Method, MethodName, Number, Partition
-from microagg.methods.parts import records_by_label
+from microagg.methods.parts import in_parts, refuse_unfit
 from microagg.methods.registry import method_named
 from microagg.problem.problem import Problem, Progress
 from microagg.problem.watch import Watch
-from microagg.table.confidential import Attribute
+from microagg.refine.merging import repair
 
 
 def hybrid(
@@ -39,56 +39,27 @@ def hybrid(
     inside: str = "mdav",
     validity: str = "own-spread",
     largest: int = 1000,
-) -> np.ndarray:
+    time_limit: float | None = None,
+    stop_after: int | None = None,
+) -> Found:
     """Any method within each part of a splitting."""
-    points, n = problem.points, len(problem.points)
-    method = _usable(inside, problem)
-    watch = Watch(progress, n)
+    method = method_named(inside)
+    watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
+    refuse_unfit(problem, method, watch)
     watch.stage(0.0, 0.3)
     parts = split_into_parts(
-        points, problem.k, rng=rng, split=split, validity=validity, largest=largest, progress=watch.tell
+        problem.points,
+        problem.k,
+        rng=rng,
+        split=split,
+        validity=validity,
+        largest=largest,
+        progress=watch.tell,
     )
-    labels, formed, done = np.empty(n, np.int32), 0, 0
-    for records in records_by_label(parts):
-        watch.stage(0.3 + 0.7 * done / n, 0.3 + 0.7 * (done + len(records)) / n)
-        result = method.run(_part_of(problem, records), rng=rng, progress=watch.tell, **method.checked({}))
-        groups = _labels_of(result)
-        labels[records] = groups + formed
-        formed += int(groups.max()) + 1
-        done += len(records)
-    return sums.number_by_first_record(labels)
-
-
-def _usable(name: str, problem: Problem) -> Method:
-    """The method to run in each part, if it can be run on this problem."""
-    method = method_named(name)
-    d = problem.points.shape[1]
-    if method.columns not in (None, d):
-        raise InputError(f"method {name} works on {method.columns} column only, and {d} were given.")
-    if method.needs_confidential and not problem.confidential:
-        raise InputError(f"method {name} needs confidential columns; name them with confidential.")
-    return method
-
-
-def _labels_of(result: np.ndarray | Found) -> np.ndarray:
-    """The labels of a part. A search that was stopped within it could not be repeated, so there is nothing to keep."""
-    if not isinstance(result, Found):
-        return result
-    if result.stopped is not None:
-        raise Cancelled(f"the search within a part was stopped ({result.stopped}); nothing was kept.")
-    return result.labels
-
-
-def _part_of(problem: Problem, records: np.ndarray) -> Problem:
-    """The problem of these records alone."""
-    accept = problem.accept
-    return replace(
-        problem,
-        points=np.ascontiguousarray(problem.points[records]),
-        weights=None if problem.weights is None else problem.weights[records],
-        confidential=tuple(Attribute(a.name, a.kind, a.values[records]) for a in problem.confidential),
-        accept=None if accept is None else lambda chosen: accept(records[chosen]),
-    )
+    if method.heeds_promise:
+        parts = repair(problem, parts)
+    watch.stage(0.3, 1.0)
+    return in_parts(problem, parts, method, rng=rng, watch=watch)
 
 
 HYBRID = Method(
@@ -104,6 +75,7 @@ HYBRID = Method(
         MethodName("inside", "mdav", "hybrid", "the method that groups each part, with its defaults"),
         VALIDITY,
         Number("largest", 2, 1e9, 1000, "records of a block at most, and at least 2k", whole=True),
+        *STOPPING,
     ),
     seeded=True,
 )

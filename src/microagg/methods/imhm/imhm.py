@@ -29,12 +29,12 @@ from microagg.kernels import random, sums
 from microagg.kernels.assignment import assign
 from microagg.kernels.cut import optimal_cut
 from microagg.kernels.distances import squared_distances
+from microagg.methods.heuristics import labels_by
 from microagg.methods.imhm.path import path_through
 from microagg.methods.mdav.mdav import mdav
 from microagg.methods.method import Choice, Method, Number, Partition, below_two_k
 from microagg.methods.ordered.axis import runs_along
 from microagg.methods.ordered.orders import by_zscores
-from microagg.methods.parts import labels_by
 from microagg.problem.problem import Problem, Progress
 
 TURNS = 100

@@ -15,10 +15,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from microagg.methods.heuristics import labels_by
 from microagg.methods.lns.effort import Work, work_of
 from microagg.methods.mdav.mdav import mdav
 from microagg.methods.method import Choice, Effort, Found, Method, Number, Partition, below_two_k
-from microagg.methods.parts import labels_by
 from microagg.problem.problem import Problem, Progress
 from microagg.problem.watch import Watch
 from microagg.refine.construct import block_groups
@@ -52,7 +52,7 @@ def lns(
     with watch.searching():
         watch.stage(0.1, 1.0)
         labels = through_ruins(problem, labels, work, rng, watch)
-    return Found(labels, (work.why,), settings_of(watch), watch.stopped)
+    return Found(labels, (work.why,), settings_of(watch), watch.stopped, passed=watch.passed)
 
 
 def improved_start(problem: Problem, watch: Watch, start: str = "blocks") -> np.ndarray:
@@ -97,4 +97,5 @@ LNS = Method(
     ),
     largest_group=below_two_k,
     seeded=True,
+    heeds_promise=True,
 )

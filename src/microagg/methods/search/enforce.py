@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from microagg.guarantees.promise import Acceptance
 from microagg.kernels import sums
 from microagg.methods.confidential.t_first import t_first
 from microagg.methods.lns.effort import THOROUGH, WORDS, Work
@@ -32,7 +31,7 @@ def start_with_promise(problem: Problem, rng: np.ndarray, watch: Watch) -> tuple
     """(groups that keep the promise, how they came about); without a promise, the usual start."""
     labels = improved_start(problem, watch)
     accept = problem.accept
-    if not isinstance(accept, Acceptance):
+    if accept is None:
         return labels, ()
     name = accept.promise.name
     merging = f"{name}: groups that missed it merged, then local search that keeps it"

@@ -70,8 +70,7 @@ def prove(
     >>> labels.tolist(), bound.optimal
     ([0, 0, 0, 1, 1, 1], True)
     """
-    if problem.weights is not None:
-        raise InputError("there is no bound for weighted records yet; leave the weights out.")
+    refuse_weights(problem)
     labels = sums.number_by_first_record(np.ascontiguousarray(labels, np.int32))
     duel = Duel(problem, labels, Listener(watch))
     searches = 0
@@ -86,7 +85,13 @@ def prove(
     return duel.labels, duel.bound()
 
 
-def put_together(
+def refuse_weights(problem: Problem) -> None:
+    """Raise where records have weights: what is proven holds without them only."""
+    if problem.weights is not None:
+        raise InputError("there is no bound for weighted records yet; leave the weights out.")
+
+
+def improve_by_set_partitioning(
     problem: Problem,
     labels: np.ndarray,
     watch: Watch,
@@ -97,7 +102,7 @@ def put_together(
     If it stays far from what is proven, `search` may look for another partition, with whose groups they try once more. For some
     thousand records and k up to 5: the work grows steeply with k.
 
-    >>> put_together(Problem.of([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], 3), np.array([0, 1, 0, 1, 0, 1]), Watch()).tolist()
+    >>> improve_by_set_partitioning(Problem.of([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], 3), np.array([0, 1, 0, 1, 0, 1]), Watch()).tolist()
     [0, 0, 0, 1, 1, 1]
     """
     labels = sums.number_by_first_record(np.ascontiguousarray(labels, np.int32))

@@ -25,8 +25,9 @@ import numpy as np
 from microagg.kernels import sums
 from microagg.kernels.distances import squared_distance, squared_distances
 from microagg.kernels.neighbourhoods import spread_of
+from microagg.methods.heuristics import Heuristic
 from microagg.methods.method import Partition
-from microagg.methods.parts import Heuristic, records_by_label, split_oversized
+from microagg.methods.parts import records_by_label, split_oversized
 from microagg.problem.pointset import Groups, PointSet
 from microagg.problem.problem import Problem, Progress
 

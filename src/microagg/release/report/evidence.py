@@ -12,7 +12,7 @@ import numpy as np
 from microagg.drawing.canvas import can_draw
 from microagg.drawing.pictures import draw_class_sizes, draw_correlations, draw_distribution
 from microagg.drawing.wording import counted, listed, number, promised, short_unit
-from microagg.measures.measure import Figure, Measure
+from microagg.measures.measure import Figure, Measure, Pair
 from microagg.release.report.bins import Bins, bins_of
 from microagg.release.report.document import Block, Facts, Grid, Listing, Paragraph, Picture, Section, Warn
 from microagg.release.report.subject import Subject, correlations, lost_of_columns
@@ -112,7 +112,7 @@ def _size_counts(sizes: np.ndarray) -> tuple[list[str], list[int], list[int]]:
 
 def loss(subject: Subject) -> Section:
     """What was lost, column by column with the distributions before and after, and by every measure."""
-    lost = lost_of_columns(subject.pair.original, subject.pair.released)
+    lost = subject.pair.once(_lost)
     order = np.argsort(-lost, kind="stable")
     names = [subject.pair.names[j] for j in order]
     measured = subject.figures_of("loss")
@@ -134,6 +134,10 @@ def loss(subject: Subject) -> Section:
     if not subject.public:
         blocks.append(_moments(subject, order))
     return Section("What was lost", tuple(blocks))
+
+
+def _lost(pair: Pair) -> np.ndarray:
+    return lost_of_columns(pair.original, pair.released)
 
 
 def _rows_of_figures(
@@ -266,9 +270,7 @@ def correlation(subject: Subject) -> Section:
     title = "Correlations before and after"
     if len(subject.pair.names) < 2:
         return Section(title, (Paragraph("There is one column only, so there is nothing to correlate."),))
-    before, after = (
-        np.round(correlations(values), 2) + 0.0 for values in (subject.pair.original, subject.pair.released)
-    )
+    before, after = subject.pair.once(_rounded_correlations)
     change = np.nan_to_num(np.abs(after - before))
     largest = change.max()
     i, j = np.unravel_index(int(change.argmax()), change.shape)
@@ -290,6 +292,14 @@ def correlation(subject: Subject) -> Section:
         for when, matrix in (("before", before), ("after", after))
     ]
     return Section(title, (Paragraph(told), *pictures))
+
+
+def _rounded_correlations(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
+    """Of the columns before and after, to the two digits that are told."""
+    return (
+        np.round(correlations(pair.original), 2) + 0.0,
+        np.round(correlations(pair.released), 2) + 0.0,
+    )
 
 
 def _picture_of_correlations(names: Sequence[str], matrix: np.ndarray, when: str) -> Picture:

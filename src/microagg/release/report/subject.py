@@ -93,11 +93,12 @@ def lost_of_columns(original: np.ndarray, released: np.ndarray) -> np.ndarray:
     >>> lost_of_columns(np.array([[0.0], [2.0], [10.0], [12.0]]), np.array([[1.0], [1.0], [11.0], [11.0]]))
     array([3.84615385])
     """
-    size = np.maximum(np.abs(original).max(axis=0), np.abs(released).max(axis=0))
-    size[size == 0] = 1.0  # scaled, so that squares of huge values stay finite
-    before, after = original / size, released / size
-    total = ((before - before.mean(axis=0)) ** 2).sum(axis=0)
-    error = ((before - after) ** 2).sum(axis=0)
+    total, error = np.empty(original.shape[1]), np.empty(original.shape[1])
+    for j in range(original.shape[1]):
+        size = max(np.abs(original[:, j]).max(), np.abs(released[:, j]).max()) or 1.0
+        before = original[:, j] / size  # scaled, so that squares of huge values stay finite
+        total[j] = ((before - before.mean()) ** 2).sum()
+        error[j] = ((before - released[:, j] / size) ** 2).sum()
     return 100.0 * np.divide(error, total, out=np.where(error > 0, 1.0, 0.0), where=total > 0)
 
 
@@ -107,14 +108,16 @@ def correlations(values: np.ndarray) -> np.ndarray:
     >>> correlations(np.array([[1.0, 2.0, 7.0], [2.0, 4.0, 7.0]])).round(2).tolist()
     [[1.0, 1.0, nan], [1.0, 1.0, nan], [nan, nan, nan]]
     """
-    size = np.abs(values).max(axis=0)
-    size[size == 0] = 1.0
-    centred = values / size
-    centred = centred - centred.mean(axis=0)
-    spread = np.sqrt((centred**2).sum(axis=0))
-    constant = np.ptp(values, axis=0) == 0
-    centred = centred / np.where(constant | (spread == 0), 1.0, spread)
-    found = np.clip(centred.T @ centred, -1.0, 1.0)
+    n, d = values.shape
+    centred, constant = np.empty((d, n)), np.empty(d, bool)
+    for j, row in enumerate(centred):
+        row[:] = values[:, j]
+        constant[j] = np.ptp(row) == 0
+        row /= np.abs(row).max() or 1.0
+        row -= row.mean()
+        spread = np.sqrt((row**2).sum())
+        row /= 1.0 if constant[j] or spread == 0 else spread
+    found = np.clip(centred @ centred.T, -1.0, 1.0)
     found[constant, :] = np.nan
     found[:, constant] = np.nan
     return found

@@ -3,6 +3,8 @@ and tables that hold their values and nothing else."""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 from typing import Any
 
 import pyarrow as pa
@@ -94,6 +96,13 @@ def _of_used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
         indices, compute.take(whole.dictionary, places), ordered=column.type.ordered
     )
     return pa.chunked_array([tidy])
+
+
+def give_back() -> None:
+    """Return memory that Arrow and the C library have kept for their next need: after work on whole columns that is a lot."""
+    pa.default_memory_pool().release_unused()
+    with contextlib.suppress(OSError, AttributeError):  # there is such a call in GNU's C library only
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:

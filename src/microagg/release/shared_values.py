@@ -1,0 +1,41 @@
+"""Which groups of a release share one confidential value: told to the data holder, whatever the method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from microagg.table.confidential import Attribute
+
+
+def notes_on_shared_values(classes: np.ndarray, attributes: Sequence[Attribute]) -> tuple[str, ...]:
+    """A sentence for each confidential column in which groups share one value: how many groups, how many records.
+
+    `classes` tells which records are alike in all that is released of their quasi-identifiers.
+
+    >>> from microagg.table.schema import Kind
+    >>> ill = Attribute("ill", Kind.NOMINAL, np.array([4, 4, 4, 5]))
+    >>> notes_on_shared_values(np.array([0, 0, 1, 1]), [ill])[0][:58]
+    "1 of 2 groups (2 records) share one value of 'ill': whoeve"
+    """
+    notes = []
+    groups = int(classes.max()) + 1
+    sizes = np.bincount(classes, minlength=groups)
+    for attribute in attributes:
+        codes = attribute.codes
+        low, high = np.full(groups, codes.max()), np.zeros(groups, codes.dtype)
+        np.minimum.at(low, classes, codes)
+        np.maximum.at(high, classes, codes)
+        sharing = low == high
+        if attribute.distinct == 1:
+            notes.append(
+                "one value only in the whole table, so that everybody in a class shares it and nothing hides it, in all "
+                f"{groups:,} groups ({len(codes):,} records): {attribute.name!r}"
+            )
+        elif sharing.any():
+            notes.append(
+                f"{int(sharing.sum()):,} of {groups:,} groups ({int(sizes[sharing].sum()):,} records) share one value of "
+                f"{attribute.name!r}: whoever is known to be in one of them is known to have it; l=2 prevents that"
+            )
+    return tuple(notes)

@@ -1,0 +1,160 @@
+"""The runs behind the page of published figures: each is made once, and kept in a file if one is named."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from microagg import __version__
+from microagg.datasets.reference import NAMES as REFERENCE
+from microagg.datasets.reference import load_reference
+from microagg.datasets.simulated import DATA_SETS, simulated
+from microagg.engine.run import partition
+from microagg.errors import InputError
+from microagg.measures.loss.sse import loss_of_partition
+from microagg.studies.published import RUNS, Published
+from microagg.table.encoder import Space
+from microagg.table.io.writing import refuse_unwritable
+
+SCALES = {"zscore": "zscore", "raw": "none", "minmax": "minmax", "none": "none"}
+HEADER = '{"microagg": "reproduce", "format": 1}'
+
+
+@dataclass(frozen=True)
+class Least:
+    """What no grouping can lose less than, by either measure."""
+
+    IL: float
+    SSE: float
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The means of SSE and IL over some runs, and their standard errors (0 for a single run)."""
+
+    SSE: tuple[float, float]
+    IL: tuple[float, float]
+
+    @classmethod
+    def of(cls, runs: list[dict[str, float]]) -> Losses:
+        """From the losses of each run.
+
+        >>> Losses.of([{"SSE": 8.0, "IL": 1.0}, {"SSE": 10.0, "IL": 3.0}]).IL
+        (2.0, 1.0)
+        """
+        found = {}
+        for measure in ("SSE", "IL"):
+            values = [run[measure] for run in runs]
+            error = float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
+            found[measure] = (float(np.mean(values)), error)
+        return cls(**found)
+
+    def mean(self, measure: str) -> float:
+        """The mean of one of the two measures."""
+        return float(getattr(self, measure)[0])
+
+    def error(self, measure: str) -> float:
+        """Its standard error."""
+        return float(getattr(self, measure)[1])
+
+
+class Runs:
+    """What the runs gave that published figures are compared with; with a state file, a stopped study goes on there.
+
+    The file has a line for each run, with losses only, under a key that names the version of microagg. It does not know
+    of changes in the code between two versions: after one, begin a new file.
+
+    >>> from microagg.studies.published import published_figures
+    >>> sim = next(figure for figure in published_figures() if figure.dataset == "Sim-1" and figure.name == "mdav")
+    >>> 0.0 < Runs().losses(sim).error("IL") < 1.0
+    True
+    """
+
+    def __init__(self, folder: Path | None = None, state: Path | None = None) -> None:
+        self._folder, self._state = folder, state
+        self._kept: dict[str, Any] = {}
+        if state is not None:
+            refuse_unwritable(state)
+            self._read(state)
+
+    def losses(self, figure: Published, *, spread: str = "deviation", **more: str) -> Losses:
+        """SSE and IL of the runs that a figure is the mean of: on 25 data sets, with 10 seeds, or the only one."""
+        params: dict[str, Any] = dict(part.split("=", 1) for part in figure.params.split(";") if part)
+        params |= more
+        seeds = RUNS if figure.statistic.startswith("mean of 10 runs") else 1
+        key = self._key(
+            "losses", *figure.run[:4], figure.k, sorted(params.items()), spread, seeds, figure.statistic
+        )
+        if key not in self._kept:
+            found = Losses.of(list(self._losses(figure, params, seeds, spread)))
+            self._keep(key, {"SSE": found.SSE, "IL": found.IL})
+        kept = self._kept[key]
+        return Losses(tuple(kept["SSE"]), tuple(kept["IL"]))
+
+    def bound(self, figure: Published, seconds: float) -> Least:
+        """A lower bound on the loss of any grouping, proven in so many seconds; over several data sets, their mean."""
+        from microagg.bounds.lower import lower_bound  # and with it the solver, which few commands need
+
+        key = self._key("bound", figure.dataset, figure.columns, figure.scaling, figure.k, seconds)
+        if key not in self._kept:
+            sets = list(data_sets(figure, self._folder))
+            bounds = [
+                lower_bound(_scaled(figure, values), figure.k, time_limit=seconds / len(sets))
+                for values in sets
+            ]
+            il = float(np.mean([bound.certified_il for bound in bounds]))
+            self._keep(key, {"IL": il, "SSE": float(np.mean([bound.certified_sse for bound in bounds]))})
+        return Least(**self._kept[key])
+
+    def _losses(
+        self, figure: Published, params: dict[str, Any], seeds: int, spread: str
+    ) -> Iterator[dict[str, float]]:
+        for values in data_sets(figure, self._folder, spread):
+            points = _scaled(figure, values)
+            for seed in range(seeds):
+                labels: np.ndarray = partition(points, figure.k, figure.name, seed=seed, **params)
+                yield loss_of_partition(points, labels)
+
+    def _key(self, *parts: Any) -> str:
+        return json.dumps([__version__, *parts])
+
+    def _keep(self, key: str, found: Any) -> None:
+        self._kept[key] = found
+        if self._state is not None:
+            with self._state.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": key, "found": found}) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+
+    def _read(self, state: Path) -> None:
+        text = state.read_text("utf-8", errors="replace") if state.exists() else ""
+        if text and not text.startswith(HEADER):
+            raise InputError(f"{str(state)!r} is not the state of a reproduction; name another file.")
+        if not text.endswith("\n"):  # new, or a kill has torn the last line
+            with state.open("a", encoding="utf-8") as file:
+                file.write("\n" if text else HEADER + "\n")
+        for line in text.splitlines()[1:]:
+            try:
+                entry = json.loads(line)
+                self._kept[entry["key"]] = entry["found"]
+            except (ValueError, KeyError, TypeError):
+                continue
+
+
+def data_sets(figure: Published, folder: Path | None, spread: str = "deviation") -> Iterator[np.ndarray]:
+    """The data that a figure was measured on, or data sets of our own of the same kind."""
+    if figure.dataset in REFERENCE:
+        yield load_reference(figure.dataset, figure.columns, folder)
+    else:
+        count = DATA_SETS if figure.statistic.startswith("mean of 25") else 1
+        yield from (simulated(figure.dataset, number, spread=spread) for number in range(count))
+
+
+def _scaled(figure: Published, values: np.ndarray) -> np.ndarray:
+    return Space.fit(values, SCALES[figure.scaling]).points(values)
