@@ -242,7 +242,7 @@ def frame(rng: random.Random) -> Any:
         return matrix.astype(
             rng.choice(["f8", "f4", "f2", "i4", "u8", "c16", "O", "U8", "M8[s]", ">f8", "?", "g"])
         )
-    return rng.choice([*ODD, pl.LazyFrame({"age": quasi}), pd.Series(quasi), {"age": quasi}, [quasi]])
+    return rng.choice([*ODD, pd.Series(quasi), {"age": quasi}, [quasi]])
 
 
 def arrow_table(rng: random.Random) -> pa.Table:

@@ -12,7 +12,7 @@ from microagg.guarantees.k import Anonymity, anonymity
 from microagg.guarantees.promise import Promise
 from microagg.table.confidential import attributes_of
 from microagg.table.io.frames import open_frame, to_arrow
-from microagg.table.parameters import K
+from microagg.table.parameters import K, Names
 
 
 def check(
@@ -39,7 +39,8 @@ def check(
     (True, False)
     """
     frame = open_frame(table)
-    names, hidden = _named(quasi), _named(confidential)
+    names = list(dict.fromkeys(Names("quasi", "").parse(quasi)))
+    hidden = list(dict.fromkeys(Names("confidential", "").parse(confidential)))
     for name in (*names, *hidden):
         if name not in frame.columns:
             raise InputError(
@@ -57,7 +58,3 @@ def check(
         return found
     attributes = attributes_of(chosen, hidden, exact=EXACT.parse(exact))
     return replace(found, findings=promise.evaluate(found.labels, len(found.sizes), attributes))
-
-
-def _named(names: Sequence[str] | str) -> list[str]:
-    return list(dict.fromkeys([names] if isinstance(names, str) else names))

@@ -36,7 +36,7 @@ def decimals_of(column: np.ndarray, *, single: bool = False) -> int | None:
     """
     # what rounding left over is small beside the value and the column's usual ones, but one large value excuses no other
     sizes = np.abs(column)
-    usual = np.partition(sizes, (len(sizes) - 1) // 2)[(len(sizes) - 1) // 2]
+    usual = np.partition(sizes, len(sizes) // 2)[len(sizes) // 2]
     slack = (1e-7 if single else 2e-15) * np.maximum(sizes, usual)
     for decimals in range(FINEST + 1):
         scaled = column * 10.0**decimals

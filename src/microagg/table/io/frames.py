@@ -37,7 +37,20 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
         raise InputError("column names must be text; rename the columns whose names are not.")
     if len(frame) == 0:
         raise InputError("the table has no records; there is nothing to protect.")
+    if isinstance(native := frame.to_native(), pa.Table):
+        _refuse_broken(native)
     return frame
+
+
+def _refuse_broken(table: pa.Table) -> None:
+    """Arrow takes any bytes for text; what is no UTF-8 would fail later, elsewhere, and with its bytes in the message."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowException:
+            raise InputError(
+                f"column {name!r} is damaged, or holds text that is not in UTF-8; mend it."
+            ) from None
 
 
 def _open_matrix(matrix: np.ndarray) -> nw.DataFrame[Any]:
@@ -126,7 +139,9 @@ def _odd_column(frame: nw.DataFrame[Any]) -> tuple[str, str]:
 def refuse_odd_types(frame: nw.DataFrame[Any], names: Sequence[str]) -> None:
     """Refuse columns that a release could not hold as what they are."""
     for field in frame.select(*names).head(1).to_arrow().schema:
-        if isinstance(field.type, pa.BaseExtensionType):
+        # polars would write where in memory an object of Python lies
+        pointer = frame.implementation.is_polars() and frame[field.name].dtype == nw.Object
+        if pointer or isinstance(field.type, pa.BaseExtensionType):
             raise InputError(f"column {field.name!r} {UNKNOWN_TYPE}")
 
 
@@ -165,7 +180,12 @@ def _numeric_values(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
         _refuse_type(frame, name)
     _refuse_where(name, series.is_null().to_numpy(), "missing value")
     whole = series.dtype.is_integer()
-    values = (series if whole else series.cast(nw.Float64)).to_numpy().astype(np.float64)
+    try:
+        values = (series if whole else series.cast(nw.Float64)).to_numpy().astype(np.float64)
+    except MemoryError:
+        raise
+    except Exception:  # of pandas or polars, for numbers that no array can hold
+        raise InputError(f"column {name!r} {UNKNOWN_TYPE}") from None
     _refuse_where(name, np.isnan(values), "missing value")
     _refuse_where(name, np.isinf(values), "infinite value")
     if whole:
