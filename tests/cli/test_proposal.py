@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import tables
-from microagg.cli.commands import _names
+from microagg.cli.options import names_in
 from microagg.cli.show import shell_list
 from running import Outcome
 
@@ -90,10 +90,10 @@ def test_columns_that_cannot_be_counted(microagg: Microagg, tmp_path: Path) -> N
 )
 def test_listed_names_are_read_back(names: list[str]) -> None:
     (word,) = shlex.split(shell_list(names))
-    assert _names([word]) == names
+    assert names_in([word]) == names
 
 
 def test_lists_are_comma_separated_and_repeatable() -> None:
-    assert _names(["age,income", "zip"]) == ["age", "income", "zip"]
-    assert _names(["age, income"]) == ["age", "income"]
-    assert _names(None) == []
+    assert names_in(["age,income", "zip"]) == ["age", "income", "zip"]
+    assert names_in(["age, income"]) == ["age", "income"]
+    assert names_in(None) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import decimal
 import json
@@ -260,23 +261,23 @@ def arrow_table(rng: random.Random) -> pa.Table:
 
 def mutated(rng: random.Random, content: Any) -> Any:
     """Plain data with one of its parts replaced, removed or put deep inside lists."""
-    copy = json.loads(json.dumps(content))
+    changed = copy.deepcopy(content)
     for _ in range(rng.choice([1, 1, 2, 4])):
-        place, parent, key = copy, None, None
+        place, parent, key = changed, None, None
         while isinstance(place, dict | list) and place and (parent is None or rng.random() < 0.75):
             parent = place
             key = rng.choice(list(place)) if isinstance(place, dict) else rng.randrange(len(place))
             place = place[key]
         if parent is None:
-            return rng.choice(JSON)
+            return copy.deepcopy(rng.choice(JSON))
         what = rng.random()
         if what < 0.2:
             del parent[key]
         elif what < 0.3 and isinstance(parent, dict):
-            parent[rng.choice(NAMES)] = rng.choice(JSON)
+            parent[rng.choice(NAMES)] = copy.deepcopy(rng.choice(JSON))
         else:
-            parent[key] = rng.choice(JSON)
-    return copy
+            parent[key] = copy.deepcopy(rng.choice(JSON))
+    return changed
 
 
 def json_bytes(rng: random.Random, content: Any) -> bytes:

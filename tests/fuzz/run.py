@@ -34,6 +34,8 @@ def main() -> int:
         while count is None or seed < start + count:
             found += not _plays(seed, given.folder)
             seed += 1
+            if (seed - start) % 500 == 0:
+                print(f"{seed - start} cases, {found} findings", flush=True)
     except KeyboardInterrupt:
         pass
     print(f"{seed - start} cases from {start} on, {found} findings")

@@ -37,7 +37,16 @@ def test_spellings_are_one_value(same: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("HIV", "HIV-2"), ("007", "7"), ("1", "10"), ("a b", "ab"), ("résumé", "resume"), ("", "0")],
+    [
+        ("HIV", "HIV-2"),
+        ("007", "7"),
+        ("1", "10"),
+        ("a b", "ab"),
+        ("résumé", "resume"),
+        ("", "0"),
+        ("9007199254740993", "9007199254740992"),
+        ("9" * 400, "8" * 400),
+    ],
 )
 def test_other_values_stay_apart(one: str, other: str) -> None:
     assert meaning_of(one) != meaning_of(other)

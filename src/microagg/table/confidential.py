@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,10 @@ from microagg.table.io.arrow import comparable, is_text, means_numbers
 from microagg.table.io.arrow import compute as pc
 from microagg.table.schema import Kind
 
-_NUMBER = re.compile(
-    r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII
-)  # "007" is a code, no number
+# "007" is a code, no number
+_NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+# columns with more texts than this hold no categories that somebody could have misspelled
+MOST_COMPARED = 10_000
 
 
 @dataclass(frozen=True)
@@ -80,17 +82,19 @@ def attributes_of(table: pa.Table, names: Sequence[str], *, exact: bool = False)
     return tuple(found)
 
 
-def meaning_of(text: str) -> str | float:
+def meaning_of(text: str) -> str | Decimal:
     """What a text is compared by: its value where it is a number, else what case, width and blanks leave of it.
 
     >>> meaning_of("100.0") == meaning_of("1e2"), meaning_of("  H I V"), meaning_of("007")
     (True, 'h i v', '007')
     """
-    plain = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
-    return float(plain) + 0.0 if _NUMBER.fullmatch(plain) else plain
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    plain = " ".join(text.lower().split())
+    return Decimal(plain) if _NUMBER.fullmatch(plain) else plain
 
 
-def _outline_of(text: str) -> str | float:
+def _outline_of(text: str) -> str | Decimal:
     """What is left of a text without accents, marks and blanks; the meaning where that is nothing."""
     meaning = meaning_of(text)
     if not isinstance(meaning, str):
@@ -106,7 +110,8 @@ def _nominal(name: str, column: pa.ChunkedArray, *, exact: bool) -> Attribute:
     if texts is None:
         return Attribute(name, Kind.NOMINAL, codes)
     merged, spellings = _merged(texts, meaning_of)
-    similar = _merged(texts, _outline_of)[1] - (0 if exact else spellings)
+    few = len(texts) <= MOST_COMPARED
+    similar = _merged(texts, _outline_of)[1] - (0 if exact else spellings) if few else 0
     if exact:
         return Attribute(name, Kind.NOMINAL, codes, 0, similar)
     return Attribute(name, Kind.NOMINAL, merged[codes], spellings, similar)

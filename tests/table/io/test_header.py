@@ -10,11 +10,14 @@ import pytest
 
 import microagg as ma
 from microagg.release.release import anonymize_file
+from microagg.release.settings import Settings
 from microagg.studies.assess import assess_files
+from microagg.studies.bounding import bound_file
 from microagg.studies.repeating import repeat_file
 from microagg.table.io.formats import reading_options
 from microagg.table.io.reading import read_table, read_written
 from microagg.table.io.writing import write_table
+from microagg.verify_bound import verify
 
 RECORDS = "Canary-Anna,4815162,flu\nBert,90210,HIV\nCarl,90233,flu\nDora,90251,cold\n"
 LIKE_DATA = {
@@ -117,6 +120,15 @@ def test_a_release_without_a_header_can_be_repeated(tmp_path: Path) -> None:
     repeated = repeat_file(tmp_path / "out.csv.internal.json", source, again)
     assert "the same release" in repeated.notes[0]
     assert again.read_bytes() == target.read_bytes()
+
+
+def test_a_bound_on_a_file_without_a_header_can_be_verified(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("".join(f"x,{i * i},{i * 7 % 5}\n" for i in range(9)))
+    settings = Settings.of(k=3, quasi=["2", "3"], effort="prove", time_limit=5, seed=0)
+    bound_file(tmp_path / "in.csv", settings, certificate=tmp_path / "proof.json", reading={"header": False})
+    verdict = verify(tmp_path / "proof.json", tmp_path / "in.csv")
+    assert verdict.holds, verdict.reason
+    assert verdict.records == 9
 
 
 def test_assessing_against_an_original_without_a_header(tmp_path: Path) -> None:

@@ -143,7 +143,9 @@ def formulas_in(column: pa.ChunkedArray) -> bool:
 
     if pa.types.is_dictionary(column.type):
         column = compute.cast(column, column.type.value_type)
-    return is_text(column.type) and bool(compute.any(_matches(column, FORMULA)).as_py())
+    if not is_text(column.type) or not compute.any(compute.match_substring_regex(column, FORMULA)).as_py():
+        return False  # numbers are looked for only where there is need to
+    return bool(compute.any(_matches(column, FORMULA)).as_py())
 
 
 def _matches(column: Any, pattern: str) -> Any:

@@ -135,6 +135,8 @@ def _settle(name: str, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArr
 
 def _means_numbers(column: pa.ChunkedArray) -> bool:
     """Whether a text column holds numbers that float64 can hold, and no codes, which begin with zeros ("007")."""
+    if len(column) and not re.match(NUMBER, column[0].as_py() or ""):
+        return False  # most columns of text are told by their first cell
     if not looks_numeric(column) or pc.any(pc.match_substring_regex(column, CODE)).as_py():
         return False
     numbers = pc.cast(pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"^\+", ""), pa.float64())
