@@ -19,6 +19,7 @@ import tables
 from microagg.release.release import anonymize_file
 from microagg.studies.repeating import repeat_file
 from microagg.table.io import parquet_format
+from microagg.table.io.reading import read_table
 from running import Outcome, run
 
 Microagg = Callable[..., Outcome]
@@ -117,6 +118,55 @@ def test_folders_that_cannot_be_searched(
     microagg("anonymize", "in.csv", "locked/out.csv", "--k", "3", *tables.ROLES).refused("ermission")
     microagg("check", "locked/in.csv", "--k", "3", "--quasi", "income").refused("ermission")
     microagg("repeat", "locked/m.internal.json", "in.csv", "out.csv").refused("manifest")
+
+
+def test_a_record_is_not_taken_for_a_header(microagg: Microagg, tmp_path: Path) -> None:
+    people = tables.people()
+    (tmp_path / "in.csv").write_text(tables.csv_text(people).partition("\n")[2])
+    roles = (
+        "--k",
+        "3",
+        "--quasi",
+        "2,3",
+        "--identifier",
+        "1",
+        "--confidential",
+        "4",
+        "--keep",
+        "5",
+        "--method",
+        "mdav",
+    )
+    for arguments in (
+        ("anonymize", "in.csv", "out.csv", *roles),
+        ("anonymize", "in.csv", "out.csv", "--k", "3"),
+        ("check", "in.csv", "--k", "3", "--quasi", "2"),
+        ("assess", "in.csv", "in.csv", "--quasi", "2"),
+        ("compare", "in.csv", "--k", "3", "--methods", "mdav", "--quasi", "2"),
+        ("bound", "in.csv", "--k", "3", "--quasi", "2"),
+    ):
+        outcome = microagg(*arguments)
+        outcome.refused("--no-header")
+        assert "--header" in outcome.err
+        outcome.silent_about(tables.cells(people))
+    proposal = microagg("anonymize", "in.csv", "out.csv", "--k", "3", "--no-header")
+    assert "--quasi 2,3" in proposal.out
+    assert "--no-header" in proposal.out
+    outcome = microagg("anonymize", "in.csv", "out.csv", *roles, "--no-header")
+    assert outcome.code == 0
+    outcome.silent_about(tables.cells(people))
+    written = read_table(tmp_path / "out.csv", header=True)
+    assert written.column_names == ["2", "3", "4", "5"]
+    assert written.num_rows == people.num_rows, "the first record too"
+    assert microagg("check", "out.csv", "--k", "3", "--quasi", "2,3", "--header").code == 0
+    assert microagg("assess", "in.csv", "out.csv", "--key", "5", "--quasi", "2,3", "--no-header").code == 0
+
+
+def test_spellings_on_the_command_line(microagg: Microagg, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("age,ill\n1,HIV\n1,hiv\n1,HIV \n")
+    question = ("check", "in.csv", "--k", "3", "--quasi", "age", "--confidential", "ill", "--l", "2")
+    assert microagg(*question).code == 3
+    assert microagg(*question, "--exact").code == 0
 
 
 DEEP = "[" * 200_000 + "]" * 200_000

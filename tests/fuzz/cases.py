@@ -23,10 +23,10 @@ from microagg.release.settings import Settings
 from microagg.studies.assess import assess
 
 METHODS = ["mdav", "mdav", "mdav", "v-mdav", "max-distance", "individual-ranking", "auto"]
-FLAGS = ["--refine", "--keep-order", "--exact", "--escape-formulas", "--header", "--no-header"]
+FLAGS = ["--refine", "--keep-order", "--exact", "--escape-formulas", "--no-header"]
 WORDS = [
     "", "0", "1", "2", "3", "-1", "2.5", "1e9", "nan", "inf", "x", "age", "q0", "q1", "q0,q1", '"', "a\x1b[31mb", "9" * 30, "mdav", "zscore", "rank", "full",
-    "distinct", "entropy", "recursive", "0.5", "2024-01-01", "gamma=1", "=", "keep", "drop", "--", "-", "..", "/", "x" * 300, "é", "\udcff",
+    "distinct", "entropy", "recursive", "0.5", "2024-01-01", "gamma=1", "=", "keep", "drop", "--", "-", "..", "/", "x" * 300, "é", "\udcff", "--header",
 ]  # fmt: skip
 
 
