@@ -165,6 +165,8 @@ def _any_command(rng: random.Random, folder: Path, source: str, names: list[str]
     arguments = rng.choice(many)
     if rng.random() < 0.2:
         arguments = [*arguments, rng.choice(FLAGS)]
+    if arguments[0] == "anonymize" and rng.random() < 0.1:
+        arguments = [*arguments, "--report", rng.choice(["r.json", "r.md"])]
     for _ in range(odd):
         place = rng.randint(1, len(arguments))
         arguments[place : place + rng.choice([0, 1])] = [rng.choice(WORDS)]

@@ -73,9 +73,9 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         return None
 
 
-def refuse_canaries(text: str, where: str) -> None:
+def refuse_canaries(text: str, where: str, *, numbers: bool = True) -> None:
     """No confidential value may be told."""
-    for canary in (CANARY, CANARY_NUMBER):
+    for canary in (CANARY, CANARY_NUMBER) if numbers else (CANARY,):
         if canary in text.lower():
             raise Finding(f"a confidential value {where}: {text!r}")
 
@@ -92,8 +92,9 @@ def refuse_leftovers(folder: Path) -> None:
     for path in folder.iterdir():
         if path.name.endswith(".part"):
             raise Finding(f"left behind: {path.name}")
-        if path.name.endswith(".public.json"):
-            refuse_canaries(path.read_text("utf-8"), f"in {path.name}")
+        if ".public." in path.name:
+            # reports show released numbers, which are near those of the table; texts are in no public file but the table
+            refuse_canaries(path.read_text("utf-8"), f"in {path.name}", numbers=path.name.startswith("out."))
 
 
 @contextlib.contextmanager

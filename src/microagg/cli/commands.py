@@ -279,7 +279,7 @@ def compare(
 
     with show.progress("comparing") as progress:
         done = compare_methods(
-            source, ks=[K.parse(each) for each in names_in(k)], methods=names_in(methods) or "all",
+            source, ks=[K.parse(each) for each in names_in(k)], methods="all" if methods is None else names_in(methods),
             known=names_in(known), loss=loss, risk=risk, measures=(loss, risk), seeds=tuple(range(seeds)), jobs=jobs,
             state=state, reading=reading, progress=progress, **given,
         )  # fmt: skip
