@@ -148,7 +148,7 @@ COMPARED = ("compare", "in.csv", "--k", "3", "--methods", "mdav", "--quasi", "ag
 
 
 def _any_command(rng: random.Random, folder: Path, source: str, names: list[str], odd: int = 0) -> None:
-    quasi = _typed(names[:1] if rng.random() < 0.5 else rng.sample(names, min(len(names), 2)))
+    quasi = _typed(names[:1] if rng.random() < 0.75 else rng.sample(names, min(len(names), 2)))
     target = rng.choice(["out.csv", "out.parquet", "out.csv"])
     method = rng.choice(METHODS)
     by = ["--method", method, *(["--effort", "quick"] if method == "auto" else [])]
@@ -165,7 +165,7 @@ def _any_command(rng: random.Random, folder: Path, source: str, names: list[str]
     arguments = rng.choice(many)
     if rng.random() < 0.2:
         arguments = [*arguments, rng.choice(FLAGS)]
-    if arguments[0] == "anonymize" and rng.random() < 0.1:
+    if arguments[0] == "anonymize" and rng.random() < 0.3:
         arguments = [*arguments, "--report", rng.choice(["r.json", "r.md"])]
     for _ in range(odd):
         place = rng.randint(1, len(arguments))

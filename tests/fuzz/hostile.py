@@ -59,10 +59,11 @@ def names(rng: random.Random, count: int) -> list[str]:
 
 def csv_bytes(rng: random.Random) -> tuple[bytes, list[str]]:
     """A csv file with something wrong, or not, and the names of its columns."""
-    rows, columns = rng.choice([0, 1, 2, 5, 12, 40]), rng.randint(1, 5)
+    rows, columns = rng.choice([0, 1, 2, 5, 12, 12, 40, 40]), rng.randint(1, 5)
     header = names(rng, columns)
     delimiter = rng.choice(",,,;\t|")
     kinds = [rng.choice(["number", "number", "text", "odd"]) for _ in range(columns)]
+    kinds[0] = rng.choice(["clean", "clean", kinds[0]])
     lines = [header] if rng.random() < 0.9 else [[str(number(rng)) for _ in range(columns)]]
     for _ in range(rows):
         lines.append([_cell(rng, kind) for kind in kinds])
@@ -75,7 +76,7 @@ def csv_bytes(rng: random.Random) -> tuple[bytes, list[str]]:
     )
     text += end if rng.random() < 0.8 else ""
     encoding = rng.choice(["utf-8"] * 8 + ["utf-8-sig", "utf-16", "latin-1"])
-    return changed(rng, text.encode(encoding, "replace"), chance=0.2), header
+    return changed(rng, text.encode(encoding, "replace"), chance=0.1), header
 
 
 def _cell(rng: random.Random, kind: str) -> str:
@@ -83,7 +84,7 @@ def _cell(rng: random.Random, kind: str) -> str:
         return rng.choice(CELLS)
     if kind == "text":
         return canary(rng)
-    return str(number(rng)) if rng.random() < 0.98 else rng.choice(CELLS)
+    return str(number(rng)) if kind == "clean" or rng.random() < 0.98 else rng.choice(CELLS)
 
 
 def _quoted(cell: str, delimiter: str) -> str:

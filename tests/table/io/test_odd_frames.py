@@ -57,3 +57,12 @@ def test_parameters(given: dict[str, Any], says: str) -> None:
     if not {"confidential", "keep", "exact"} & set(given):
         with pytest.raises(ma.InputError, match=says):
             ma.partition(np.arange(24.0).reshape(12, 2), 3, method="mdav", **given)
+
+
+@pytest.mark.parametrize("name", ["a\0b", 5, None, ("a", 1)])
+def test_names_that_no_file_can_hold(name: Any) -> None:
+    with pytest.raises(ma.InputError, match="column names must be text"):
+        ma.anonymize(pd.DataFrame({"age": AGES, name: AGES}), 3, ["age"], rest="keep", method="mdav")
+    if name == "a\0b":
+        with pytest.raises(ma.InputError, match="column names must be text"):
+            ma.anonymize(pl.DataFrame({"age": AGES, name: AGES}), 3, ["age"], rest="keep", method="mdav")

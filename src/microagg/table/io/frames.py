@@ -33,13 +33,20 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
         raise
     if not isinstance(frame, nw.DataFrame) or not frame.columns:
         raise InputError("the table has no columns.")
-    if not all(isinstance(name, str) for name in frame.columns):
-        raise InputError("column names must be text; rename the columns whose names are not.")
+    if not all(map(_is_name, frame.columns)):
+        raise InputError(
+            "column names must be text that a file can hold; rename the columns whose names are not."
+        )
     if len(frame) == 0:
         raise InputError("the table has no records; there is nothing to protect.")
     if isinstance(native := frame.to_native(), pa.Table):
         _refuse_broken(native)
     return frame
+
+
+def _is_name(name: Any) -> bool:
+    """Whether Arrow takes it for a name: text in UTF-8 without an end in the middle (polars would panic there)."""
+    return isinstance(name, str) and "\0" not in name and name.encode("utf-8", "ignore").decode() == name
 
 
 def _refuse_broken(table: pa.Table) -> None:
