@@ -1,5 +1,5 @@
 """`python -m microagg` is the command line."""
 
-from microagg.cli.commands import main
+from microagg.cli.commands import start
 
-main()
+start()

@@ -64,7 +64,8 @@ def test_a_broken_method(
         return broken(len(problem.points))
 
     monkeypatch.setattr(
-        "microagg.release.release.method_named", lambda name: dataclasses.replace(method_named(name), run=run)
+        "microagg.release.settings.Settings.chosen_method",
+        property(lambda asked: dataclasses.replace(method_named(asked.method), run=run)),
     )
     refused(microagg, tmp_path, says)
 

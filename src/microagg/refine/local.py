@@ -65,7 +65,10 @@ def improve(
     means, error = _means_and_error(problem, start)
     if start is not given:
         error = _means_and_error(problem, given)[1]
-    found = sums.number_by_first_record(_Search(problem, start, means).run(rounds, watch))
+    search = _Search(problem, start, means)
+    del means  # a search of a million records needs the room
+    found = sums.number_by_first_record(search.run(rounds, watch))
+    del search
     return found if _means_and_error(problem, found)[1] <= error else given
 
 
@@ -156,6 +159,7 @@ class _Search:
             if not self._goes_on(self._live(0, groups), CANDIDATES, watch, done, total):
                 break
             done = min(done + groups, (expected - 1) * groups)
+        self._candidates = np.empty((groups, WIDE), np.int32)
         for _ in range(limit):
             if not self._goes_on(self._costliest(), WIDE, watch, expected * groups, total):
                 break
@@ -205,7 +209,7 @@ class _Search:
         arena, clock, queued = self._arena, self._clock, self._queued
         means = np.ascontiguousarray(arena.centres[live, : arena.points.shape[1]])
         near = nearest_centroids(means, width, threads)
-        candidates = self._candidates if width == CANDIDATES else np.empty((len(clock), width), np.int32)
+        candidates = self._candidates
         groups = live.astype(np.int32)[near]
         groups[near < 0] = -1
         candidates[live] = groups

@@ -27,8 +27,8 @@ class Arena(NamedTuple):
     def of(points: np.ndarray, weights: np.ndarray, sizes: np.ndarray, room: int) -> Arena:
         """An arena of groups of these sizes, whose members are the rows of the points one after another."""
         groups = len(sizes)
-        firsts = np.cumsum(sizes) - sizes
-        slots = (firsts[:, None] + np.arange(room)).astype(np.int32)
+        firsts = (np.cumsum(sizes) - sizes).astype(np.int32)
+        slots = firsts[:, None] + np.arange(room, dtype=np.int32)
         centres, own = np.empty((groups, points.shape[1] + 3)), np.empty((groups, room))
         arena = Arena(points, weights, slots, sizes.astype(np.int64), centres, own)
         settle(*arena)
