@@ -9,7 +9,7 @@ WORKERS ?= auto
 # In order, a few at a time: fast tests come first, and no worker is left with a heap of slow ones.
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=load --maxschedchunk=4
 
-.PHONY: demo quick test test-all lint types imports warm unit pycanon docs bench clean
+.PHONY: demo fuzz quick test test-all lint types imports warm unit pycanon docs bench clean
 
 demo: $(READY)
 	$(BIN)/microagg demo
@@ -23,6 +23,10 @@ test: $(READY)
 
 test-all: test
 	$(PYTEST) -m nightly
+
+# until Ctrl-C; what it finds goes to fuzz-findings/
+fuzz: warm
+	$(BIN)/python tests/fuzz/run.py
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "microagg needs Python 3.11 or newer"; exit 1; }

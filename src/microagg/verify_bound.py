@@ -362,7 +362,10 @@ def _read_values(path: Path, columns: list[str] | None) -> np.ndarray:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = list(file)
         rows = [row for row in csv.reader(lines, delimiter=max(",;\t", key=lines[0].count)) if row]
-        header = [str(place) for place in range(len(rows[0]))] if columns is None else rows.pop(0)
+        counted = [str(place) for place in range(columns is not None, len(rows[0]) + (columns is not None))]
+        # columns that are named 1, 2, 3 and not in the first row are those of a file without a header
+        nameless = columns is None or (set(columns) <= set(counted) and not set(columns) <= set(rows[0]))
+        header = counted if nameless else rows.pop(0)
         if all(header.count(name) == 1 for name in columns or header):
             places = [header.index(name) for name in columns or header]
             return np.array([[float(row[place]) for place in places] for row in rows])

@@ -79,7 +79,7 @@ def test_the_public_manifest_says_what_may_be_said(microagg: Microagg, tmp_path:
         "format", "microagg", "settings", "chosen", "stopped_early", "bound", "records", "roles", "guarantee", "loss", "rows", "output", "release",
     }  # fmt: skip
     assert set(public["settings"]) == {
-        "k", "quasi", "confidential", "keep", "l", "t", "diversity", "c", "method", "params", "refine", "scale", "precision", "cap",
+        "k", "quasi", "confidential", "keep", "l", "t", "diversity", "c", "exact", "method", "params", "refine", "scale", "precision", "cap",
     }  # fmt: skip
     assert public["output"] == {"file": "out.csv"}
     assert internal["input"]["file"] == "in.csv"

@@ -20,6 +20,7 @@ from microagg.release.manifest import RESULTS, public_manifest
 from microagg.release.settings import Settings
 from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
+from microagg.table.io.formats import reading_options
 from microagg.table.io.reading import read_table
 
 NOT_SETTINGS = {"table", "settings", "threads", "progress", "params"}
@@ -65,7 +66,8 @@ def options_of(command: str) -> set[str]:
 def test_the_command_line_has_an_option_for_each_setting() -> None:
     flags = {f"--{name.replace('_', '-')}" for name in Settings.parameters() if name != "params"}
     searching = {f"--{name.replace('_', '-')}" for name in SEARCHING}
-    own = {"--threads", "--keep-order", "--report"}
+    own = {"--threads", "--keep-order", "--report", "--escape-formulas"}
+    own |= {f"--{name}" for name in reading_options()}
     assert options_of("anonymize") - {"--help"} == flags | searching | {"--param"} | own
     assert options_of("check") >= {"--k", "--quasi", "--confidential", "--l", "--t", "--diversity", "--c"}
 

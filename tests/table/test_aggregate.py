@@ -47,6 +47,10 @@ def test_means_are_the_correctly_rounded_sums_divided(seed: int) -> None:
         ([5e-324], None),
         ([math.pi, math.e], None),
         ([1e300], 0),
+        ([1.25, 2.5, 3.75, 1e15], 2),
+        ([0.1, 0.2, 1e12], 1),
+        ([1000.1 - 1000.0, 1000.2], 1),
+        ([1 / 3, 2 / 3, 1e15], None),
     ],
 )
 def test_decimals(values: list[float], expected: int | None) -> None:

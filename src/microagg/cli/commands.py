@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from microagg.cli.options import as_typed, names_in, takes_settings
+from microagg.cli.options import as_typed, names_in, reads_files, takes_settings
 from microagg.cli.watching import forget, warnings_as_notes, watch, what_was_written
 from microagg.errors import InputError, MicroaggError
 from microagg.release.settings import Settings
@@ -84,6 +86,7 @@ def _run_command() -> None:
         code = app(standalone_mode=False)
         if code == STOPPED:  # what typer makes of Ctrl-C, without a word
             raise KeyboardInterrupt
+        sys.stdout.flush()  # a full disk is met here, not after the last word
         sys.exit(code if isinstance(code, int) else 0)
     except MicroaggError as error:
         _fail(as_typed(str(error)), error.exit_code)
@@ -95,10 +98,26 @@ def _run_command() -> None:
         _fail(f"stopped; {what_was_written()}.", STOPPED)
     except BrokenPipeError:
         sys.exit(0)
+    except OSError as error:
+        if os.environ.get("MICROAGG_DEBUG"):
+            raise
+        _give_up_output()
+        why = os.strerror(error.errno) if error.errno else type(error).__name__
+        _fail(f"a file or the output cannot be used ({why}); {what_was_written()}.", 2)
     except MemoryError:
         _fail(f"there is not enough memory for this table; {what_was_written()}.", 1)
     except Exception as error:
         _fail_by_bug(error)
+
+
+def _give_up_output() -> None:
+    """Python would try to flush what is left once more, and say so in a traceback."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _fail_by_bug(error: BaseException) -> NoReturn:
@@ -112,8 +131,20 @@ def _fail_by_bug(error: BaseException) -> NoReturn:
     )
 
 
+def _printable(text: str) -> str:
+    """What a name may do on a terminal: be read."""
+    from microagg.drawing.wording import printable
+
+    return printable(text)
+
+
+def _as_json(data: Any) -> str:
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    return re.sub("[\x7f-\x9f]", lambda mark: f"\\u{ord(mark[0]):04x}", text)
+
+
 def _fail(sentence: str, code: int) -> NoReturn:
-    print(f"error: {sentence}", file=sys.stderr)
+    print(f"error: {_printable(' '.join(sentence.split()))}", file=sys.stderr)
     sys.exit(code)
 
 
@@ -132,13 +163,22 @@ def _global_options(
 
 
 @app.command()
+@reads_files
 @takes_settings()
 def anonymize(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     target: Annotated[Path, typer.Argument(help=f"The table to write: {known_suffixes()}.")],
     given: dict[str, Any],
+    reading: dict[str, Any],
     threads: Annotated[int | None, typer.Option(help="By default one for each processor.")] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the rows.")] = False,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas",
+            help="For a csv file that goes to a spreadsheet: put an apostrophe before texts such as =A1.",
+        ),
+    ] = False,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -154,12 +194,12 @@ def anonymize(
     watch(target, verified=True)
     watch(*(report_paths(report) if report is not None and report.name else ()))
     if "quasi" not in given:
-        raise InputError(show.proposal(source, target, K.parse(given["k"])))
+        raise InputError(show.proposal(source, target, K.parse(given["k"]), reading))
     settings = Settings.of(**given)
     with show.progress("grouping records") as progress:
         release = anonymize_file(
-            source, target, settings=settings, keep_order=keep_order, report=report, threads=threads,
-            progress=progress,
+            source, target, settings=settings, keep_order=keep_order, report=report, reading=reading,
+            writing={"escape_formulas": escape_formulas}, threads=threads, progress=progress,
         )  # fmt: skip
     _end_with(release, target, lambda: show.reports(report))
 
@@ -184,9 +224,12 @@ def repeat(
 
 
 @app.command()
-@takes_settings("k", "quasi", "confidential", "l", "t", "diversity", "c")
+@reads_files
+@takes_settings("k", "quasi", "confidential", "l", "t", "diversity", "c", "exact")
 def check(
-    source: Annotated[Path, typer.Argument(help=f"Any table: {known_suffixes()}.")], given: dict[str, Any]
+    source: Annotated[Path, typer.Argument(help=f"Any table: {known_suffixes()}.")],
+    given: dict[str, Any],
+    reading: dict[str, Any],
 ) -> None:
     """Tell whether a table is k-anonymous, l-diverse and t-close, and which classes are not. Exit code 3 if it is not."""
     from microagg.cli import show
@@ -194,15 +237,17 @@ def check(
     from microagg.table.io.reading import read_table
 
     quasi = given.pop("quasi", [])
-    found = check_table(read_table(source), quasi, **given)
+    found = check_table(read_table(source, **reading), quasi, **given)
     show.anonymity(found, quasi)
     raise typer.Exit(0 if found.holds else 3)
 
 
 @app.command()
+@reads_files
 def assess(
     original: Annotated[Path, typer.Argument(help=f"The table before: {known_suffixes()}.")],
     release: Annotated[Path, typer.Argument(help="The table after, ours or another tool's.")],
+    reading: dict[str, Any],
     quasi: Columns = None,
     confidential: Columns = None,
     keep: Columns = None,
@@ -223,19 +268,22 @@ def assess(
     with show.progress("measuring") as progress:
         found = assess_files(
             original, release, quasi=names_in(quasi), confidential=names_in(confidential), keep=names_in(keep),
-            weight=weight, key=key, known=names_in(known), k=None if k is None else K.parse(k), progress=progress,
+            weight=weight, key=key, known=names_in(known), k=None if k is None else K.parse(k), reading=reading,
+            progress=progress,
         )  # fmt: skip
     if as_json:
-        print(json.dumps(found.as_data(), indent=2, ensure_ascii=False))
+        print(_as_json(found.as_data()))
     else:
         show.assessment(found)
 
 
 @app.command()
+@reads_files
 @takes_settings(*(name for name in Settings.parameters() if name not in NOT_SHARED))
 def compare(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     given: dict[str, Any],
+    reading: dict[str, Any],
     k: Annotated[list[str], typer.Option("--k", help="One or several, comma-separated.")],
     methods: Annotated[
         list[str] | None, typer.Option(help="Names, with parameters as v-mdav:gamma=0.2; all if not given.")
@@ -261,23 +309,25 @@ def compare(
         refuse_picture_place(plot)
     with show.progress("comparing") as progress:
         done = compare_methods(
-            source, ks=[K.parse(each) for each in names_in(k)], methods=names_in(methods) or "all",
+            source, ks=[K.parse(each) for each in names_in(k)], methods="all" if methods is None else names_in(methods),
             known=names_in(known), loss=loss, risk=risk, measures=(loss, risk), seeds=tuple(range(seeds)), jobs=jobs,
-            state=state, progress=progress, **given,
+            state=state, reading=reading, progress=progress, **given,
         )  # fmt: skip
     if plot is not None:
         done.draw(plot)
     if as_json:
-        print(json.dumps(done.as_data(), indent=2, ensure_ascii=False))
+        print(_as_json(done.as_data()))
     else:
         show.comparison(done, plot)
 
 
 @app.command()
+@reads_files
 @takes_settings("k", "quasi", "scale")
 def bound(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     given: dict[str, Any],
+    reading: dict[str, Any],
     time_limit: Annotated[str, typer.Option(help="Seconds after which to end.")] = "60",
     seed: Annotated[int, typer.Option(help="For the search of a grouping to compare with.")] = 0,
     save: Annotated[
@@ -292,7 +342,7 @@ def bound(
     watch(save)
     settings = Settings.of(**given, effort="prove", time_limit=time_limit, seed=seed)
     with show.progress("proving") as progress:
-        found = bound_file(source, settings, certificate=save, progress=progress)
+        found = bound_file(source, settings, certificate=save, reading=reading, progress=progress)
     show.bounded(found, save)
     if found.stopped == "interrupted":
         sys.exit(STOPPED)
@@ -310,7 +360,7 @@ def verify_bound(
         verdict = verify(certificate, data)
     except Unreadable as error:  # the checker runs alone, so it has no errors of ours
         raise InputError(str(error)) from None
-    print(verdict)
+    print(_printable(str(verdict)))
     raise typer.Exit(0 if verdict.holds else 3)
 
 
@@ -326,7 +376,7 @@ def methods(
 
     chosen = (method_named(name),) if name else all_methods()
     if as_json:
-        print(json.dumps([show.method_as_data(method) for method in chosen], indent=2, ensure_ascii=False))
+        print(_as_json([show.method_as_data(method) for method in chosen]))
     elif name:
         show.method(chosen[0])
     else:
@@ -403,7 +453,7 @@ def reproduce(
             bounds = bounds_for(figures, bound_seconds, progress=progress, runs=runs)
         write_page(page, cells, bounds, bound_seconds)
     if as_json:
-        print(json.dumps(study.as_json(cells), indent=2, ensure_ascii=False))
+        print(_as_json(study.as_json(cells)))
     else:
         show.reproduction(cells)
 

@@ -14,9 +14,11 @@ import typer
 
 from microagg.errors import InputError
 from microagg.release.settings import MethodByName, MethodParameters, Settings
-from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, GroupSize, Names, Several
+from microagg.table.io.formats import reading_options
+from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, GroupSize, Maybe, Names, Several
 
 GIVEN = "given"
+READING = "reading"
 SEVERAL = "Comma-separated; may be repeated."
 METAVARS: dict[type, str] = {MethodByName: "NAME", Day: "YYYY-MM-DD"}
 SEARCHING = {
@@ -32,36 +34,59 @@ def takes_settings(*names: str) -> Callable[[Callable[..., None]], Callable[...,
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        hints = typing.get_type_hints(command, include_extras=True)
         options = [
             option
             for name, declared in Settings.parameters().items()
             if not names or name in names
             for option in _options(name, declared)
         ]
-        own = [
-            parameter.replace(annotation=hints[parameter.name])
-            for parameter in inspect.signature(command).parameters.values()
-            if parameter.name != GIVEN
-        ]
-        taken = {option.name for option in options}
-
-        @functools.wraps(command)
-        def run(**arguments: Any) -> None:
-            given = {name: arguments.pop(name) for name in taken}
-            command(**arguments, **{GIVEN: _as_settings(given)})
-
-        first = [each for each in own if each.default is inspect.Parameter.empty]
-        required = [each for each in options if each.default is inspect.Parameter.empty]
-        others = [each for each in (*options, *own) if each.default is not inspect.Parameter.empty]
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        parameters = [each.replace(kind=keyword) for each in (*first, *required, *others)]
-        run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
-        del run.__wrapped__  # typer would look at the command's own signature
-        return run
+        return _with_options(command, GIVEN, options, _as_settings)
 
     return decorate
+
+
+def reads_files(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with an option for everything that can be said about a file to be read, in place of its parameter `reading`.
+
+    The command gets a dictionary of what was said, ready for `read_table`.
+    """
+    options = [option for name, declared in reading_options().items() for option in _options(name, declared)]
+    return _with_options(command, READING, options, _said)
+
+
+def _with_options(
+    command: Callable[..., None],
+    slot: str,
+    options: list[inspect.Parameter],
+    gather: Callable[[dict[str, Any]], dict[str, Any]],
+) -> Callable[..., None]:
+    """A command that takes these options in place of one parameter, which gets what `gather` makes of them."""
+    hints = typing.get_type_hints(command, include_extras=True)
+    own = [
+        parameter.replace(annotation=hints[parameter.name])
+        for parameter in inspect.signature(command).parameters.values()
+        if parameter.name != slot
+    ]
+    taken = {option.name for option in options}
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> None:
+        given = {name: arguments.pop(name) for name in taken}
+        command(**arguments, **{slot: gather(given)})
+
+    first = [each for each in own if each.default is inspect.Parameter.empty]
+    required = [each for each in options if each.default is inspect.Parameter.empty]
+    others = [each for each in (*options, *own) if each.default is not inspect.Parameter.empty]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [each.replace(kind=keyword) for each in (*first, *required, *others)]
+    run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    del run.__wrapped__  # typer would look at the command's own signature
+    return run
+
+
+def _said(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
@@ -89,6 +114,10 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
         return [_option(name, list[str] | None, None, told, metavar="COLUMN=LIMIT")]
     if isinstance(declared, Flag):
         return [_option(name, bool, False, declared.help)]
+    if isinstance(declared, Maybe):
+        flags = f"--{name}/--no-{name}"
+        option = typer.Option(flags, help=declared.help, show_default=False)
+        return [_parameter(name, Annotated[bool | None, option], None)]
     if isinstance(declared, GroupSize):
         return [_option(name, str, inspect.Parameter.empty, declared.help, metavar="NUMBER")]
     usual = f" [default: {declared.default}]" if declared.default is not None else ""
@@ -159,4 +188,7 @@ def as_typed(sentence: str) -> str:
         name, word, number = found.groups()
         return f"--{name.replace('_', '-')} {word or number}" if name in Settings.parameters() else found[0]
 
+    sentence = re.sub(
+        r"\b(exact|escape_formulas)=True", lambda flag: f"--{flag[1].replace('_', '-')}", sentence
+    )
     return re.sub(r"\b([a-z_]+)=(?:'([^']*)'|(\d+(?:\.\d+)?))", option, sentence)

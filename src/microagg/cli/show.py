@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from rich.table import Table
 from microagg.bounds.bound import Bound
 from microagg.cli.bar import Bar
 from microagg.cli.options import as_typed
-from microagg.drawing.wording import number, promised_beside, with_unit
+from microagg.drawing.wording import number, printable, promised_beside, with_unit
 from microagg.guarantees.k import Anonymity
 from microagg.kernels.compiling import on_first_compile
 from microagg.methods.families import by_family
@@ -31,9 +31,16 @@ from microagg.studies.reproduce import Reproduced, count_verdicts
 from microagg.studies.verdicts import AGREEING
 from microagg.table.schema import Role
 
-# names of columns and files are shown to the letter, whatever marks they hold
-out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
-err = Console(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
+
+class Terminal(Console):
+    """A console that shows names of columns and files to the letter, but lets none of them steer the terminal."""
+
+    def render_str(self, text: str, **options: Any) -> Any:
+        return super().render_str(printable(text), **options)
+
+
+out = Terminal(highlight=False, soft_wrap=True, markup=False, emoji=False)
+err = Terminal(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
 
 
 def progress(what: str) -> Bar:
@@ -46,13 +53,13 @@ def progress(what: str) -> Bar:
     return Bar(what, err)
 
 
-def proposal(source: Path, target: Path, k: int) -> str:
+def proposal(source: Path, target: Path, k: int, reading: Mapping[str, Any]) -> str:
     """Print what the columns look like; returns the sentence that ends the command."""
     from microagg.table.io.frames import column_facts, open_frame
     from microagg.table.io.reading import read_as_numbers
     from microagg.table.schema import propose
 
-    facts = column_facts(open_frame(read_as_numbers(source)), count=True)
+    facts = column_facts(open_frame(read_as_numbers(source, **reading)), count=True)
     schema = propose(facts)
     shown = Table("column", "kind", "distinct values", "proposed role", box=None)
     for fact, column in zip(facts, schema.columns, strict=True):
@@ -65,7 +72,8 @@ def proposal(source: Path, target: Path, k: int) -> str:
     flags = " ".join(f"--{role.value} {shell_list(schema.names(role))}" for role in roles)
     paths = f"{shlex.quote(str(source))} {shlex.quote(str(target))}"
     out.print("\nA proposal from a look at the columns. If it is right, confirm it:")
-    print(f"  microagg anonymize {paths} --k {k} {flags}\n")
+    said = "".join(f" --{'' if value else 'no-'}{name}" for name, value in reading.items())
+    print(printable(f"  microagg anonymize {paths} --k {k} {flags}{said}\n"))
     return "no quasi-identifying columns were named, so nothing was written; confirm or correct the proposal."
 
 
@@ -186,7 +194,7 @@ def assessment(found: Assessment) -> None:
                     measure.title, with_unit(figure.value, measure.unit), better, measure.zero_means
                 )
         out.print(f"\n{title}")
-        Console(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
+        Terminal(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
     for note in found.notes:
         out.print(f"note        {note}")
 
@@ -203,7 +211,7 @@ def comparison(done: Comparison, plot: Path | None) -> None:
         best = "*" if id(row) in front else ""
         method = row.method if row.k_anonymous else f"{row.method} (not k-anonymous)"
         shown.add_row(best, method, str(row.k), *figures, f"{row.seconds:.1f}")
-    Console(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
+    Terminal(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
     out.print("\n* no other k-anonymous setting is at least as good in both and better in one")
     if plot is not None:
         out.print(f"written     {plot}")

@@ -17,6 +17,7 @@ from microagg.problem.watch import Watch
 from microagg.refine.local import improve
 from microagg.refine.merging import repair
 from microagg.table.confidential import Attribute, as_attributes
+from microagg.table.parameters import Flag, Whole
 
 
 def partition(
@@ -46,6 +47,7 @@ def partition(
     [0, 0, 1, 1]
     """
     chosen = method_named(method)
+    refine, seed = Flag("refine", "").parse(refine), Whole("seed", "").parse(seed) or 0
     matrix = as_points(points)
     attributes = () if confidential is None else as_attributes(confidential, len(matrix))
     promise = Promise.of(l, t, diversity, c)
@@ -86,6 +88,8 @@ def run_method(
 
     Groups that miss l or t are merged with others; with `refine`, local search follows, which never breaks a guarantee.
     """
+    if progress is not None and not callable(progress):
+        raise InputError("progress must be a function that is called as progress(done, total).")
     if refine and method.scope != "record":
         raise InputError(f"method {method.name} groups each column on its own; its groups cannot be refined.")
     method.refuse_unfit(problem)

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from microagg.errors import InputError
+from microagg.guarantees.declared import EXACT
 from microagg.guarantees.k import Anonymity, anonymity
 from microagg.guarantees.promise import Promise
 from microagg.table.confidential import attributes_of
 from microagg.table.io.frames import open_frame, to_arrow
-from microagg.table.parameters import K
+from microagg.table.parameters import K, Names
 
 
 def check(
@@ -24,11 +25,13 @@ def check(
     t: float | None = None,
     diversity: str = "distinct",
     c: float | None = None,
+    exact: bool = False,
 ) -> Anonymity:
     """Is any table k-anonymous (and l-diverse, and t-close), and if not, where? Missing values are alike.
 
     Takes pandas, polars, Arrow, NumPy. `l` and `t` are about the `confidential` columns, each by itself; `diversity` is
-    "distinct", "entropy" or "recursive", the last with `c`.
+    "distinct", "entropy" or "recursive", the last with `c`. Texts that differ in case, width or white space only, and numbers written
+    in several ways, are one value; with `exact` texts are told apart to the letter.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 30, 40, 40], "ill": ["no", "yes", "no", "no"]})
@@ -36,7 +39,8 @@ def check(
     (True, False)
     """
     frame = open_frame(table)
-    names, hidden = _named(quasi), _named(confidential)
+    names = list(dict.fromkeys(Names("quasi", "").parse(quasi)))
+    hidden = list(dict.fromkeys(Names("confidential", "").parse(confidential)))
     for name in (*names, *hidden):
         if name not in frame.columns:
             raise InputError(
@@ -52,9 +56,5 @@ def check(
     found = anonymity(chosen, names, k)
     if not promise or chosen.num_rows == 0:
         return found
-    attributes = attributes_of(chosen, hidden)
+    attributes = attributes_of(chosen, hidden, exact=EXACT.parse(exact))
     return replace(found, findings=promise.evaluate(found.labels, len(found.sizes), attributes))
-
-
-def _named(names: Sequence[str] | str) -> list[str]:
-    return list(dict.fromkeys([names] if isinstance(names, str) else names))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from microagg.table.parameters import Choice
+from microagg.table.parameters import Choice, Flag
 
 
 @dataclass(frozen=True)
@@ -35,5 +35,9 @@ T = PartOfPromise(
 DIVERSITY = Choice(
     "diversity", ("distinct", "entropy", "recursive"), "distinct", "How l counts: different values, their "
     "entropy, or the most frequent value against the rarer ones (needs c).",
+)  # fmt: skip
+EXACT = Flag(
+    "exact", "Let l and t tell confidential texts apart to the letter; else case, width and white space make no difference, "
+    "and numbers go by their value.",
 )  # fmt: skip
 C = PartOfPromise("c", "The factor of diversity recursive.", "number greater than 0")

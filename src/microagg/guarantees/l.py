@@ -6,7 +6,8 @@ Source: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam 2007. Three readin
 - entropy: an entropy of at least log l, as of l values that occur equally often;
 - recursive: the most frequent value occurs less than c times as often as the l-th most frequent one and all rarer ones together.
 
-Each confidential column by itself; a missing value is a value of its own. Two classes that are diverse stay so together.
+Each confidential column by itself; a missing value is a value of its own. Values are counted, not spellings: numbers go by their
+value, texts by what is left of them after NFKC, case folding and collapsing of white space (`table.confidential`), unless exact. Two classes that are diverse stay so together.
 """
 
 from __future__ import annotations

@@ -56,6 +56,7 @@ class Promise:
     @staticmethod
     def of(l: Any = None, t: Any = None, diversity: str = DIVERSITY.default, c: Any = None) -> Promise:
         """What was asked for, checked as far as that goes without a table."""
+        diversity = DIVERSITY.parse(diversity)
         if l is None and (c is not None or diversity != DIVERSITY.default):
             raise InputError("diversity and c say which l-diversity is meant: give l as well.")
         return Promise(

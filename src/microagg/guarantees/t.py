@@ -2,8 +2,8 @@
 
 Source: Li, Li and Venkatasubramanian 2007. The distance is the earth mover's: of nominal values, all equally far apart, half
 the sum of the differences of shares; ordered and numeric values are as far apart as their places among the distinct values of
-the table, divided by the longest way. Each confidential column by itself; a missing value is a value of its own. Two classes
-that are close stay so together.
+the table, divided by the longest way. Each confidential column by itself; a missing value is a value of its own, and
+spellings of one value are one, as for l. Two classes that are close stay so together.
 """
 
 from __future__ import annotations

@@ -25,11 +25,13 @@ def pair_of(
     keep: Sequence[str] = (),
     weight: str | None = None,
     k: int | None = None,
+    exact: bool = False,
 ) -> Pair:
     """The pair of a table and its release, whose rows must match; weights are the original's, all else is the release's.
 
     A confidential column counts as numbers if it holds nothing else, as ordered categories if its type says so (an
     ordered categorical), and as plain categories otherwise; what is missing is a category of its own.
+    Spellings of one text are one category, as for l and t, unless `exact`.
 
     >>> before, after = pa.table({"age": [30, 32]}), pa.table({"age": [31, 31], "ill": ["no", "yes"]})
     >>> pair = pair_of(nw.from_native(before), nw.from_native(after), quasi=["age"], confidential=["ill"])
@@ -37,7 +39,7 @@ def pair_of(
     ([[31.0], [31.0]], [0, 1])
     """
     columns = to_arrow(release.select(*confidential, *keep)) if confidential or keep else pa.table({})
-    attributes = attributes_of(columns, confidential)
+    attributes = attributes_of(columns, confidential, exact=exact)
     kept = {name: codes_of(columns.column(name)) for name in keep}
     return Pair(
         original=_values(original, quasi, "original"),

@@ -78,7 +78,7 @@ def method_named(name: str) -> Method:
     'mdav'
     """
     places = _places()
-    if name not in places:
+    if not isinstance(name, str) or name not in places:
         raise InputError(f"there is no method {name!r}; there are {', '.join(places)}.")
     module, _, attribute = places[name].partition(":")
     return getattr(importlib.import_module(module), attribute)

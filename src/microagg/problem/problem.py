@@ -79,8 +79,8 @@ def checked_threads(threads: int | None = None) -> int:
     if asked == "":
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
-        number = int(asked)
-    except (TypeError, ValueError):
+        number = 0 if isinstance(asked, float) and not asked.is_integer() else int(asked)
+    except (TypeError, ValueError, OverflowError):
         number = 0
     if number < 1:
         raise InputError("the number of threads must be a whole number, at least 1.")

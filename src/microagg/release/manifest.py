@@ -61,6 +61,7 @@ def internal_manifest(
     decimals: list[int | None],
     source: pa.Table,
     file: str | None,
+    reading: Mapping[str, Any] | None,
     loss: dict[str, float],
     anonymity: Anonymity,
     capped: Mapping[str, Capped],
@@ -86,7 +87,7 @@ def internal_manifest(
         "bound": None if found.bound is None else _bound(found.bound, found.labels),
         "chosen": list(found.chosen),
         "stopped_early": found.stopped is not None,
-        "input": {"file": file, "digest": digest_of(source)},
+        "input": {"file": file, "digest": digest_of(source), "reading": dict(reading or {})},
         "scaling": {name: {**space.about_column(j), "decimals": decimals[j]} for j, name in enumerate(quasi)},
         "capped": {name: each.as_data() for name, each in capped.items()},
         "versions": {

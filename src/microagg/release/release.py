@@ -23,6 +23,7 @@ from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress, checked_k
 from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
+from microagg.release.notes_on_texts import notes_on_texts
 from microagg.release.report.building import build_document
 from microagg.release.report.notebook import summary_html
 from microagg.release.report.summary import headline_of
@@ -45,8 +46,16 @@ from microagg.table.capping import cap_values, note_on_capped
 from microagg.table.confidential import Attribute, attributes_of, typed_like
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import give_back
-from microagg.table.io.formats import format_of, options_shared
-from microagg.table.io.frames import column_facts, column_like, open_frame, same_type, to_arrow, values_of
+from microagg.table.io.formats import format_of, options_for, options_shared
+from microagg.table.io.frames import (
+    column_facts,
+    column_like,
+    open_frame,
+    refuse_odd_types,
+    same_type,
+    to_arrow,
+    values_of,
+)
 from microagg.table.io.reading import read_table
 from microagg.table.io.writing import write_text
 from microagg.table.scales import SCALE
@@ -94,7 +103,7 @@ class Release:
         pair = pair_of(
             self._original, nw.from_native(self._arrow, eager_only=True),
             quasi=self.schema.names(Role.QUASI), confidential=self.schema.names(Role.CONFIDENTIAL),
-            keep=self.schema.names(Role.KEEP), k=self.settings.k,
+            keep=self.schema.names(Role.KEEP), k=self.settings.k, exact=self.settings.exact,
         )  # fmt: skip
         if self.settings.cap:
             pair = replace(pair, capped=cap_values(pair.original, pair.names, self.settings.cap)[0])
@@ -145,8 +154,8 @@ class Release:
         """Write the table and both manifests; returns their paths. Rows are shuffled unless `keep_order`.
 
         The file is written beside its place, read back and verified before it takes it. `options` are those of its format:
-        the `delimiter` of a csv file. A release that takes a risk which `accept_risk` does not name is refused. Another release
-        of the same table in that folder is told about in a note.
+        the `delimiter` of a csv file, and `escape_formulas` for one that goes to a spreadsheet. A release that takes a risk which
+        `accept_risk` does not name is refused. Another release of the same table in that folder is told about in a note.
         """
         refuse_unaccepted(self.settings)
         path = Path(path)
@@ -161,7 +170,7 @@ class Release:
     def _attributes(self, written: pa.Table) -> tuple[Attribute, ...]:
         """The confidential columns of a file, in which everything may be text, as what they are in the table."""
         names = self.schema.names(Role.CONFIDENTIAL)
-        return attributes_of(typed_like(written.select(names), self._arrow), names)
+        return attributes_of(typed_like(written.select(names), self._arrow), names, exact=self.settings.exact)
 
     def _shuffled_rows(self) -> np.ndarray:
         # the digest takes part, so that nobody without the original table can undo the shuffle by guessing a seed
@@ -182,6 +191,7 @@ def anonymize(
     t: float | None = None,
     diversity: str = "distinct",
     c: float | None = None,
+    exact: bool = False,
     method: str = "auto",
     refine: bool = False,
     scale: str = "zscore",
@@ -201,11 +211,12 @@ def anonymize(
     table has the same type, rows and index in the order given. Every column needs a role; `rest` says what happens to
     the others ("error", "drop", "keep"). `l`: records that share their quasi-identifying values have at least l well-spread
     values in each confidential column (`diversity`: "distinct", "entropy" or "recursive", the last with `c`); `t`: these are
-    spread as in the whole table, up to this earth mover's distance. With precision="column" a group's value is rounded to the decimals of its
-    column, so whole numbers stay whole; with "full" it is the exact mean. `cap` gives columns a highest value ({"income": "99.5%"} or
-    {"income": 50000}) or a lowest and a highest ({"income": ("1%", "99%")}), which values beyond become before groups are
-    formed; loss is measured against what they were. `accept_risk` names risks that are taken knowingly ("full-precision",
-    "single-columns", "published-measures"): without it such a release cannot be saved. `refine` improves the groups of any method by
+    spread as in the whole table, up to this earth mover's distance; both take spellings of one text for one value unless `exact`.
+    With precision="column" a group's value is rounded to the decimals of its column, so whole numbers stay whole; with "full" it is
+    the exact mean. `cap` gives columns a highest value ({"income": "99.5%"} or {"income": 50000}) or a lowest and a highest
+    ({"income": ("1%", "99%")}), which values beyond become before groups are formed; loss is measured against what they were.
+    `accept_risk` names risks that are taken knowingly ("full-precision", "single-columns", "published-measures"): without it such
+    a release cannot be saved. `refine` improves the groups of any method by
     local search. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
     or a number of steps for each record) and `time_limit` in seconds.
 
@@ -222,12 +233,13 @@ def protect(
     settings: Settings,
     *,
     file: str | None = None,
+    reading: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """The way of the data, from a table and settings to a release that holds its guarantee.
 
-    `file` is the name of the file that the table was read from; the internal manifest keeps it.
+    `file` is the name of the file that the table was read from, `reading` what was said about it; the internal manifest keeps both.
     """
     # what was asked for
     settings = settings.settled()
@@ -242,7 +254,8 @@ def protect(
     space = Space.fit(values, settings.scale)
     points = space.points(values, out=values)  # a search needs the room; values can be read again
     source = to_arrow(frame)
-    attributes = attributes_of(source, schema.names(Role.CONFIDENTIAL))
+    refuse_odd_types(frame, schema.released())
+    attributes = attributes_of(source, schema.names(Role.CONFIDENTIAL), exact=settings.exact)
     give_back()
     problem = problem_with(promise, method, points, k, attributes, threads)
     found = run_method(
@@ -260,7 +273,9 @@ def protect(
     give_back()
     anonymity = verify(arrow, quasi, k, len(frame), method.scope)
     findings = promise.verify(
-        anonymity.labels, len(anonymity.sizes), attributes_of(arrow, schema.names(Role.CONFIDENTIAL))
+        anonymity.labels,
+        len(anonymity.sizes),
+        attributes_of(arrow, schema.names(Role.CONFIDENTIAL), exact=settings.exact),
     )
     anonymity = replace(anonymity, findings=findings)
 
@@ -276,11 +291,11 @@ def protect(
     loss = _loss(measured, points, frame, released, quasi)
     del points
     manifest = internal_manifest(
-        settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file, loss=loss,
-        anonymity=anonymity, capped=capped,
+        settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file,
+        reading=reading, loss=loss, anonymity=anonymity, capped=capped,
     )  # fmt: skip
     notes = (*dominating, *note_on_capped(capped), *_notes(schema, space, loss["IL"], unrounded))
-    notes += notes_on_shared_values(anonymity.labels, attributes)
+    notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
@@ -363,14 +378,17 @@ def anonymize_file(
     settings: Settings | None = None,
     keep_order: bool = False,
     report: str | Path | None = None,
+    reading: Mapping[str, Any] | None = None,
+    writing: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Release:
     """Read a file, anonymize it, save the release and, if asked, its two reports.
 
-    Nothing is written unless the output holds its guarantee. A report that cannot be written raises ReportError: the release
-    is in place then.
+    Nothing is written unless the output holds its guarantee. `reading` says what is known about the file, such as
+    {"header": False}; `writing` how to write the other, such as {"escape_formulas": True}. A report that cannot be written
+    raises ReportError: the release is in place then.
     """
     asked = (
         settings_from({"k": k, "settings": settings, "params": {}, **options})
@@ -380,10 +398,11 @@ def anonymize_file(
     refuse_unaccepted(asked)
     format_of(Path(target))
     report_places(report, taken=places_of(source, target))
-    table = read_table(source, numeric=asked.quasi)
+    table = read_table(source, numeric=asked.quasi, **(reading or {}))
     return anonymize_table(
-        table, source, target, asked, keep_order=keep_order, report=report, threads=threads, progress=progress
-    )
+        table, source, target, asked, keep_order=keep_order, report=report, reading=reading, writing=writing, threads=threads,
+        progress=progress,
+    )  # fmt: skip
 
 
 def anonymize_table(
@@ -395,6 +414,8 @@ def anonymize_table(
     keep_order: bool = False,
     report: str | Path | None = None,
     expected: Callable[[Release, pa.Table], object] | None = None,
+    reading: Mapping[str, Any] | None = None,
+    writing: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
@@ -404,14 +425,15 @@ def anonymize_table(
     """
     source, target = Path(source), Path(target)
     places = report_places(report, taken=places_of(source, target))
-    shared = options_shared(source, target)
+    shared = {**options_shared(source, target), **(writing or {})}
+    options_for(format_of(target), shared)
     give_back()
     refuse_places(target)
     if target.exists() and target.samefile(source):
         raise InputError(
             "output and input are the same file; name another output, the original must not be lost."
         )
-    release = protect(table, settings, file=source.name, threads=threads, progress=progress)
+    release = protect(table, settings, file=source.name, reading=reading, threads=threads, progress=progress)
     if expected is not None:
         expected(release, rows_to_write(release, keep_order=keep_order))
     release.save(target, keep_order=keep_order, **shared)

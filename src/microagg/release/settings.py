@@ -13,7 +13,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
-from microagg.guarantees.declared import DIVERSITY, C, L, T
+from microagg.guarantees.declared import DIVERSITY, EXACT, C, L, T
 from microagg.release.risks import ACCEPT_RISK
 from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, K, Names, Whole
 from microagg.table.scales import SCALE
@@ -94,6 +94,7 @@ class Settings:
     t: float | None = declared(T, public=True)
     diversity: str = declared(DIVERSITY, public=True)
     c: float | None = declared(C, public=True)
+    exact: bool = declared(EXACT, public=True)
     method: str = declared(
         MethodByName("method", "How groups are found; see `microagg methods`."), public=True
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -162,23 +162,29 @@ def assess(
     )
 
 
-def assess_files(original: str | Path, release: str | Path, **options: Any) -> Assessment:
+def assess_files(
+    original: str | Path, release: str | Path, *, reading: Mapping[str, Any] | None = None, **options: Any
+) -> Assessment:
     """assess() on two files, each in any format that is read; takes the same options.
+
+    `reading` is what is known about the files, such as {"header": False} for an original without one; a release has one.
 
     Texts that look like numbers ("007") stay texts in columns other than quasi-identifiers and weights.
     """
     quasi = names_of(options.get("quasi", ()))
+    said = dict(reading or {})
+    said_of_release = {**said, "header": True} if said.get("header") is False else said
     if quasi:
         numeric = [*quasi, *names_of(options.get("weight") or ())]
-        before, after = _numbers_of(original, numeric), _numbers_of(release, numeric)
+        before, after = _numbers_of(original, numeric, said), _numbers_of(release, numeric, said_of_release)
     else:
-        before, after = read_as_numbers(original), read_as_numbers(release)
+        before, after = read_as_numbers(original, **said), read_as_numbers(release, **said_of_release)
     return assess(before, after, **options)
 
 
-def _numbers_of(path: str | Path, numeric: Sequence[str]) -> Any:
+def _numbers_of(path: str | Path, numeric: Sequence[str], reading: Mapping[str, Any]) -> Any:
     try:
-        return read_table(path, numeric=numeric)
+        return read_table(path, numeric=numeric, **reading)
     except InputError as error:
         told = str(error)
         raise InputError(told if repr(str(path)) in told else f"{str(path)!r}: {told}") from None

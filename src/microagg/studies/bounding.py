@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +33,12 @@ class Bounded:
 
 
 def bound_file(
-    source: Path, settings: Settings, *, certificate: Path | None = None, progress: Progress | None = None
+    source: Path,
+    settings: Settings,
+    *,
+    certificate: Path | None = None,
+    reading: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
 ) -> Bounded:
     """Prove how little any grouping of a file's columns into k or more can lose; write the certificate if asked.
 
@@ -45,7 +52,7 @@ def bound_file(
         if certificate.exists() and certificate.samefile(source):
             raise InputError("the certificate must not take the place of the table; name another file.")
         refuse_certificate_place(certificate)
-    frame = open_frame(read_table(source, numeric=quasi))
+    frame = open_frame(read_table(source, numeric=quasi, **(reading or {})))
     assign_roles(column_facts(frame), settings.roles, rest="drop")  # refuses columns that are not there
     values = values_of(frame, quasi)
     space = Space.fit(values, settings.scale)

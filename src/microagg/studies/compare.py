@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -180,6 +180,7 @@ def compare(
     state: str | Path | None = None,
     progress: Progress | None = None,
     name: str = "",
+    reading: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Comparison:
     """Protect one table by every method with every k, and measure all the releases.
@@ -190,7 +191,7 @@ def compare(
     With `state`, each result is written to that file as it comes in; a run that was stopped or killed goes on
     from there, and ends with the same rows as one that was not. `jobs` processes share the work; rows do not depend on how many.
     A method that cannot work on the table gets a row that says so. `settings` are those that all releases share, such as
-    `scale`, `precision`, `l` and `t` of `anonymize`.
+    `scale`, `precision`, `l` and `t` of `anonymize`; `reading` says what is known about the file, such as {"header": False}.
     `progress` is called as progress(done, total) in cells; if it has an attribute `tell`, that gets a line for each new cell.
 
     >>> import numpy as np
@@ -201,7 +202,7 @@ def compare(
     """
     if isinstance(table, str | Path):
         name = name or Path(table).stem
-        table = _read(Path(table), names_of(quasi))
+        table = _read(Path(table), names_of(quasi), reading or {})
     wanted = tuple(dict.fromkeys([loss, risk, *measures]))
     roles = {"quasi": names_of(quasi), "confidential": names_of(confidential), "keep": names_of(keep)}
     study = _study(table, roles, settings, weight, known, wanted)
@@ -236,7 +237,11 @@ def _run(
     state = None if path is None else State(path)
     fingerprint = study.fingerprint()
     keys = {cell: cell.key(fingerprint) for cell in cells}
-    done = {cell: state.outcomes[keys[cell]] for cell in cells if state and keys[cell] in state.outcomes}
+    done = {
+        cell: state.outcomes[keys[cell]]
+        for cell in cells
+        if state and keys[cell] in state.outcomes and _is_whole(state.outcomes[keys[cell]], study)
+    }
     tell = getattr(progress, "tell", None)
 
     def check_cancelled() -> None:
@@ -252,6 +257,11 @@ def _run(
             tell(_news(name, cell, outcome))
         check_cancelled()
     return done
+
+
+def _is_whole(outcome: Outcome, study: Study) -> bool:
+    """Whether what a state holds for a cell is all that is asked for; a line that somebody changed is run again."""
+    return bool(outcome.error) or set(study.measures) <= set(outcome.figures)
 
 
 def _news(name: str, cell: Cell, outcome: Outcome) -> str:
@@ -309,8 +319,8 @@ def _refuse_what_differs(given: dict[str, Any]) -> None:
             raise InputError(f"{name} is no setting that all releases of a comparison can share.")
 
 
-def _read(path: Path, quasi: Sequence[str]) -> pa.Table:
-    return read_table(path, numeric=quasi) if quasi else read_as_numbers(path)
+def _read(path: Path, quasi: Sequence[str], reading: Mapping[str, Any]) -> pa.Table:
+    return read_table(path, numeric=quasi, **reading) if quasi else read_as_numbers(path, **reading)
 
 
 def _side(name: str, side: str, study: Study) -> Measure:
@@ -318,7 +328,7 @@ def _side(name: str, side: str, study: Study) -> Measure:
     measure = measure_named(name)
     if measure.side != side:
         raise InputError(f"{name!r} is a measure of {measure.side}, and one of {side} is needed here.")
-    attributes = attributes_of(study.table, study.settings.confidential)
+    attributes = attributes_of(study.table, study.settings.confidential, exact=study.settings.exact)
     has = {
         "confidential": bool(attributes),
         "categories": any(attribute.kind is not Kind.NUMERIC for attribute in attributes),

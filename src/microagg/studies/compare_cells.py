@@ -179,6 +179,7 @@ def _figures(study: Study, cell: Cell, progress: Progress | None) -> tuple[dict[
         keep=asked.keep,
         weight=study.weight,
         k=cell.k,
+        exact=asked.exact,
     )
     if asked.cap:
         pair = replace(pair, capped=cap_values(pair.original, pair.names, asked.cap)[0])

@@ -78,8 +78,26 @@ class State:
     def _take(self, line: bytes) -> None:
         try:
             entry: Any = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
-        if isinstance(entry, dict) and entry.keys() == {"key", *KEPT} and isinstance(entry["figures"], dict):
+        if isinstance(entry, dict) and entry.keys() == {"key", *KEPT} and _is_outcome(entry):
             key = entry.pop("key")
             self.outcomes[key] = Outcome(**entry)
+
+
+def _is_outcome(entry: dict[str, Any]) -> bool:
+    """Whether every part of an entry is of the type it should be; what is not ours is passed over, and run again."""
+    figures = entry["figures"]
+    return (
+        isinstance(entry["key"], str)
+        and isinstance(figures, dict)
+        and all(_is_number(figure) for figure in figures.values())
+        and all(type(entry[name]) is int for name in ("classes", "smallest_class"))
+        and isinstance(entry["error"], str)
+        and (bool(figures) or bool(entry["error"]))
+        and _is_number(entry["seconds"])
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -39,9 +39,13 @@ def repeat_file(
     """
     then = _read(Path(manifest))
     settings = with_risks_accepted(_settings_of(then, Path(manifest)))
-    table = read_table(source, numeric=settings.quasi)
+    reading = _options_in(then["input"], "reading")
+    table = read_table(source, numeric=settings.quasi, **reading)
     if digest_of(table) != then["input"]["digest"]:
         raise InputError("this is not the table that the release was made from: its digest differs.")
+    writing = {
+        name: value for name, value in _options_in(then, "dialect").items() if name == "escape_formulas"
+    }  # all others follow the table, as then
     notes: list[str] = []
 
     def expect_the_same(release: Release, rows: pa.Table) -> None:
@@ -49,7 +53,7 @@ def repeat_file(
 
     release = anonymize_table(
         table, source, target, settings, keep_order=then.get("rows") == "kept", expected=expect_the_same,
-        progress=progress,
+        reading=reading, writing=writing, progress=progress,
     )  # fmt: skip
     return replace(release, notes=(*notes, *release.notes))
 
@@ -85,6 +89,16 @@ def _settings_of(manifest: dict[str, Any], path: Path) -> Settings:
             f"{path.name} asks for what this version does not know ({str(error).rstrip('.')}); "
             f"install {_version_of(manifest)}."
         ) from None
+
+
+def _options_in(content: dict[str, Any], name: str) -> dict[str, Any]:
+    """What a manifest says of how a file is read or written; older ones say nothing."""
+    options = content.get(name)
+    return (
+        {key: value for key, value in options.items() if isinstance(key, str)}
+        if isinstance(options, dict)
+        else {}
+    )
 
 
 def _version_of(manifest: dict[str, Any]) -> str:

@@ -34,8 +34,10 @@ def decimals_of(column: np.ndarray, *, single: bool = False) -> int | None:
     >>> decimals_of(np.array([1.5, 2.25])), decimals_of(np.array([3.0, 4.0])), decimals_of(np.array([1 / 3]))
     (2, 0, None)
     """
-    # what rounding left over is small beside the column's values, whatever their size
-    slack = (1e-7 if single else 2e-15) * np.abs(column).max()
+    # what rounding left over is small beside the value and the column's usual ones, but one large value excuses no other
+    sizes = np.abs(column)
+    usual = np.partition(sizes, len(sizes) // 2)[len(sizes) // 2]
+    slack = (1e-7 if single else 2e-15) * np.maximum(sizes, usual)
     for decimals in range(FINEST + 1):
         scaled = column * 10.0**decimals
         if (np.abs(scaled - np.rint(scaled)) <= slack * 10.0**decimals).all():

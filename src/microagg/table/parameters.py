@@ -265,6 +265,26 @@ class Flag:
 
 
 @dataclass(frozen=True)
+class Maybe:
+    """A parameter that is switched on or off, or left to be found out: True, False or None.
+
+    >>> Maybe("header", "whether the first row holds names").parse(None) is None
+    True
+    """
+
+    name: str
+    help: str
+    default: None = None
+    describes: str = "yes, no, or found out"
+
+    def parse(self, value: Any) -> bool | None:
+        """True, False or None, and nothing that merely counts as such."""
+        if value is None or isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
+            return None if value is None else bool(value)
+        raise InputError(f"{self.name} must be True, False or None.")
+
+
+@dataclass(frozen=True)
 class Whole:
     """A parameter that takes any whole number, or none.
 

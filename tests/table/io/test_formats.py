@@ -68,7 +68,7 @@ def test_every_format_gives_back_what_it_says_it_holds(tmp_path: Path, format: f
 def test_what_a_file_was_written_with_is_found_out(tmp_path: Path, format: formats.Format) -> None:
     path = tmp_path / f"out{format.suffixes[0]}"
     write_table(TABLE, path)
-    assert format.detect(path) == format.options
+    assert format.detect(path).items() <= format.options.items()
 
 
 def test_a_type_that_no_file_can_hold(tmp_path: Path) -> None:
@@ -95,10 +95,12 @@ def test_a_part_has_the_format_of_its_target() -> None:
 def test_options(add, tmp_path: Path) -> None:
     add("RIBBON", "CARD")
     csv, ribbon, card = (format_of(Path(f"a.{name}")) for name in ("csv", "ribbon", "card"))
-    assert options_for(csv, {"mark": "#"}) == {"delimiter": ","}, "an option of others"
+    assert options_for(csv, {"mark": "#"}) == dict(csv.options), "an option of others"
     assert options_for(ribbon, {"mark": "#"}) == {"mark": "#"}
     assert options_for(card, {"mark": "#"}) == {}
-    with pytest.raises(ma.InputError, match=r"no option 'delimter'; there are: delimiter, mark\.$"):
+    with pytest.raises(
+        ma.InputError, match=r"no option 'delimter'; there are: delimiter, escape_formulas, mark\.$"
+    ):
         options_for(csv, {"delimter": ";"})
     source = tmp_path / "in.ribbon"
     write_table(TABLE, source, mark="#")

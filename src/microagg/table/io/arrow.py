@@ -1,4 +1,5 @@
-"""Arrow's compute functions, which are made at run time, where no type checker sees them: their one door; and what they compare."""
+"""Arrow's compute functions, which are made at run time, where no type checker sees them: their one door; what they compare;
+and tables that hold their values and nothing else."""
 
 from __future__ import annotations
 
@@ -10,6 +11,91 @@ import pyarrow as pa
 import pyarrow.compute
 
 compute: Any = pyarrow.compute
+
+NUMBERS_AS_TEXT = {b"microagg": b"numbers as text"}
+"""What a text column of a file without types carries along if it means numbers: its text is given back to the letter."""
+
+
+def bare(table: pa.Table, *, marked: bool = False) -> pa.Table:
+    """A table's values and nothing else: no metadata of any kind, no category that no record has, plain types where Arrow has views.
+
+    Columns of a type that some library has added become what they are stored as. With `marked`, a column that means numbers
+    keeps its mark. Whatever is written goes through here.
+
+    >>> towns = pa.DictionaryArray.from_arrays(pa.array([2, 2]), pa.array(["Bonn", "Kiel", "Ulm"]))
+    >>> bare(pa.table({"town": towns})).column("town").chunk(0).dictionary.to_pylist()
+    ['Ulm']
+    """
+    fields, columns = [], []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        kept = NUMBERS_AS_TEXT if marked and means_numbers(field) else None
+        columns.append(_of_used_values(_of_plain_type(column)))
+        fields.append(pa.field(field.name, columns[-1].type, metadata=kept))
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def means_numbers(field: pa.Field) -> bool:
+    """Whether a text column is marked as one of numbers."""
+    return (field.metadata or {}).get(b"microagg") == NUMBERS_AS_TEXT[b"microagg"]
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type holds text, in whichever way."""
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
+
+
+def _of_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    while isinstance(column.type, pa.BaseExtensionType):
+        chunks = [chunk.storage for chunk in column.chunks]
+        column = pa.chunked_array(chunks, column.type.storage_type)
+    plain = _plain(column.type)
+    if plain == column.type:
+        return column
+    if pa.types.is_nested(column.type):  # Arrow cannot cast all that lies within
+        return pa.chunked_array([pa.array(column.to_pylist(), plain)])
+    return compute.cast(column, plain)
+
+
+def _plain(kind: pa.DataType, *, within: bool = False) -> pa.DataType:
+    """The type without views and, within lists and the like, without categories, which cannot be tidied there."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain(kind.storage_type, within=within)
+    if kind == pa.string_view():
+        return pa.large_string()
+    if kind == pa.binary_view():
+        return pa.large_binary()
+    if pa.types.is_dictionary(kind):
+        values = _plain(kind.value_type, within=True)
+        return values if within else pa.dictionary(kind.index_type, values, kind.ordered)
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(part.name, _plain(part.type, within=True)) for part in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_plain(kind.value_type, within=True))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_plain(kind.value_type, within=True))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_plain(kind.value_type, within=True), kind.list_size)
+    if pa.types.is_map(kind):
+        return pa.map_(_plain(kind.key_type, within=True), _plain(kind.item_type, within=True))
+    return kind
+
+
+def _of_used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of categories without those that do not occur; the others in their order."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    whole = column.unify_dictionaries().combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = whole.chunk(0) if whole.num_chunks else pa.array([], column.type)
+    used = compute.unique(compute.drop_null(whole.indices))
+    places = compute.take(used, compute.sort_indices(used))
+    if len(places) == len(whole.dictionary) and column.num_chunks <= 1:
+        return column
+    indices = compute.cast(compute.index_in(whole.indices, value_set=places), column.type.index_type)
+    tidy = pa.DictionaryArray.from_arrays(
+        indices, compute.take(whole.dictionary, places), ordered=column.type.ordered
+    )
+    return pa.chunked_array([tidy])
 
 
 def give_back() -> None:
@@ -30,4 +116,6 @@ def comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return pa.chunked_array(
             [[None if value is None else repr(value) for value in column.to_pylist()]], pa.string()
         )
-    return compute.cast(column, pa.string()) if kind == pa.string_view() else column
+    if isinstance(kind, pa.BaseExtensionType) or kind in (pa.string_view(), pa.binary_view()):
+        return comparable(_of_plain_type(column))
+    return column

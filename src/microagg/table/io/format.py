@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from microagg.table.parameters import Declared
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -25,7 +27,7 @@ class Format:
 
     >>> from microagg.table.io.csv_format import CSV
     >>> CSV.suffixes, CSV.typed, CSV.options
-    (('.csv',), False, {'delimiter': ','})
+    (('.csv',), False, {'delimiter': ',', 'escape_formulas': False})
     """
 
     name: str
@@ -48,6 +50,11 @@ class Format:
     """`detect(path)`: the options with which an existing file was written."""
     recognise: Callable[[bytes], bool] = bool
     """`recognise(beginning)`: whether a file that begins so may be one of this format, and so be replaced by one."""
+    reading: tuple[Declared, ...] = ()
+    """What a user can say about a file to be read. Every command that reads a file has options for these, and so has every
+    function: their names are those of `read`'s arguments."""
+    read_back: Mapping[str, Any] = field(default_factory=dict)
+    """What `read` is told besides the options about a file that `write` has written."""
     needs: tuple[str, ...] = ()
     """Packages to import beyond those that microagg always has, and the extra of microagg that installs them."""
     extra: str = ""

@@ -14,6 +14,7 @@ from typing import Any
 
 from microagg.errors import InputError
 from microagg.table.io.format import Format
+from microagg.table.parameters import Declared
 
 FORMATS: tuple[str, ...] = (
     "microagg.table.io.csv_format:CSV",
@@ -89,14 +90,37 @@ def known_names(*, nested: bool = False) -> str:
 def options_for(format: Format, given: Mapping[str, Any]) -> dict[str, Any]:
     """All options of a format: as given, else as always. Those that only other formats take are passed over.
 
-    >>> options_for(format_of(Path("a.csv")), {}), options_for(format_of(Path("a.parquet")), {"delimiter": ";"})
-    ({'delimiter': ','}, {})
+    >>> options_for(format_of(Path("a.csv")), {})["delimiter"], options_for(format_of(Path("a.parquet")), {"delimiter": ";"})
+    (',', {})
     """
     known = {name for each in formats() for name in each.options}
     for name in given:
         if name not in known:
             raise InputError(f"files have no option {name!r}; there are: {', '.join(sorted(known))}.")
     return {name: given.get(name, default) for name, default in format.options.items()}
+
+
+def reading_options() -> dict[str, Declared]:
+    """What can be said about files to be read, whatever their format.
+
+    >>> "header" in reading_options()
+    True
+    """
+    return {declared.name: declared for format in formats() for declared in format.reading}
+
+
+def options_to_read(format: Format, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said about a file to be read, checked. What only other formats take is passed over.
+
+    >>> options_to_read(format_of(Path("a.csv")), {"header": False}), options_to_read(format_of(Path("a.parquet")), {"header": False})
+    ({'header': False}, {})
+    """
+    known = reading_options()
+    for name in given:
+        if name not in known:
+            raise InputError(f"files are not read by an option {name!r}; there are: {', '.join(known)}.")
+    checked = {name: known[name].parse(value) for name, value in given.items()}
+    return {declared.name: checked[declared.name] for declared in format.reading if declared.name in checked}
 
 
 def options_shared(source: Path, target: Path) -> dict[str, Any]:

@@ -10,10 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
+from microagg.table.io.arrow import bare
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.reading import NUMBER, refuse_value
 from microagg.table.schema import ColumnFacts, refuse_duplicates
 
+UNKNOWN_TYPE = "is of a type that cannot be released; make it numbers or text, or leave it out."
 LARGEST = 1e100
 LARGEST_WHOLE = 2.0**53  # from here on float64 skips whole numbers
 
@@ -31,11 +33,31 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
         raise
     if not isinstance(frame, nw.DataFrame) or not frame.columns:
         raise InputError("the table has no columns.")
-    if not all(isinstance(name, str) for name in frame.columns):
-        raise InputError("column names must be text; rename the columns whose names are not.")
+    if not all(map(_is_name, frame.columns)):
+        raise InputError(
+            "column names must be text that a file can hold; rename the columns whose names are not."
+        )
     if len(frame) == 0:
         raise InputError("the table has no records; there is nothing to protect.")
+    if isinstance(native := frame.to_native(), pa.Table):
+        _refuse_broken(native)
     return frame
+
+
+def _is_name(name: Any) -> bool:
+    """Whether Arrow takes it for a name: text in UTF-8 without an end in the middle (polars would panic there)."""
+    return isinstance(name, str) and "\0" not in name and name.encode("utf-8", "ignore").decode() == name
+
+
+def _refuse_broken(table: pa.Table) -> None:
+    """Arrow takes any bytes for text; what is no UTF-8 would fail later, elsewhere, and with its bytes in the message."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowException:
+            raise InputError(
+                f"column {name!r} is damaged, or holds text that is not in UTF-8; mend it."
+            ) from None
 
 
 def _open_matrix(matrix: np.ndarray) -> nw.DataFrame[Any]:
@@ -53,10 +75,31 @@ def _open_matrix(matrix: np.ndarray) -> nw.DataFrame[Any]:
 
 
 def same_type(frame: nw.DataFrame[Any], given: Any) -> Any:
-    """The frame as the type that was given."""
+    """The frame as the type that was given, without categories that no record has."""
     if isinstance(given, np.ndarray):
         return np.column_stack([frame[name].to_numpy() for name in frame.columns])
+    native = frame.to_native()
+    if isinstance(native, pa.Table):
+        return bare(native, marked=True).replace_schema_metadata(native.schema.metadata)
+    for name in frame.columns:
+        frame = frame.with_columns(_of_used_values(frame[name]))
     return frame.to_native()
+
+
+def _of_used_values(series: nw.Series[Any]) -> nw.Series[Any]:
+    """A column of pandas or polars without the categories that do not occur; the others in their order."""
+    if series.dtype not in (nw.Categorical, nw.Enum):
+        return series
+    if series.implementation.is_pandas_like():
+        native = series.to_native()
+        if not hasattr(native, "cat"):  # pandas over Arrow has no way to leave some out
+            return series
+        return nw.from_native(native.cat.remove_unused_categories(), series_only=True)
+    kind: Any = series.dtype
+    if isinstance(kind, nw.Enum):
+        used = set(series.drop_nulls().unique().to_list())
+        return series.cast(nw.String).cast(nw.Enum([name for name in kind.categories if name in used]))
+    return series  # what a Categorical of polars could hold lies in polars, not in the table
 
 
 def column_like(given: nw.Series[Any], values: np.ndarray, *, whole: bool) -> nw.Series[Any]:
@@ -70,22 +113,43 @@ def column_like(given: nw.Series[Any], values: np.ndarray, *, whole: bool) -> nw
 
 
 def to_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
-    """The frame's columns, and nothing else (no index), as an Arrow table."""
+    """The frame's columns, and nothing else (no index, no unused categories), as an Arrow table."""
     try:
-        return frame.to_arrow().select(list(frame.columns)).replace_schema_metadata(None)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # Arrow's own message would quote a value
-        raise InputError(
-            f"column {_odd_column(frame)!r} mixes values of several types; make them one."
-        ) from None
+        return _as_arrow(frame)
+    except MemoryError:
+        raise
+    except Exception:  # of pandas, polars or Arrow, whose messages would quote a value
+        name, why = _odd_column(frame)
+        raise InputError(f"column {name!r} {why}") from None
 
 
-def _odd_column(frame: nw.DataFrame[Any]) -> str:
+def _as_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
+    return bare(frame.to_arrow().select(list(frame.columns)), marked=True)
+
+
+def _odd_column(frame: nw.DataFrame[Any]) -> tuple[str, str]:
+    """The first column that no Arrow table can hold, and why."""
     for name in frame.columns:
         try:
-            frame.select(name).to_arrow()
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            return name
-    return frame.columns[0]
+            _as_arrow(frame.select(name))
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            if isinstance(error, UnicodeError) or "UTF8" in str(error):
+                return name, "holds text that is not in UTF-8; mend it."
+            return name, "mixes values of several types; make them one."
+        except OverflowError:
+            return name, "holds whole numbers of more than 64 bits; make them text or floats."
+        except Exception:
+            return name, UNKNOWN_TYPE
+    return frame.columns[0], UNKNOWN_TYPE
+
+
+def refuse_odd_types(frame: nw.DataFrame[Any], names: Sequence[str]) -> None:
+    """Refuse columns that a release could not hold as what they are."""
+    for field in frame.select(*names).head(1).to_arrow().schema:
+        # polars would write where in memory an object of Python lies
+        pointer = frame.implementation.is_polars() and frame[field.name].dtype == nw.Object
+        if pointer or isinstance(field.type, pa.BaseExtensionType):
+            raise InputError(f"column {field.name!r} {UNKNOWN_TYPE}")
 
 
 def column_facts(frame: nw.DataFrame[Any], *, count: bool = False) -> list[ColumnFacts]:
@@ -123,7 +187,12 @@ def _numeric_values(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
         _refuse_type(frame, name)
     _refuse_where(name, series.is_null().to_numpy(), "missing value")
     whole = series.dtype.is_integer()
-    values = (series if whole else series.cast(nw.Float64)).to_numpy().astype(np.float64)
+    try:
+        values = (series if whole else series.cast(nw.Float64)).to_numpy().astype(np.float64)
+    except MemoryError:
+        raise
+    except Exception:  # of pandas or polars, for numbers that no array can hold
+        raise InputError(f"column {name!r} {UNKNOWN_TYPE}") from None
     _refuse_where(name, np.isnan(values), "missing value")
     _refuse_where(name, np.isinf(values), "infinite value")
     if whole:

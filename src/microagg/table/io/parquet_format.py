@@ -14,16 +14,36 @@ if TYPE_CHECKING:
 
 def read(path: Path) -> pa.Table:
     """The columns of a parquet file, and nothing else that it carries."""
-    from pyarrow import ArrowException, parquet
+    import pyarrow as pa
+    from pyarrow import parquet
 
     if path.stat().st_size == 0:
         raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
     try:
         # not read_table(): it takes folders named like "year=2024" on the way for columns
         with parquet.ParquetFile(path) as file:
-            return file.read().replace_schema_metadata(None)
-    except (ArrowException, OSError):
+            table = file.read()
+    except MemoryError:  # Arrow's own is one
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise InputError(f"{str(path)!r} is not a readable parquet file; write it anew.") from None
+    _refuse_broken(table, path)
+    return pa.Table.from_arrays(
+        table.columns, schema=pa.schema([pa.field(field.name, field.type) for field in table.schema])
+    )
+
+
+def _refuse_broken(table: pa.Table, path: Path) -> None:
+    """Text that is not in UTF-8 is found here, not later by whatever meets it first."""
+    import pyarrow as pa
+
+    for position, column in enumerate(table.columns, 1):
+        try:
+            column.validate(full=True)
+        except pa.ArrowException:
+            raise InputError(
+                f"{str(path)!r}, column {position}: it holds text that is not in UTF-8, or is damaged; write the file anew."
+            ) from None
 
 
 def write(table: pa.Table, path: Path) -> None:

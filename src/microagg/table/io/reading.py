@@ -12,36 +12,43 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from microagg.errors import InputError
+from microagg.table.io.arrow import NUMBERS_AS_TEXT
 from microagg.table.io.arrow import compute as pc
-from microagg.table.io.formats import format_of, format_of_part, known_names, options_for
+from microagg.table.io.formats import format_of, format_of_part, known_names, options_for, options_to_read
 from microagg.table.io.journal import settle
 from microagg.table.schema import refuse_duplicates
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 WHOLE = r"^\s*[+-]?\d{1,18}\s*$"
+CODE = r"^\s*[+-]?0\d"
 INFINITE = r"(?i)^\s*[+-]?inf(inity)?\s*$"
 MISSING = r"(?i)^\s*(|na|n/a|nan|null|none|\.|-|#n/a)\s*$"
 
 
-def read_table(path: str | Path, numeric: Sequence[str] = ()) -> pa.Table:
+def read_table(path: str | Path, numeric: Sequence[str] = (), **reading: Any) -> pa.Table:
     """Read a file in the format that its name asks for. The columns named in `numeric` must hold numbers only.
 
-    In a file without types all other columns keep their text to the letter ("007" stays "007").
+    `reading` is what is known about the file, such as header=False (see `reading_options`); the rest is found out.
+
+    In a file without types all other columns keep their text to the letter ("007" stays "007", "2000.00" stays so); those that mean
+    numbers are marked as such.
     """
     path = Path(path)
     format = format_of(path)
     settle(path)
     _refuse_unreadable(path)
-    table = format.read(path)
+    table = format.read(path, **options_to_read(format, reading))
     refuse_duplicates(table.column_names)
     if table.num_rows == 0:
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
     for position, name in enumerate(table.column_names):
         if not format.typed and pa.types.is_string(table.schema.field(position).type):
-            column = (
-                parse_numbers(table.column(name), name) if name in numeric else _settle(table.column(name))
+            field, column = (
+                (name, parse_numbers(table.column(name), name))
+                if name in numeric
+                else _settle(name, table.column(name))
             )
-            table = table.set_column(position, name, column)
+            table = table.set_column(position, field, column)
     return table
 
 
@@ -59,12 +66,12 @@ def _refuse_unreadable(path: Path) -> None:
 def read_written(path: Path, **options: Any) -> pa.Table:
     """Read a file that was just written, and still lies beside its place, as it is: without types, all of it is text."""
     format = format_of_part(path)
-    return format.read(path, **options_for(format, options))
+    return format.read(path, **options_for(format, options), **format.read_back)
 
 
-def read_as_numbers(path: str | Path) -> pa.Table:
+def read_as_numbers(path: str | Path, **reading: Any) -> pa.Table:
     """Read a file; where it has no types, columns that hold numbers only become numbers: what a proposal looks at."""
-    table = read_table(path)
+    table = read_table(path, **reading)
     if format_of(Path(path)).typed:
         return table
     for position, name in enumerate(table.column_names):
@@ -115,8 +122,8 @@ def refuse_value(name: str, position: int, what: str) -> NoReturn:
     )
 
 
-def _settle(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers where writing them gives back the very same text, else the text."""
+def _settle(name: str, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArray]:
+    """Numbers where writing them gives back the very same text, else the text; marked if what it means is numbers all the same."""
     for target in (pa.int64(), pa.float64()):
         try:
             numbers = pc.cast(column, target)
@@ -124,5 +131,15 @@ def _settle(column: pa.ChunkedArray) -> pa.ChunkedArray:
             continue
         same = pc.all(pc.equal(pc.cast(numbers, pa.string()), column)).as_py()
         if same:
-            return numbers
-    return column
+            return pa.field(name, target), numbers
+    return pa.field(name, column.type, metadata=NUMBERS_AS_TEXT if _means_numbers(column) else None), column
+
+
+def _means_numbers(column: pa.ChunkedArray) -> bool:
+    """Whether a text column holds numbers that float64 can hold, and no codes, which begin with zeros ("007")."""
+    if len(column) and not re.match(NUMBER, column[0].as_py() or ""):
+        return False  # most columns of text are told by their first cell
+    if not looks_numeric(column) or pc.any(pc.match_substring_regex(column, CODE)).as_py():
+        return False
+    numbers = pc.cast(pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"^\+", ""), pa.float64())
+    return not pc.any(pc.is_inf(numbers)).as_py()

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.table.io import journal, system
+from microagg.table.io.arrow import bare
 from microagg.table.io.formats import PART, format_of_part, known_names, options_for
 from microagg.table.io.locking import LOCK, lock_of, locked, reason
 
@@ -67,7 +68,7 @@ def write_table(table: pa.Table, path: Path, **options: Any) -> None:
     """
     format = format_of_part(path)
     try:
-        format.write(table, path, **options_for(format, options))
+        format.write(bare(table), path, **options_for(format, options))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, bytes and the like
         advice = (
             "leave out those of odd types" if format.nested else f"write a {known_names(nested=True)} file"

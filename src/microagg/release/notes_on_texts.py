@@ -1,0 +1,37 @@
+"""Notes on the texts of a release: values spelled in several ways, cells that a spreadsheet would run. How many, never which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from microagg.table.confidential import Attribute
+from microagg.table.io.csv_format import formulas_in
+
+
+def notes_on_texts(attributes: Sequence[Attribute], table: pa.Table) -> tuple[str, ...]:
+    """What a user should know about the texts of a released table and its confidential columns.
+
+    >>> print(notes_on_texts((), pa.table({"remark": ["=1+1"]}))[0][:46])
+    a spreadsheet may run texts of 'remark' as for
+    """
+    notes = []
+    for attribute in attributes:
+        if attribute.spellings:
+            notes.append(
+                f"{attribute.name!r} spells values in several ways: {attribute.spellings} of its texts count as another one, because "
+                "case, width, white space and how a number is written make no difference (exact=True counts letters)"
+            )
+        if attribute.similar:
+            notes.append(
+                f"{attribute.name!r} has {attribute.similar} texts that are much like another one and count as values of their own; "
+                "if they mean the same, mend them"
+            )
+    live = [repr(name) for name in table.column_names if formulas_in(table.column(name))]
+    if live:
+        notes.append(
+            f"a spreadsheet may run texts of {', '.join(live)} as formulas (they begin with =, +, - or @); for csv files that go to "
+            "one, escape_formulas=True puts an apostrophe before them"
+        )
+    return tuple(notes)

@@ -1,0 +1,137 @@
+"""What a hostile input may lead to: success or one sentence. Anything else is a finding."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from microagg.cli.commands import main
+from microagg.errors import MicroaggError
+from microagg.kernels.compiling import seconds_compiling
+
+MOST_SECONDS = 10.0
+CANARY = "canary"
+"""What every confidential text begins with; numbers that must not be told begin with the other one."""
+CANARY_NUMBER = "48151623"
+
+
+class Finding(AssertionError):
+    """Something that must not happen."""
+
+
+def command(folder: Path, *arguments: str) -> int:
+    """Run a command in this process and judge what it says; returns its exit code."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    code: Any = 0
+    where, typed = Path.cwd(), sys.argv
+    sys.argv = ["microagg", *arguments]
+    os.chdir(folder)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main()
+    except SystemExit as ending:
+        code = ending.code or 0
+    finally:
+        os.chdir(where)
+        sys.argv = typed
+    said, complained = (_text_of(stream) for stream in (out, err))
+    complained = "".join(
+        line for line in complained.splitlines(True) if not line.startswith("compiling for this")
+    )
+    if code not in (0, 2, 3):
+        raise Finding(f"exit code {code}: {complained}")
+    if code == 2 and (len(complained.splitlines()) != 1 or not complained.startswith("error: ")):
+        raise Finding(f"not one sentence: {complained!r}")
+    if code != 2 and complained:
+        raise Finding(f"a word on standard error: {complained!r}")
+    refuse_canaries(said + complained, "on the terminal")
+    refuse_escapes(said + complained)
+    refuse_leftovers(folder)
+    return int(code)
+
+
+def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Call a function of the package; what it raises must be an error of ours, without a value in it. None if it raised."""
+    try:
+        return function(*arguments, **named)
+    except MicroaggError as error:
+        if len(str(error).splitlines()) != 1:
+            raise Finding(f"not one sentence: {str(error)!r}") from None
+        refuse_canaries(str(error), "in an error")
+        if error.__cause__ is not None or (not error.__suppress_context__ and error.__context__ is not None):
+            shown = "".join(traceback.format_exception(error))
+            refuse_canaries(shown, "in a traceback")
+        return None
+
+
+def refuse_canaries(text: str, where: str, *, numbers: bool = True) -> None:
+    """No confidential value may be told."""
+    for canary in (CANARY, CANARY_NUMBER) if numbers else (CANARY,):
+        if canary in text.lower():
+            raise Finding(f"a confidential value {where}: {text!r}")
+
+
+def refuse_escapes(text: str) -> None:
+    """No name may steer the terminal."""
+    odd = {mark for mark in text if (ord(mark) < 32 and mark not in "\n\t") or 127 <= ord(mark) < 160}
+    if odd:
+        raise Finding(f"raw control characters {odd!r}: {text!r}")
+
+
+def refuse_leftovers(folder: Path) -> None:
+    """Nothing half written stays, and no public file tells a value."""
+    for path in folder.iterdir():
+        if path.name.endswith(".part"):
+            raise Finding(f"left behind: {path.name}")
+        if ".public." in path.name:
+            # reports show released numbers, which are near those of the table; texts are in no public file but the table
+            refuse_canaries(path.read_text("utf-8"), f"in {path.name}", numbers=path.name.startswith("out."))
+
+
+@contextlib.contextmanager
+def judged() -> Iterator[None]:
+    """Within, a warning, a foreign error or too long a time is a finding."""
+
+    def ring(*_: object) -> None:
+        raise TooLong
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 12 * MOST_SECONDS)
+    start = time.process_time() - seconds_compiling()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            yield
+    except Finding:
+        raise
+    except TooLong:
+        raise Finding("it does not come to an end") from None
+    except BaseException as error:
+        raise Finding("".join(traceback.format_exception(error))) from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    # of this process and without compiling, so that a busy machine or a first run is no finding
+    taken = time.process_time() - seconds_compiling() - start
+    if taken > MOST_SECONDS:
+        raise Finding(f"it took {taken:.1f} s of the processor")
+
+
+class TooLong(BaseException):
+    """The alarm has rung; no `except Exception` stops it."""
+
+
+def _text_of(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    buffer = stream.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue().decode("utf-8", "backslashreplace")
