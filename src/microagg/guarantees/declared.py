@@ -36,4 +36,4 @@ DIVERSITY = Choice(
     "diversity", ("distinct", "entropy", "recursive"), "distinct", "How l counts: different values, their "
     "entropy, or the most frequent value against the rarer ones (needs c).",
 )  # fmt: skip
-C = PartOfPromise("c", "The factor of diversity recursive.", "number greater than 0")
+C = PartOfPromise("c", "The factor c of recursive diversity.", "number greater than 0")

@@ -43,7 +43,7 @@ def bound_file(
     if certificate is not None:
         refuse_unwritable(certificate)
         if certificate.exists() and certificate.samefile(source):
-            raise InputError("the certificate must not take the place of the table; name another file.")
+            raise InputError("the certificate would overwrite the table; name another file.")
     frame = open_frame(read_table(source, numeric=quasi))
     assign_roles(column_facts(frame), settings.roles, rest="drop")  # refuses columns that are not there
     values = values_of(frame, quasi)

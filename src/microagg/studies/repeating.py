@@ -17,7 +17,7 @@ from microagg.release.settings import Settings
 from microagg.table.io.reading import read_table
 from microagg.table.schema import Role
 
-LIKE_ONE = "it ends with .internal.json and lies with the output"
+LIKE_ONE = "its name ends in .internal.json, and it is written beside the output"
 
 
 def repeat_file(
@@ -67,7 +67,7 @@ def _settings_of(manifest: dict[str, Any], path: Path) -> Settings:
         if manifest.get("microagg") == microagg.__version__:
             raise
         raise InputError(
-            f"{path.name} asks for what this version does not know ({str(error).rstrip('.')}); "
+            f"{path.name} has settings that this version does not know ({str(error).rstrip('.')}); "
             f"install {_version_of(manifest)}."
         ) from None
 
@@ -98,13 +98,11 @@ def _comparison(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     if not isinstance(then.get("output"), dict):
         return []
     if then["output"].get("digest") == now["output"]["digest"]:
-        return ["the same release as the manifest tells of, to the digit"]
+        return ["the same release as the manifest describes, to the digit"]
     if then.get("microagg") != now["microagg"]:
         return [
-            f"NOT the release that the manifest tells of: that was made by {_version_of(then)}; install it to get the same"
+            f"NOT the release that the manifest describes: that was made by {_version_of(then)}; install it to get the same"
         ]
     changed = [name for name, version in now["versions"].items() if then["versions"].get(name) != version]
-    reason = (
-        f"other versions of {', '.join(changed)}" if changed else "for a reason unknown: report it as a bug"
-    )
-    return [f"NOT the release that the manifest tells of ({reason})"]
+    reason = f"other versions of {', '.join(changed)}" if changed else "reason unknown: report it as a bug"
+    return [f"NOT the release that the manifest describes ({reason})"]
