@@ -59,7 +59,7 @@ MST = Method(
     summary="cuts the longest edges of the minimum spanning tree, then splits large parts",
     good_for="chains and clumps far apart; comparing with published M-d figures",
     run=cast(Partition, mst),
-    complexity="near O(n log² n) for the tree, O(n k) for the cuts, and what the splitter takes on the largest part",
+    complexity="near O(n log² n) for the tree, O(n k) for the cuts, plus the cost of the splitter on the largest part",
     parameters=(
         Choice(
             "splitter",
