@@ -63,7 +63,7 @@ def test_contributing_can_be_followed_to_the_letter(monkeypatch: pytest.MonkeyPa
 
 
 def test_no_paper_is_cited_by_a_file_number() -> None:
-    for path in [*ROOT.glob("src/**/*.py"), *ROOT.glob("*.md")]:
+    for path in [*ROOT.glob("src/**/*.py"), *ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
         assert not re.search(r"\bpaper 00\d\b", path.read_text("utf-8")), path
 
 

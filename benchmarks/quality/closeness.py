@@ -26,7 +26,7 @@ WAYS = {
 def main() -> None:
     table = load_reference("Census", "all")
     points = Space.fit(table[:, :QUASI], "zscore").points(table[:, :QUASI])
-    print(f"| column | t | goes with the first five | {' | '.join(WAYS)} |")
+    print(f"| column | t | correlation with the first five | {' | '.join(WAYS)} |")
     print(f"|---|---|---|{'---|' * len(WAYS)}")
     for column in range(QUASI, table.shape[1]):
         values = np.ascontiguousarray(table[:, column], np.float64)

@@ -28,7 +28,7 @@ def source(tmp_path: Path) -> Path:
 def test_a_bound_its_certificate_and_the_check(microagg: Microagg, source: Path, scale: str) -> None:
     done = microagg("bound", source, "--k", "3", "--quasi", "a,b", "--scale", scale, "--save", "proof.json")
     assert done.code == 0, done
-    assert "no grouping into 3 or more can lose less than" in done.out
+    assert "no grouping into groups of 3 or more can lose less than" in done.out
     assert "optimal" in done.out
     proof = source.parent / "proof.json"
     assert proof.stat().st_mode & 0o777 == 0o600
@@ -96,7 +96,7 @@ def test_the_bound_of_a_release_can_be_saved_and_checked(microagg: Microagg, sou
         (["--k", "3", "--quasi", "a,c"], "no column 'c'"),
         (["--k", "41", "--quasi", "a,b"], "only 40 records"),
         (["--k", "3", "--quasi", "a,b", "--time-limit", "x"], "time_limit must be"),
-        (["--k", "3", "--quasi", "a,b", "--save", "in.csv"], "must not take the place of the table"),
+        (["--k", "3", "--quasi", "a,b", "--save", "in.csv"], "would overwrite the table"),
         (["--k", "3", "--quasi", "a,b", "--save", "nowhere/proof.json"], "nowhere"),
         (["--k", "3", "--quasi", "a,name"], "name"),
     ],

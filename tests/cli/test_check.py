@@ -39,7 +39,7 @@ def test_no_and_where(microagg: Microagg, source: Path) -> None:
     done = microagg("check", source, "--quasi", "town,year", "--quasi", "share", "--k", "3")
     assert done.code == 3
     assert done.out.startswith("no: 3 of 4 classes")
-    assert "(5 records are concerned)" in done.out
+    assert "(5 records in total)" in done.out
     shown = [line.split() for line in done.out.splitlines()[2:]]
     assert shown == [["1", "8"], ["2", "2"], ["2", "4"]], "smallest class first, then by row"
     done.silent_about({"canary", "7.25", "1984"})

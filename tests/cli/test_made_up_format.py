@@ -116,7 +116,7 @@ def test_repeat_reads_its_file_once(microagg: Microagg, source: Path, tmp_path: 
     assert microagg("anonymize", source, "out.ribbon", *K, *tables.ROLES, "--seed", "3").code == 0
     made_up_format.READS.clear()
     done = microagg("repeat", "out.ribbon.internal.json", source, "again.rib")
-    assert "the same release as the manifest tells of" in done.out, done
+    assert "the same release as the manifest describes" in done.out, done
     assert (tmp_path / "again.rib").read_bytes() == (tmp_path / "out.ribbon").read_bytes()
     assert made_up_format.READS == [".ribbon", ".part"], "the source once, the part to verify it"
 

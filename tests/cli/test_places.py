@@ -61,7 +61,7 @@ def test_repeat_writes_what_other_versions_make_if_told_to(
     assert not list(saved.parent.glob("again*"))
     done = microagg("repeat", saved.name, "in.csv", "again.csv", "--anyway")
     assert done.code == 0, done
-    assert "NOT the release that the manifest tells of" in done.out
+    assert "NOT the release that the manifest describes" in done.out
     assert (saved.parent / "again.csv").read_bytes() == (saved.parent / "out.csv").read_bytes()
 
 

@@ -139,7 +139,7 @@ def test_ctrl_c_keeps_the_best_so_far_and_the_run_can_be_repeated(microagg: Micr
     assert told["settings"]["params"]["stop_after"] >= 2
     again = microagg("repeat", "out.csv.internal.json", source, "again.csv")
     assert again.code == 0, again
-    assert "the same release as the manifest tells of" in again.out
+    assert "the same release as the manifest describes" in again.out
     assert (source.parent / "again.csv").read_bytes() == kept.read_bytes()
     assert manifest(source.parent, "again.csv") == told
 

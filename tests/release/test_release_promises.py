@@ -113,5 +113,5 @@ def test_the_report_says_what_was_promised(tmp_path: Path) -> None:
         assert "l = 2, c = 3" in text
         assert "t = 0.3" in text
         assert "were not asked for here" not in text
-    assert "Every class is within 0.3, on a scale from 0 to 1, of the whole table" in release._repr_html_()
+    assert "Every class differs from the whole table by at most 0.3 (0 to 1)" in release._repr_html_()
     assert any("groups became" in told for told in release.manifest["chosen"])

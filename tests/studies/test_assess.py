@@ -94,7 +94,7 @@ def test_a_key_finds_the_partner_of_every_record() -> None:
     )
     assert assess(original(), unrelated, quasi=["income"]).notes == (), "names agree, row by row"
     no_names = [unrelated.drop_columns(["name", "code", "disease"]), original()]
-    refused("columns agree as a whole", no_names[1], no_names[0], quasi=["income"])
+    refused("columns agree overall", no_names[1], no_names[0], quasi=["income"])
     assert assess(original(), unrelated, quasi=["income"], key="name").notes == (), (
         "the key is to be believed"
     )
@@ -140,7 +140,7 @@ def test_where_only_quasi_identifiers_are_shared_the_order_is_judged_by_them(tmp
     done.save(tmp_path / "out.csv")
     done.save(tmp_path / "ordered.csv", keep_order=True)
     source = tables.write(original(), tmp_path / "in.csv")
-    with pytest.raises(ma.InputError, match=r"columns agree as a whole.*--key.*--keep-order"):
+    with pytest.raises(ma.InputError, match=r"columns agree overall.*--key.*--keep-order"):
         assess_files(source, tmp_path / "out.csv", quasi=tables.QUASI)
     (note,) = assess_files(source, tmp_path / "ordered.csv", quasi=tables.QUASI).notes
     assert "could not be checked" in note
@@ -322,7 +322,7 @@ def test_tables_that_do_not_fit() -> None:
     )
     gap = before.set_column(1, "income", pa.array([None, *range(1, N)]))
     refused("in the original, column 'income', row 1", gap, after)
-    refused("column 'debt' was given two parts", before, after, confidential=["debt"])
+    refused("column 'debt' was given two roles", before, after, confidential=["debt"])
     refused("k must be a whole number", before, after, k=1)
     refused("cannot know 'code'", before, after, known=["code"])
     refused(
@@ -351,14 +351,14 @@ def test_keys_that_do_not_fit() -> None:
         return after.set_column(position, "name", pa.array(keys))
 
     refused(
-        "the release apart: 2 of 60",
+        "not unique in the release: 2 of 60",
         before,
         with_keys([names[0], names[0], names[0], *names[3:]]),
         key="name",
     )
-    refused("the original apart: 57 of 60", before, after, key="disease", confidential=[])
+    refused("not unique in the original: 57 of 60", before, after, key="disease", confidential=[])
     refused(
-        "1 records of the original have no partner", before, with_keys(["somebody", *names[1:]]), key="name"
+        "1 records of the original have no match", before, with_keys(["somebody", *names[1:]]), key="name"
     )
     refused("1 records of the release have no value", before, with_keys([None, *names[1:]]), key="name")
     refused("no column 'id' in the original", before, after, key="id")

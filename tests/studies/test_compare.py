@@ -69,7 +69,7 @@ def test_rows_are_what_anonymize_gives(whole: Comparison) -> None:
     assert [(row.method, row.k) for row in whole.rows] == list(itertools.product(METHODS, KS))
     for row in whole.rows:
         if row.method == "hm":
-            assert row.error == "method hm works on 1 column only, and 3 were given."
+            assert row.error == "method hm works on 1 column only, but 3 were given."
             assert row.figures == {}
             continue
         name, _, gamma = row.method.partition(":gamma=")
@@ -183,7 +183,7 @@ def test_progress_and_news(whole: Comparison, tmp_path: Path) -> None:
     il = next(row.figures["il"] for row in whole.rows if (row.method, row.k) == ("mdav", 3))
     assert watch.lines == [
         f"made up mdav k=3, IL {il:.4g} %",
-        "made up hm k=3: method hm works on 1 column only, and 3 were given.",
+        "made up hm k=3: method hm works on 1 column only, but 3 were given.",
     ]
     assert watch.places[-1] == (2, 2)
     assert compare(TABLE, ks=[3], methods="mdav", progress=lambda done, total: None).rows, "no tell, no news"
@@ -406,8 +406,8 @@ def test_a_process_that_dies_costs_one_cell(whole: Comparison, tmp_path: Path) -
         ({"ks": [1]}, "k is 1"),
         ({"ks": [3, 41]}, "only 40 records"),
         ({"measures": ["ill"]}, "no measure 'ill'"),
-        ({"loss": "linkage"}, "'linkage' is a measure of risk"),
-        ({"risk": "il"}, "'il' is a measure of loss"),
+        ({"loss": "linkage"}, "'linkage' measures risk"),
+        ({"risk": "il"}, "'il' measures loss"),
         ({"risk": "t"}, "needs confidential columns"),
         ({"loss": "classification-kept", "quasi": [0], "confidential": [1, 2]}, "columns of categories"),
         ({"quasi": [0, 9]}, "no column '9'"),

@@ -26,7 +26,7 @@ SAFETY = 1e-9  # of the total sum of squares: more than all rounding here and in
 
 @dataclass(frozen=True)
 class Bound:
-    """What no partition of the points into groups of at least k can lose less than.
+    """A loss that no partition of the points into groups of at least k can go below.
 
     `pi` and `cuts` prove `certified_sse` to anybody: for every set S of k to 2k - 1 records, the pi of its members, less each
     cut's penalty times half (rounded down) the number of the cut's records in S, add up to no more than the SSE of S. Where
@@ -75,7 +75,7 @@ class Bound:
         return dataclasses.replace(self, data=_data(values, columns, space))
 
     def certificate(self) -> dict[str, Any]:
-        """The certificate as plain data. It holds a number for each record: it stays inside."""
+        """The certificate as plain data. Do not publish it: it holds a number for each record."""
         data = self.data or _data(self.points, None, Space.fit(self.points, "none"))
         return {
             "format": FORMAT,

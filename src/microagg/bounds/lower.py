@@ -35,10 +35,10 @@ def lower_bound(
 ) -> Bound:
     """A proven lower bound on the SSE of every partition of the points, taken as they are, into groups of at least k.
 
-    It rises for as long as there is time, up to a limit that lies a little below the best partition or at it. `labels` is a
-    partition to compare with on the way; it does not change the bound. Nothing here is random: `seed` is not used.
-    Where the optimum is known from the start (one column that varies, fewer than 2k records) it is the bound, and the time
-    goes into prices that prove it to others.
+    The bound rises with the time it is given, up to a limit at or slightly below the loss of the best partition. `labels`
+    is a partition to compare with in progress reports; it does not change the bound. Nothing is random: `seed` is not used.
+    Where the optimum is known at once (one varying column, or fewer than 2k records), it is the bound, and the time is
+    spent on a certificate that lets others verify it.
 
     >>> bound = lower_bound([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [9.0, 9.0], [8.0, 9.0], [9.0, 8.0]], k=3)
     >>> round(bound.sse, 4), bound.method

@@ -170,7 +170,9 @@ def anonymize(
     target: Annotated[Path, typer.Argument(help=f"The table to write: {known_suffixes()}.")],
     given: dict[str, Any],
     reading: dict[str, Any],
-    threads: Annotated[int | None, typer.Option(help="By default one for each processor.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Number of threads; by default one per processor.")
+    ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the rows.")] = False,
     escape_formulas: Annotated[
         bool,
@@ -182,11 +184,11 @@ def anonymize(
     report: Annotated[
         Path | None,
         typer.Option(
-            help="A report, .html, .md or .json: NAME.internal.html for you, NAME.public.html for all."
+            help="Write two reports (.html, .md or .json): NAME.internal.html to keep, NAME.public.html to publish."
         ),
     ] = None,
 ) -> None:
-    """Write a k-anonymous version of a table, verified, with its manifests."""
+    """Write a verified k-anonymous version of a table, with its manifests."""
     from microagg.cli import show
     from microagg.release.release import anonymize_file
     from microagg.release.saving import report_paths
@@ -231,7 +233,7 @@ def check(
     given: dict[str, Any],
     reading: dict[str, Any],
 ) -> None:
-    """Tell whether a table is k-anonymous, l-diverse and t-close, and which classes are not. Exit code 3 if it is not."""
+    """Check whether a table is k-anonymous, l-diverse and t-close, and list the classes that are not. Exit code 3 if it is not."""
     from microagg.cli import show
     from microagg.guarantees.check import check as check_table
     from microagg.table.io.reading import read_table
@@ -245,23 +247,26 @@ def check(
 @app.command()
 @reads_files
 def assess(
-    original: Annotated[Path, typer.Argument(help=f"The table before: {known_suffixes()}.")],
-    release: Annotated[Path, typer.Argument(help="The table after, ours or another tool's.")],
+    original: Annotated[Path, typer.Argument(help=f"The original table: {known_suffixes()}.")],
+    release: Annotated[Path, typer.Argument(help="The released table, made by microagg or by another tool.")],
     reading: dict[str, Any],
     quasi: Columns = None,
     confidential: Columns = None,
     keep: Columns = None,
     weight: Annotated[
-        str | None, typer.Option(help="A column that tells how many a record stands for.")
+        str | None, typer.Option(help="Column with the number of units that each record represents.")
     ] = None,
     key: Annotated[
-        str | None, typer.Option(help="Match records by this column of both; by row order if not given.")
+        str | None,
+        typer.Option(help="Match records by this column of both tables; by row order if not given."),
     ] = None,
-    known: Annotated[list[str] | None, typer.Option(help="The columns that an intruder knows.")] = None,
-    k: Annotated[str | None, typer.Option("--k", help="The k that the release should have.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    known: Annotated[
+        list[str] | None, typer.Option(help="Columns that an intruder knows; all of --quasi if not given.")
+    ] = None,
+    k: Annotated[str | None, typer.Option("--k", help="The k that the release is expected to have.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Measure what a release has lost and what an intruder gains. Saved releases have shuffled rows: use --key, or --keep-order."""
+    """Measure the information loss and the disclosure risk of a release. microagg shuffles the rows it saves: use --key, or anonymize with --keep-order."""
     from microagg.cli import show
     from microagg.studies.assess import assess_files
 
@@ -284,22 +289,25 @@ def compare(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     given: dict[str, Any],
     reading: dict[str, Any],
-    k: Annotated[list[str], typer.Option("--k", help="One or several, comma-separated.")],
+    k: Annotated[list[str], typer.Option("--k", help="One or more values of k, comma-separated.")],
     methods: Annotated[
-        list[str] | None, typer.Option(help="Names, with parameters as v-mdav:gamma=0.2; all if not given.")
+        list[str] | None,
+        typer.Option(help="Method names, with parameters as in v-mdav:gamma=0.2; all methods if not given."),
     ] = None,
-    known: Annotated[list[str] | None, typer.Option(help="The columns that an intruder knows.")] = None,
-    loss: Annotated[str, typer.Option(help="The measure of loss on the map.")] = "il",
-    risk: Annotated[str, typer.Option(help="The measure of risk on the map.")] = "linkage",
-    seeds: Annotated[int, typer.Option(help="How often to run a method that is random.")] = 1,
-    jobs: Annotated[int, typer.Option(help="How many processes work at once.")] = 1,
+    known: Annotated[
+        list[str] | None, typer.Option(help="Columns that an intruder knows; all of --quasi if not given.")
+    ] = None,
+    loss: Annotated[str, typer.Option(help="Loss measure for the map.")] = "il",
+    risk: Annotated[str, typer.Option(help="Risk measure for the map.")] = "linkage",
+    seeds: Annotated[int, typer.Option(help="How many times to run each randomised method.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Number of processes to run at once.")] = 1,
     state: Annotated[
-        Path | None, typer.Option(help="Keep finished cells there, and go on from it after a stop.")
+        Path | None, typer.Option(help="Save finished results to this file, and resume from it after a stop.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the map there: .png or .svg.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the map to this file: .png or .svg.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Protect one table by many methods and k's, and show which lose least at which risk."""
+    """Anonymize a table with many methods and values of k, and show which lose least at which risk."""
     from microagg.cli import show
     from microagg.drawing.canvas import refuse_picture_place
     from microagg.studies.compare import compare as compare_methods
@@ -328,14 +336,16 @@ def bound(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     given: dict[str, Any],
     reading: dict[str, Any],
-    time_limit: Annotated[str, typer.Option(help="Seconds after which to end.")] = "60",
-    seed: Annotated[int, typer.Option(help="For the search of a grouping to compare with.")] = 0,
+    time_limit: Annotated[str, typer.Option(help="Stop after this many seconds.")] = "60",
+    seed: Annotated[int, typer.Option(help="Seed of the search for a grouping to compare with.")] = 0,
     save: Annotated[
         Path | None,
-        typer.Option(help="Write the certificate there; it stays inside, it holds a number per record."),
+        typer.Option(
+            help="Write the certificate to this file. Do not publish it: it holds a number for each record."
+        ),
     ] = None,
 ) -> None:
-    """Prove how little any k-anonymous grouping of a table can lose, and how near a grouping comes."""
+    """Prove a lower bound on the loss of any k-anonymous grouping of a table, and show how close the best grouping found comes to it."""
     from microagg.cli import show
     from microagg.studies.bounding import bound_file
 
@@ -350,10 +360,10 @@ def bound(
 
 @app.command("verify-bound")
 def verify_bound(
-    certificate: Annotated[Path, typer.Argument(help="A certificate that `microagg bound --save` wrote.")],
-    data: Annotated[Path, typer.Argument(help="The table that it is about.")],
+    certificate: Annotated[Path, typer.Argument(help="A certificate written by `microagg bound --save`.")],
+    data: Annotated[Path, typer.Argument(help="The table that it was made for.")],
 ) -> None:
-    """Check a certificate with a program that shares nothing with the one that made it. Exit code 3 if it does not hold."""
+    """Check a certificate with a program that shares no code with the one that made it. Exit code 3 if it does not hold."""
     from microagg.verify_bound import Unreadable, verify
 
     try:
@@ -367,7 +377,7 @@ def verify_bound(
 @app.command()
 def methods(
     name: Annotated[str | None, typer.Argument(help="Show this method with its parameters.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """List the methods, or show one of them."""
     from microagg.cli import show
@@ -385,12 +395,10 @@ def methods(
 
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Option(help="Where to write the demonstration's files.")] = Path(
-        "microagg-demo"
-    ),
+    folder: Annotated[Path, typer.Option(help="Where to write the demo's files.")] = Path("microagg-demo"),
     k: Annotated[str, typer.Option("--k", help=K.help)] = "5",
 ) -> None:
-    """Protect a table of made-up persons from beginning to end."""
+    """Anonymize a table of made-up people from start to finish."""
     from microagg.cli import show
     from microagg.problem.problem import checked_k
     from microagg.release.release import anonymize_file
@@ -422,18 +430,20 @@ def clean(
 
 @app.command()
 def reproduce(
-    data: Annotated[Path | None, typer.Option(help="The folder of the reference data.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder with the reference data.")] = None,
     method: Annotated[list[str] | None, typer.Option(help="Only these methods.")] = None,
     page: Annotated[
-        Path | None, typer.Option(help="Write everything to this page, with proven bounds.")
+        Path | None, typer.Option(help="Write all results to this page, with proven bounds.")
     ] = None,
-    bound_seconds: Annotated[float, typer.Option(min=0.0, help="For each proven bound on the page.")] = 30.0,
+    bound_seconds: Annotated[
+        float, typer.Option(min=0.0, help="Seconds for each proven bound on the page.")
+    ] = 30.0,
     state: Annotated[
-        Path | None, typer.Option(help="Keep what was run in this file: a stopped study goes on there.")
+        Path | None, typer.Option(help="Save finished runs to this file, and resume from it after a stop.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Set published figures against our own, cell by cell."""
+    """Compare published figures with our own, cell by cell."""
     from microagg.cli import show
     from microagg.methods.registry import method_named
     from microagg.studies import reproduce as study

@@ -22,8 +22,8 @@ READING = "reading"
 SEVERAL = "Comma-separated; may be repeated."
 METAVARS: dict[type, str] = {MethodByName: "NAME", Day: "YYYY-MM-DD"}
 SEARCHING = {
-    "effort": "How hard the default method searches: quick, balanced, thorough, prove, or steps for each record.",
-    "time_limit": "Seconds after which a search ends with the best it has found.",
+    "effort": "How hard the default method searches: quick, balanced, thorough, prove, or a number of steps per record.",
+    "time_limit": "Stop the search after this many seconds and keep the best grouping found.",
 }
 
 
@@ -94,7 +94,9 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
         several = Annotated[
             list[str] | None,
             typer.Option(
-                "--param", metavar="NAME=VALUE", help="A method's parameter, name=value; may be repeated."
+                "--param",
+                metavar="NAME=VALUE",
+                help="A parameter of the method, as name=value; may be repeated.",
             ),
         ]
         return [
@@ -159,7 +161,9 @@ def names_in(given: list[str] | None) -> list[str]:
     try:
         return [name for row in csv.reader(given or [], skipinitialspace=True) for name in row]
     except csv.Error:
-        raise InputError("a list of names cannot be read; put double quotes around odd names.") from None
+        raise InputError(
+            "a list of names cannot be read; put double quotes around names with commas or quotes."
+        ) from None
 
 
 def parameters_in(given: list[str] | None) -> dict[str, str]:

@@ -14,7 +14,7 @@ from rich.table import Table
 from microagg.bounds.bound import Bound
 from microagg.cli.bar import Bar
 from microagg.cli.options import as_typed
-from microagg.drawing.wording import number, printable, promised_beside, with_unit
+from microagg.drawing.wording import counted, number, printable, promised_beside, with_unit
 from microagg.guarantees.k import Anonymity
 from microagg.kernels.compiling import on_first_compile
 from microagg.methods.families import by_family
@@ -45,11 +45,7 @@ err = Terminal(highlight=False, soft_wrap=True, markup=False, emoji=False, stder
 
 def progress(what: str) -> Bar:
     """A progress bar on standard error while work goes on; nothing where nobody watches."""
-    on_first_compile(
-        lambda: err.print(
-            "compiling for this machine: what runs for the first time takes longer, this once ..."
-        )
-    )
+    on_first_compile(lambda: err.print("compiling for this machine: this first run takes longer ..."))
     return Bar(what, err)
 
 
@@ -71,7 +67,7 @@ def proposal(source: Path, target: Path, k: int, reading: Mapping[str, Any]) -> 
     roles = [role for role in (Role.QUASI, Role.IDENTIFIER, Role.CONFIDENTIAL) if schema.names(role)]
     flags = " ".join(f"--{role.value} {shell_list(schema.names(role))}" for role in roles)
     paths = f"{shlex.quote(str(source))} {shlex.quote(str(target))}"
-    out.print("\nA proposal from a look at the columns. If it is right, confirm it:")
+    out.print("\nRoles proposed from the contents of the columns. If they are right, run:")
     said = "".join(f" --{'' if value else 'no-'}{name}" for name, value in reading.items())
     print(printable(f"  microagg anonymize {paths} --k {k} {flags}{said}\n"))
     return "no quasi-identifying columns were named, so nothing was written; confirm or correct the proposal."
@@ -110,13 +106,15 @@ def release(done: Release, target: Path) -> None:
     for sentence in manifest["chosen"]:
         out.print(f"            {sentence}")
     if done.stopped is not None:
-        out.print(f"            stopped early ({done.stopped}) at a checkpoint: the best grouping until then")
+        out.print(
+            f"            stopped early ({done.stopped}) at a checkpoint; this is the best grouping found until then"
+        )
     units = "standardised" if asked["scale"] == "zscore" else f"scale {asked['scale']}"
     out.print(
         f"loss        IL = {done.loss['IL']:.4f} % of the variation, SSE = {done.loss['SSE']:.4f} ({units})"
     )
     if "IL_zscore" in done.loss:
-        out.print(f"            {done.loss['IL_zscore']:.4f} % where columns are standardised (z-scores)")
+        out.print(f"            {done.loss['IL_zscore']:.4f} % on standardised columns (z-scores)")
     if done.bound is not None:
         bound(done.bound, done.labels, done.settings)
     what = "each combination of" if classes.scope == "record" else "each value of every single column among"
@@ -124,7 +122,7 @@ def release(done: Release, target: Path) -> None:
     out.print(f"            {', '.join(quasi)}")
     for finding in classes.findings:
         out.print(
-            f"            every class {finding.words} of {finding.column} (the worst: {number(finding.worst)})"
+            f"            every class {finding.words} of {finding.column} (worst class: {number(finding.worst)})"
         )
     dropped = done.schema.names(Role.IDENTIFIER)
     if dropped:
@@ -133,19 +131,17 @@ def release(done: Release, target: Path) -> None:
         out.print(f"note        {as_typed(note)}")
     internal, public = manifest_paths(target)
     out.print(f"written     {target}, {public}")
-    out.print(f"keep inside {internal} (it has the seed and the scaling)")
+    out.print(f"internal    {internal} (do not publish: it holds the seed and the scaling)")
 
 
 def bounded(found: Bounded, certificate: Path | None) -> None:
     """A bound and the grouping that was found while proving it."""
-    out.print(
-        f"loss        IL = {found.loss['IL']:.4f} % of the variation: the best grouping found on the way"
-    )
+    out.print(f"loss        IL = {found.loss['IL']:.4f} % of the variation, for the best grouping found")
     bound(found.bound, found.labels)
     if found.stopped is not None:
-        out.print(f"            stopped early ({found.stopped}); with more time the two may come nearer")
+        out.print(f"            stopped early ({found.stopped}); with more time the gap may shrink")
     if certificate is not None:
-        out.print(f"keep inside {certificate} (it has a number for each record)")
+        out.print(f"internal    {certificate} (do not publish: it holds a number for each record)")
         out.print(
             f"            it proves {found.bound.certified_il:.4f} %; check it with `microagg verify-bound`"
         )
@@ -154,14 +150,14 @@ def bounded(found: Bounded, certificate: Path | None) -> None:
 def bound(proven: Bound, labels: np.ndarray, settings: Settings | None = None) -> None:
     """What no grouping can lose less than, and how near these groups come."""
     out.print(
-        f"bound       no grouping into {proven.k} or more can lose less than {proven.il:.4f} % (proven)"
+        f"bound       no grouping into groups of {proven.k} or more can lose less than {proven.il:.4f} % (proven)"
     )
     gap = proven.gap(labels)
     if proven.optimal and gap < 1e-6:
-        out.print("            optimal: this one loses no more than that, before values are rounded")
+        out.print("            optimal: this grouping reaches the bound, before values are rounded")
     else:
         out.print(
-            f"            this one loses {number(gap)} % more than that at most, before values are rounded"
+            f"            this grouping is within {number(gap)} % of the bound, before values are rounded"
         )
     if settings is not None and (beside := promised_beside(settings.as_data())):
         out.print(f"            the bound is for k alone: {beside}")
@@ -173,7 +169,7 @@ def reports(path: Path | None) -> None:
     """Where the reports were written."""
     if path is not None:
         internal, public = report_paths(path)
-        out.print(f"report      {public}; keep inside {internal}")
+        out.print(f"report      {public}; do not publish {internal}")
 
 
 def assessment(found: Assessment) -> None:
@@ -181,7 +177,7 @@ def assessment(found: Assessment) -> None:
     pair = found.pair
     out.print(
         f"{len(pair.original):,} records, matched by {found.matched_by}; {found.classes:,} classes, "
-        f"the smallest of {found.smallest_class:,}."
+        f"the smallest with {counted(found.smallest_class, 'record')}."
     )
     for side, title in (("loss", "What was lost"), ("risk", "What an intruder gains")):
         shown = Table(
@@ -212,7 +208,9 @@ def comparison(done: Comparison, plot: Path | None) -> None:
         method = row.method if row.k_anonymous else f"{row.method} (not k-anonymous)"
         shown.add_row(best, method, str(row.k), *figures, f"{row.seconds:.1f}")
     Terminal(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
-    out.print("\n* no other k-anonymous setting is at least as good in both and better in one")
+    out.print(
+        "\n* Pareto front: no other k-anonymous release is at least as good in both loss and risk and better in one"
+    )
     if plot is not None:
         out.print(f"written     {plot}")
 
@@ -229,14 +227,16 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
         records = int(found.sizes[found.too_small].sum())
         out.print(
             f"no: {int(found.too_small.sum()):,} of {classes} in {names} have fewer than {found.k} records "
-            f"({records:,} records are concerned).",
+            f"({records:,} records in total).",
         )
     for finding in found.findings:
-        about = f"{finding.words} of {finding.column} (the worst: {number(finding.worst)})"
+        about = f"{finding.words} of {finding.column} (worst class: {number(finding.worst)})"
         if finding.holds:
             out.print(f"yes: every class {about}.")
         else:
-            out.print(f"no: {int(finding.failing.sum()):,} of {classes} miss that every class {about}.")
+            out.print(
+                f"no: {int(finding.failing.sum()):,} of {classes} fail the requirement that every class {about}."
+            )
     if not found.holds:
         _failing_classes(found, rows)
 
@@ -244,7 +244,7 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
 def _failing_classes(found: Anonymity, rows: int) -> None:
     """Where to look: sizes and row numbers, never values."""
     failing = found.failing
-    shown = Table("class size", "one of its rows", *(["misses"] if found.findings else []), box=None)
+    shown = Table("class size", "one of its rows", *(["fails"] if found.findings else []), box=None)
     for position in failing[:rows]:
         cells = [str(found.sizes[position]), str(found.first_rows[position])]
         if found.findings:
@@ -308,7 +308,7 @@ def method_as_data(chosen: Method) -> dict[str, Any]:
 
 def demo_intro(source: Path, target: Path, k: int) -> None:
     """What the demonstration is about to do, as the command a user would type."""
-    out.print(f"{source} holds 1,000 made-up persons. This is what follows:\n")
+    out.print(f"{source} holds 1,000 made-up people. The demo runs this command:\n")
     out.print(
         f"  microagg anonymize {source} {target} --k {k} --quasi age,income,rent,commute_km,schooling "
         "--identifier person --confidential diagnosis\n",
@@ -321,7 +321,7 @@ def before_and_after(source: Path, target: Path, done: Release) -> None:
 
     before, after = read_table(source), done._arrow
     group = np.flatnonzero(done.labels == done.labels[0])[:5]
-    out.print("\nOne group, before and after (in the written file its rows are scattered):")
+    out.print("\nOne group, before and after (in the written file the rows are shuffled):")
     for table in (before, after):
         shown = Table(*table.column_names, box=None)
         for row in table.take(group).to_pylist():

@@ -24,7 +24,7 @@ def draw_groups(points: Any, labels: np.ndarray, path: str | Path, title: str = 
     """
     matrix = as_points(points)
     if matrix.shape[1] != 2:
-        raise InputError(f"groups can be drawn in two columns, and there are {matrix.shape[1]}.")
+        raise InputError(f"groups can only be drawn in two columns, and there are {matrix.shape[1]}.")
     with blank_figure((6.4, 6.0)) as figure:
         axes = figure.add_subplot()
         _draw_groups(axes, matrix, labels)

@@ -82,17 +82,17 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def promised(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
-    """What was promised of confidential values besides k, and what the worst class of each column comes to.
+    """The l and t that were promised, and what the worst class reaches in each confidential column.
 
     >>> promised({"guarantee": {"l": {"every_class": "has 3 or more different values", "worst": {"ill": 4.0}}}})
-    ['Every class has 3 or more different values of ill (the worst comes to 4).']
+    ['Every class has 3 or more different values of ill (worst class: 4).']
     """
     sentences = []
     for name in ("l", "t"):
         told = manifest["guarantee"].get(name)
         if told:
             worst = listed(
-                [f"{column} (the worst comes to {number(x, digits)})" for column, x in told["worst"].items()]
+                [f"{column} (worst class: {number(x, digits)})" for column, x in told["worst"].items()]
             )
             sentences.append(f"Every class {told['every_class']} of {worst}.")
     return sentences

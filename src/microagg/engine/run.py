@@ -38,10 +38,11 @@ def partition(
 ) -> np.ndarray:
     """Group the rows of a matrix, taken as they are (no scaling), into groups of at least k; returns int32 labels.
 
-    `confidential` is what some methods, and l and t, need besides: a matrix or a column, floats as numbers, all else as
+    `confidential` is a matrix or a column that l, t and some methods need: floats are taken as numbers, anything else as
     categories. With `l` (l-diversity: `diversity` is "distinct", "entropy" or "recursive", the last with `c`) or `t`
-    (t-closeness) every group keeps it; groups of a method that does not see to that are merged where they miss it. With `refine` the method's groups are improved by local search. `threads` (by default one for each processor)
-    is a matter of time alone.
+    (t-closeness), every group meets it; if the method does not enforce it, groups that miss it are merged. With `refine`,
+    the method's groups are improved by local search. `threads` (by default one per processor) affects the time, never
+    the groups.
 
     >>> partition([[1.0], [1.1], [9.0], [9.2]], k=2, method="mdav").tolist()
     [0, 0, 1, 1]
@@ -68,7 +69,7 @@ def problem_with(
     """What a method is given; raises before any work if the promise cannot be kept."""
     if promise and method.scope != "record":
         raise InputError(
-            f"method {method.name} groups each column on its own, so that l and t cannot be promised; choose another."
+            f"method {method.name} groups each column on its own, so it cannot guarantee l or t; choose another method."
         )
     problem = Problem.of(points, k, confidential=attributes, threads=threads)
     promise.refuse_impossible(attributes)
@@ -84,7 +85,7 @@ def run_method(
     refine: bool = False,
     progress: Progress | None = None,
 ) -> Found:
-    """Run a method and make sure of what it returns before anybody relies on it.
+    """Run a method and check what it returns before anybody relies on it.
 
     Groups that miss l or t are merged with others; with `refine`, local search follows, which never breaks a guarantee.
     """

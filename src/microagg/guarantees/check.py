@@ -27,11 +27,12 @@ def check(
     c: float | None = None,
     exact: bool = False,
 ) -> Anonymity:
-    """Is any table k-anonymous (and l-diverse, and t-close), and if not, where? Missing values are alike.
+    """Check whether a table is k-anonymous (and l-diverse, and t-close), and find the classes that are not.
 
-    Takes pandas, polars, Arrow, NumPy. `l` and `t` are about the `confidential` columns, each by itself; `diversity` is
-    "distinct", "entropy" or "recursive", the last with `c`. Texts that differ in case, width or white space only, and numbers written
-    in several ways, are one value; with `exact` texts are told apart to the letter.
+    `table` is a pandas, polars or Arrow table or a NumPy matrix, whoever made it; missing values count as equal. `l` and `t`
+    apply to each of the `confidential` columns separately; `diversity` is "distinct", "entropy" or "recursive", the last
+    with `c`. Texts that differ in case, width or white space only, and numbers written in several ways, are one value; with
+    `exact` texts are compared to the letter.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 30, 40, 40], "ill": ["no", "yes", "no", "no"]})
@@ -51,7 +52,7 @@ def check(
     k = K.parse(k)
     promise = Promise.of(l, t, diversity, c)
     if promise and not hidden:
-        raise InputError("l and t are about confidential columns; name at least one with confidential.")
+        raise InputError("l and t apply to confidential columns; name at least one with confidential.")
     chosen = to_arrow(frame.select(*dict.fromkeys([*names, *hidden])))
     found = anonymity(chosen, names, k)
     if not promise or chosen.num_rows == 0:

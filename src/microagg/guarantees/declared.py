@@ -40,4 +40,4 @@ EXACT = Flag(
     "exact", "Let l and t tell confidential texts apart to the letter; else case, width and white space make no difference, "
     "and numbers go by their value.",
 )  # fmt: skip
-C = PartOfPromise("c", "The factor of diversity recursive.", "number greater than 0")
+C = PartOfPromise("c", "The factor c of recursive diversity.", "number greater than 0")

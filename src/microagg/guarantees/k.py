@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Anonymity:
-    """What a look at a table says about k: the classes of records that share all quasi-identifying values."""
+    """The classes of a table (records that share all quasi-identifying values), and whether they meet k, l and t."""
 
     k: int
     sizes: np.ndarray
@@ -31,7 +31,7 @@ class Anonymity:
     scope: str = "record"
     """record: k was promised for the combinations; column: for the values of each column alone."""
     findings: tuple[Finding, ...] = ()
-    """What l and t come to, column by column, where they were asked for."""
+    """The l and t reached, column by column, where they were asked for."""
 
     @property
     def holds(self) -> bool:

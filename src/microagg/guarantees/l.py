@@ -49,7 +49,9 @@ class Diversity:
         if kind != "entropy" and not (least >= 2.0 and least.is_integer()):
             raise InputError("l must be a whole number, at least 2: one value in a class protects nobody.")
         if (kind == "recursive") != (c is not None):
-            raise InputError("c belongs to diversity='recursive', which needs it: give both or neither.")
+            raise InputError(
+                "diversity='recursive' needs c, and c needs diversity='recursive': give both or neither."
+            )
         if c is not None and not _number(c) > 0.0:
             raise InputError("c must be a number greater than 0.")
         return Diversity(least if kind == "entropy" else int(least), kind, None if c is None else _number(c))
@@ -72,8 +74,8 @@ class Diversity:
         if self.kind == "entropy":
             return f"has values as evenly spread as {self.l:g} equally frequent ones, or more"
         return (
-            f"has a most frequent value that occurs less than {self.c:g} times as often as the values from the "
-            f"{self.l:g}. most frequent on together"
+            f"has a most frequent value that occurs less than {self.c:g} times as often as, taken together, the "
+            f"{_ordinal(int(self.l))} most frequent and all rarer values"
         )
 
     def reached(self, found: Tally) -> np.ndarray:
@@ -107,6 +109,16 @@ class Diversity:
             asked[standard.ENTROPY] = math.log(self.l)
         else:
             asked[standard.RECURSIVE], asked[standard.C] = self.l, self.c or 0.0
+
+
+def _ordinal(rank: int) -> str:
+    """A rank as it is written.
+
+    >>> [_ordinal(rank) for rank in (2, 3, 4, 11, 21)]
+    ['2nd', '3rd', '4th', '11th', '21st']
+    """
+    teens = 10 < rank % 100 < 14
+    return f"{rank}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(rank % 10, 'th')}"
 
 
 def _number(value: Any) -> float:

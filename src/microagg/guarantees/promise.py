@@ -20,7 +20,7 @@ from microagg.table.schema import Kind
 
 @dataclass(frozen=True)
 class Finding:
-    """What one guarantee on one confidential column comes to on a table."""
+    """How far a table meets one guarantee on one confidential column."""
 
     guarantee: str
     """l | t"""
@@ -58,7 +58,7 @@ class Promise:
         """What was asked for, checked as far as that goes without a table."""
         diversity = DIVERSITY.parse(diversity)
         if l is None and (c is not None or diversity != DIVERSITY.default):
-            raise InputError("diversity and c say which l-diversity is meant: give l as well.")
+            raise InputError("diversity and c apply only together with l: give l as well.")
         return Promise(
             None if l is None else Diversity.of(l, diversity, c), None if t is None else Closeness.of(t)
         )
@@ -93,7 +93,7 @@ class Promise:
         if not self:
             return
         if not attributes:
-            raise InputError("l and t are about confidential columns; name at least one with confidential.")
+            raise InputError("l and t apply to confidential columns; name at least one with confidential.")
         for attribute in attributes:
             records = np.arange(len(attribute.values), dtype=np.int32)
             accept = Promise(self.diversity).accept((attribute,))
@@ -114,7 +114,7 @@ class Promise:
     def evaluate(
         self, labels: np.ndarray, classes: int, attributes: tuple[Attribute, ...]
     ) -> tuple[Finding, ...]:
-        """What the promise comes to on classes 0 to classes - 1, column by column."""
+        """The l and t reached by classes 0 to classes - 1, column by column."""
         findings = []
         for attribute in attributes:
             found = tally(attribute.values, labels, classes)

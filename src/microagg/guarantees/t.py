@@ -41,7 +41,7 @@ class Closeness:
             largest = math.nan
         if not 0.0 <= largest <= 1.0:
             raise InputError(
-                "t must be a number from 0 to 1: the largest distance between a class and the table."
+                "t must be a number from 0 to 1: the largest distance between a class and the whole table."
             )
         return Closeness(largest)
 
@@ -58,7 +58,7 @@ class Closeness:
     def words(self) -> str:
         """What it says of every class, in plain words."""
         return (
-            f"is within {self.t:g}, on a scale from 0 to 1, of the whole table in how it spreads the values"
+            f"differs from the whole table by at most {self.t:g} (0 to 1) in the distribution of the values"
         )
 
     def reached(self, found: Tally, *, nominal: bool) -> np.ndarray:

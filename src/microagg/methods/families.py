@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator
 from microagg.methods.method import Method
 
 FAMILIES = {
-    "search": "our own search for the least loss",
-    "mdav": "groups around far records, one after the other",
-    "fine-tuned": "heuristics made for a second stage that takes groups apart again",
+    "search": "our own search for the lowest loss",
+    "mdav": "groups formed one after another around outlying records",
+    "fine-tuned": "heuristics with a second stage that dissolves groups again",
     "ordered": "an order of the records, cut into groups",
-    "pairwise-systematic": "sorted once, then a group from either end in turns",
-    "imhm": "iterative optimisation: assignments and cuts in turns",
-    "trees": "trees and joining of groups",
-    "clustering": "clusterings that are made to hold k",
+    "pairwise-systematic": "sorted once, then groups taken from both ends in turn",
+    "imhm": "iterative optimisation: assignments and cuts in alternation",
+    "trees": "spanning trees and joining of groups",
+    "clustering": "clustering adapted to guarantee k",
     "genetic": "evolution of partitions",
-    "confidential": "methods that look at confidential values, or work part by part",
+    "confidential": "methods that use confidential values, or work part by part",
 }
 
 
@@ -25,7 +25,7 @@ def by_family(methods: Iterable[Method]) -> Iterator[tuple[str, list[Method]]]:
 
     >>> from microagg.methods.registry import methods
     >>> next(by_family(methods()))[0]
-    'our own search for the least loss'
+    'our own search for the lowest loss'
     """
     listed = list(methods)
     for family, title in FAMILIES.items():

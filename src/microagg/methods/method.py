@@ -115,7 +115,7 @@ class Method:
     guarantees_k: bool = True
     seeded: bool = False
     heeds_promise: bool = False
-    """Whether it forms its groups with l and t in view; groups of the others are merged afterwards where they miss them."""
+    """Whether it enforces l and t while it forms groups; groups of other methods are merged afterwards where they miss them."""
 
     @property
     def year(self) -> int | None:
@@ -137,7 +137,7 @@ class Method:
             return "our own"
         if any(author in self.source for author in AT_HAND):
             return "at hand"
-        return "not at hand: built from what later papers say of the method"
+        return "not at hand: built from later papers' descriptions of the method"
 
     @property
     def has_checkpoints(self) -> bool:
@@ -150,13 +150,13 @@ class Method:
         >>> from microagg.methods.registry import method_named
         >>> method_named("hm").refuse_unfit(Problem.of([[0.0, 1.0], [2.0, 3.0]], 2))
         Traceback (most recent call last):
-        microagg.errors.InputError: method hm works on 1 column only, and 2 were given.
+        microagg.errors.InputError: method hm works on 1 column only, but 2 were given.
         """
         d = problem.points.shape[1]
         if self.needs_confidential and not problem.confidential:
             raise InputError(f"method {self.name} needs confidential columns; name them with confidential.")
         if self.columns not in (None, d):
-            raise InputError(f"method {self.name} works on {self.columns} column only, and {d} were given.")
+            raise InputError(f"method {self.name} works on {self.columns} column only, but {d} were given.")
 
     def checked(self, params: dict[str, Any]) -> dict[str, Any]:
         """All parameters with their values: those given, checked, and the defaults."""

@@ -43,7 +43,7 @@ def in_parts(
 ) -> Found:
     """What a method finds within each part, put together; `parts` are labels, or the records of each part.
 
-    Every record is in one part, and a part has k records or more: to see to that is the caller's matter. Parts are worked on
+    Every record is in one part, and a part has k records or more: the caller ensures it. Parts are worked on
     by as many threads as the problem allows; each has random numbers of its own, from its number, so that the result is the
     same with any number of threads. Weights, confidential values and the promise go with the records (`Problem.part`).
 
@@ -87,7 +87,7 @@ def refuse_unfit(problem: Problem, method: Method, watch: Watch) -> None:
     method.refuse_unfit(problem)
     if not method.has_checkpoints and (watch.stop_after is not None or watch.seconds_left() is not None):
         raise InputError(
-            f"method {method.name} cannot be stopped with something to keep; leave time_limit and stop_after out."
+            f"method {method.name} has no checkpoints to stop at; leave out time_limit and stop_after."
         )
 
 

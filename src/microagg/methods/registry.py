@@ -79,7 +79,7 @@ def method_named(name: str) -> Method:
     """
     places = _places()
     if not isinstance(name, str) or name not in places:
-        raise InputError(f"there is no method {name!r}; there are {', '.join(places)}.")
+        raise InputError(f"there is no method {name!r}; choose from {', '.join(places)}.")
     module, _, attribute = places[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
 

@@ -1,4 +1,4 @@
-"""What any release, ours or another tool's, has lost and what an intruder gains by it: two tables, all measures."""
+"""The loss and risk of any release, made by microagg or another tool: two tables, all measures."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ IN_ANOTHER_ORDER = (
     "tells them apart (--key), or save the release with --keep-order."
 )
 UNCHECKED = (
-    "records were matched by their order, which could not be checked: besides the quasi-identifiers the two tables share no "
-    "column with the same values, or too few of them; a key would tell"
+    "records were matched by their order, which could not be checked: apart from the quasi-identifiers, the two tables share no "
+    "column with the same values, or too few; match them by a key to be sure"
 )
 
 
@@ -121,12 +121,12 @@ def assess(
 ) -> Assessment:
     """Measure a release against its original, whoever made it.
 
-    Both tables are pandas, polars, Arrow or NumPy. Records are matched by their order or by a `key` column that both have.
-    A release that microagg saved has shuffled rows unless it was told to keep their order: without a key it
-    cannot be matched, and is refused. The order is judged by columns that the release has left as they were, or else by the
-    quasi-identifiers; a note tells where only those are there. Without `quasi`, all numeric columns that both
-    tables have and that were given no other part are taken. `known` names what an intruder knows (all of quasi if
-    nothing); `weight` is a column of the original, `confidential` and `keep` are columns of the release.
+    Both tables are pandas, polars, Arrow or NumPy. Records are matched by row order, or by a `key` column that both have.
+    A release saved by microagg has shuffled rows unless `keep_order` was set; without a key it cannot be matched and is
+    refused. The row order is checked on the columns that the release left unchanged, or else on the quasi-identifiers; a
+    note says when only those were available. Without `quasi`, all numeric columns that both tables have and that have no
+    other role are used. `known` names the columns that an intruder knows (by default all of `quasi`); `weight` is a column
+    of the original, `confidential` and `keep` are columns of the release.
 
     >>> import pyarrow as pa
     >>> before, after = pa.table({"age": [30, 32, 60, 64]}), pa.table({"age": [31, 31, 62, 62]})
@@ -148,7 +148,7 @@ def assess(
         before, after, quasi=quasi, confidential=confidential, keep=keep, weight=weight, k=_checked(k)
     )
     if order is RowOrder.UNKNOWN and out_of_order(pair.original, pair.released):
-        raise InputError(IN_ANOTHER_ORDER.format(why="columns agree as a whole, records do not"))
+        raise InputError(IN_ANOTHER_ORDER.format(why="the columns agree overall, but the records do not"))
     figures = assess_pair(pair, measures, progress, known=known)
     sizes = anonymity(to_arrow(after.select(*quasi)), quasi, k or 2).sizes
     return Assessment(
@@ -235,7 +235,7 @@ def _refuse_two_parts(quasi: Sequence[str], others: Sequence[str]) -> None:
     parts = [*quasi, *others]
     twice = next((name for name in parts if parts.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"column {twice!r} was given two parts; choose one.")
+        raise InputError(f"column {twice!r} was given two roles; choose one.")
 
 
 def _checked(k: Any) -> int | None:
@@ -266,6 +266,6 @@ def _notes(pair: Pair, sizes: np.ndarray, order: RowOrder) -> tuple[str, ...]:
         records = int(sizes[sizes < pair.k].sum())
         notes.append(
             f"NOT {pair.k}-anonymous: {records} of {int(sizes.sum())} records have a combination of values that fewer "
-            f"than {pair.k} share"
+            f"than {pair.k} records share"
         )
     return tuple(notes)

@@ -50,7 +50,7 @@ def bound_file(
     if certificate is not None:
         refuse_unwritable(certificate)
         if certificate.exists() and certificate.samefile(source):
-            raise InputError("the certificate must not take the place of the table; name another file.")
+            raise InputError("the certificate would overwrite the table; name another file.")
         refuse_certificate_place(certificate)
     frame = open_frame(read_table(source, numeric=quasi, **(reading or {})))
     assign_roles(column_facts(frame), settings.roles, rest="drop")  # refuses columns that are not there

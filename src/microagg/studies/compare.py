@@ -183,16 +183,17 @@ def compare(
     reading: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Comparison:
-    """Protect one table by every method with every k, and measure all the releases.
+    """Anonymize a table by every method with every k, and measure all the releases.
 
-    `table` is a pandas, polars, Arrow or NumPy table, or the path of a file; columns without a role take no part,
-    and without `quasi` all numeric columns do that have no other role. Methods are names of the registry, with parameters
-    where wanted ("v-mdav:gamma=1.1"), or "all". `loss` and `risk` name the measures of the map, `measures` those of the table.
-    With `state`, each result is written to that file as it comes in; a run that was stopped or killed goes on
-    from there, and ends with the same rows as one that was not. `jobs` processes share the work; rows do not depend on how many.
-    A method that cannot work on the table gets a row that says so. `settings` are those that all releases share, such as
-    `scale`, `precision`, `l` and `t` of `anonymize`; `reading` says what is known about the file, such as {"header": False}.
-    `progress` is called as progress(done, total) in cells; if it has an attribute `tell`, that gets a line for each new cell.
+    `table` is a pandas, polars, Arrow or NumPy table, or the path of a file. Without `quasi`, all numeric columns that have
+    no other role are quasi-identifiers; other columns without a role are ignored. `methods` are names from the registry,
+    with parameters where needed ("v-mdav:gamma=1.1"), or "all". `loss` and `risk` name the measures of the map, `measures`
+    those of the table. With `state`, each result is saved to that file as it comes in; a run that was stopped or killed
+    resumes from there and ends with the same rows. `jobs` is the number of processes; it does not change the rows.
+    A method that cannot work on the table gets a row that says so. `settings` are shared by all releases, such as `scale`,
+    `precision`, `l` and `t` of `anonymize`; `reading` says what is known about the file, such as {"header": False}.
+    `progress` is called as progress(done, total), counting releases; if it has an attribute `tell`, that is called with a
+    line for each new one.
 
     >>> import numpy as np
     >>> table = np.random.default_rng(1).normal(size=(40, 2))
@@ -299,7 +300,7 @@ def _study(
         measure_named(name)
     for name in names_of(known):
         if name not in chosen:
-            raise InputError(f"an intruder cannot know {name!r}: it is no quasi-identifier.")
+            raise InputError(f"an intruder cannot know {name!r}: it is not a quasi-identifier.")
     shared = Settings.of(
         **given, k=2, quasi=chosen, confidential=schema.names(Role.CONFIDENTIAL), keep=schema.names(Role.KEEP)
     )
@@ -316,7 +317,7 @@ def _refuse_what_differs(given: dict[str, Any]) -> None:
     """What each cell has for itself cannot be given for all."""
     for name in given:
         if name in OF_A_CELL or name not in Settings.parameters():
-            raise InputError(f"{name} is no setting that all releases of a comparison can share.")
+            raise InputError(f"{name} cannot be set for all releases of a comparison.")
 
 
 def _read(path: Path, quasi: Sequence[str], reading: Mapping[str, Any]) -> pa.Table:
@@ -327,7 +328,7 @@ def _side(name: str, side: str, study: Study) -> Measure:
     """The measure of one axis of the map; the table must have what it needs."""
     measure = measure_named(name)
     if measure.side != side:
-        raise InputError(f"{name!r} is a measure of {measure.side}, and one of {side} is needed here.")
+        raise InputError(f"{name!r} measures {measure.side}, but a measure of {side} is needed here.")
     attributes = attributes_of(study.table, study.settings.confidential, exact=study.settings.exact)
     has = {
         "confidential": bool(attributes),

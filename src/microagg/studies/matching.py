@@ -31,8 +31,8 @@ def in_order_of(
     """
     if len(original) != len(release):
         raise InputError(
-            f"the original has {len(original)} records and the release {len(release)}; measures compare record with record, "
-            "so leave out of one what is missing in the other."
+            f"the original has {len(original)} records and the release {len(release)}; measures compare record by record, "
+            "so remove the records that only one of them has."
         )
     if key is None:
         return release
@@ -42,7 +42,7 @@ def in_order_of(
     rows = pc.index_in(ours, value_set=theirs)
     if rows.null_count:
         raise InputError(
-            f"{rows.null_count} records of the original have no partner in the release under the key {key!r}; "
+            f"{rows.null_count} records of the original have no match in the release by the key {key!r}; "
             "check that both tables use the same keys."
         )
     return release[rows.to_numpy().tolist(), :]
@@ -77,8 +77,8 @@ def _refuse_repeated(keys: pa.Array, which: str, key: str) -> None:
     repeated = len(keys) - pc.count_distinct(keys).as_py()
     if repeated:
         raise InputError(
-            f"the key column {key!r} does not tell the records of the {which} apart: {repeated} of {len(keys)} repeat "
-            "an earlier one; choose another."
+            f"the key column {key!r} is not unique in the {which}: {repeated} of {len(keys)} values repeat an earlier "
+            "one; choose another column."
         )
 
 

@@ -21,7 +21,7 @@ from microagg.table.io.journal import settle
 from microagg.table.io.reading import read_table
 from microagg.table.schema import Role
 
-LIKE_ONE = "it ends with .internal.json and lies with the output"
+LIKE_ONE = "its name ends in .internal.json, and it is written beside the output"
 
 
 def repeat_file(
@@ -86,7 +86,7 @@ def _settings_of(manifest: dict[str, Any], path: Path) -> Settings:
         if manifest.get("microagg") == microagg.__version__:
             raise
         raise InputError(
-            f"{path.name} asks for what this version does not know ({str(error).rstrip('.')}); "
+            f"{path.name} has settings that this version does not know ({str(error).rstrip('.')}); "
             f"install {_version_of(manifest)}."
         ) from None
 
@@ -130,7 +130,7 @@ def _comparison(then: dict[str, Any], now: dict[str, Any], digest: str, *, anywa
             "the manifest does not say what the release was like, so that nothing tells whether this is the same"
         ]
     if then["output"].get("digest") == digest:
-        return ["the same release as the manifest tells of, to the digit"]
+        return ["the same release as the manifest describes, to the digit"]
     changed = [name for name, version in now["versions"].items() if then["versions"].get(name) != version]
     if then.get("microagg") != now["microagg"]:
         reason = f"that was made by {_version_of(then)}; install it to get the same"
@@ -138,10 +138,10 @@ def _comparison(then: dict[str, Any], now: dict[str, Any], digest: str, *, anywa
         reason = f"there are other versions of {', '.join(changed)} now"
     else:
         raise DifferentRelease(
-            "this is NOT the release that the manifest tells of, for a reason unknown; nothing was written. Report it as a bug."
+            "this is NOT the release that the manifest describes, for a reason unknown; nothing was written. Report it as a bug."
         )
     if not anyway:
         raise DifferentRelease(
-            f"this is NOT the release that the manifest tells of: {reason}; nothing was written. To write it, add --anyway."
+            f"this is NOT the release that the manifest describes: {reason}; nothing was written. To write it, add --anyway."
         )
-    return [f"NOT the release that the manifest tells of: {reason}"]
+    return [f"NOT the release that the manifest describes: {reason}"]

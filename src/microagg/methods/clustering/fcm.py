@@ -90,11 +90,11 @@ FCM = Method(
     name="fcm",
     family="clustering",
     source="Domingo-Ferrer and Torra 2002, 2003 (fuzzy c-means microaggregation)",
-    summary="fuzzy c-means with fewer and fuzzier clusters until all have k records, again within large ones",
+    summary="fuzzy c-means with ever fewer and fuzzier clusters until all have k records, repeated within large ones",
     good_for="comparing: groups from fuzzy clusters",
     run=cast(Partition, fcm),
     complexity="O(n c d) a round, at most 30 rounds for each of 4 exponents, again for every level of clusters",
-    parameters=(Number("clusters", 2, 1000, 8, "how many clusters are tried at once, at most", whole=True),),
+    parameters=(Number("clusters", 2, 1000, 8, "maximum number of clusters tried at once", whole=True),),
     largest_group=below_two_k,
     seeded=True,
 )

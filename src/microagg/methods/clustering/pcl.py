@@ -53,10 +53,12 @@ PCL = Method(
     name="pcl",
     family="clustering",
     source="Rebollo-Monedero, Forné and Soriano 2011 (probability-constrained Lloyd)",
-    summary="Lloyd's algorithm from MDAV with costs of the cells that hold their sizes",
-    good_for="large k, where groups should be cells of an even quantizer",
+    summary="Lloyd's algorithm from MDAV, with a cost for each cell that keeps its size within k to 2k - 1",
+    good_for="large k, where groups should be the cells of a quantizer with evenly filled cells",
     run=cast(Partition, pcl),
     complexity="O(n² d / k) a turn in practice, at most 100 turns",
-    parameters=(Number("turns", 0, 10_000, 100, "how often the centroids are computed at most", whole=True),),
+    parameters=(
+        Number("turns", 0, 10_000, 100, "maximum number of times the centroids are computed", whole=True),
+    ),
     largest_group=below_two_k,
 )

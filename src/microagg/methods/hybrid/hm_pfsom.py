@@ -62,7 +62,7 @@ VALIDITY = Choice(
     "validity",
     VALIDITIES,
     "own-spread",
-    "how PFSOM judges a number of clusters: by their own spread, or by that of all",
+    "how PFSOM judges whether clusters are separate: against their own spread, or that of all prototypes",
 )
 
 
@@ -70,7 +70,7 @@ ONE_CLASS = Choice(
     "one_class",
     ("join", "keep"),
     "join",
-    "what becomes of parts and groups that share one confidential value: they join others, or stay as in the paper",
+    "what happens to parts and groups with a single confidential value: they join others, or stay as in the paper",
 )
 
 
@@ -140,7 +140,7 @@ def _told(found: np.ndarray, parts: np.ndarray) -> tuple[str, ...]:
     if before == after:
         return ()
     return (
-        f"of {before} parts, those in which everybody has the same confidential value joined others: {after} are left",
+        f"parts in which all records have the same confidential value joined others: {before} parts became {after}",
     )
 
 
@@ -148,9 +148,9 @@ HM_PFSOM = Method(
     name="hm-pfsom",
     family="confidential",
     source="Abidi, Ben Yahia and Perera 2020, algorithm 2",
-    summary="parts by clustering; within each, groups with their share of every class of the confidential values: two values in "
-    "every group, no l by itself",
-    good_for="confidential values that must stay diverse within groups, at a price in loss",
+    summary="splits the table by clustering; within each part, every group gets its share of each class of confidential values: two values in "
+    "every group, but no l-diversity unless asked for",
+    good_for="confidential values that must stay diverse within groups, at the cost of a higher loss",
     run=cast(Partition, hm_pfsom),
     complexity="O(n √n d) for the parts, near O(n log n) for the groups, O(n² / k) for leftovers at worst",
     parameters=(
@@ -159,7 +159,7 @@ HM_PFSOM = Method(
             1,
             1e9,
             None,
-            "records of the smallest class in each group; by default, and at least, what k takes",
+            "records of the smallest class in each group; the default and the minimum are what k requires",
             whole=True,
         ),
         ONE_CLASS,

@@ -66,15 +66,17 @@ HYBRID = Method(
     name="hybrid",
     family="confidential",
     source="Abidi, Ben Yahia and Perera 2020, algorithm 1",
-    summary="parts by clustering, and any method within each part",
-    good_for="large tables: any method within parts made by clustering",
+    summary="splits the table by clustering and runs any method within each part",
+    good_for="large tables: makes slow methods affordable, part by part",
     run=cast(Partition, hybrid),
     complexity="O(n √n d) for the parts, then that of the method inside",
     parameters=(
         Choice("split", SPLITS, "pfsom", "clusters of PFSOM, or compact blocks"),
-        MethodName("inside", "mdav", "hybrid", "the method that groups each part, with its defaults"),
+        MethodName(
+            "inside", "mdav", "hybrid", "the method that groups each part, with its default parameters"
+        ),
         VALIDITY,
-        Number("largest", 2, 1e9, 1000, "records of a block at most, and at least 2k", whole=True),
+        Number("largest", 2, 1e9, 1000, "maximum number of records in a block, at least 2k", whole=True),
         *STOPPING,
     ),
     seeded=True,

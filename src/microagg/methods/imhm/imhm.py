@@ -175,27 +175,32 @@ def _squared_error(points: np.ndarray, labels: np.ndarray) -> float:
 
 
 COMPLEXITY = "O(n² d / k) a turn in each block of n records, at most 100 turns; more blocks for large data"
-NPB = Number("npb", 1, 1e6, 1, "number of blocks of neighbouring groups, each improved alone", whole=True)
+NPB = Number(
+    "npb", 1, 1e6, 1, "number of blocks of neighbouring groups, each improved separately", whole=True
+)
 COST = Choice(
     "cost",
     ("distance", "squared"),
     "distance",
-    "what an assignment costs: distances to centroids, or squared",
+    "cost of an assignment: the distance to the centroid, or its square",
 )
 
 IMHM = Method(
     name="imhm",
     family="imhm",
     source="Mortazavi, Jalili and Gohargazi 2013 (IMHM)",
-    summary="improves MDAV by optimal assignments to centroids and optimal cuts of paths, in turns",
-    good_for="low loss without randomness on some thousand records",
+    summary="improves MDAV by alternating optimal assignment to centroids and optimal cuts of paths",
+    good_for="low loss without randomness, for a few thousand records",
     run=cast(Partition, imhm),
     complexity=COMPLEXITY,
     parameters=(
         NPB,
         COST,
         Choice(
-            "start", ("mdav", "zscore"), "mdav", "first groups: of MDAV, or runs along the sum of z-scores"
+            "start",
+            ("mdav", "zscore"),
+            "mdav",
+            "initial groups: from MDAV, or runs sorted by the sum of z-scores",
         ),
     ),
     largest_group=below_two_k,
@@ -205,13 +210,13 @@ RIMHM = Method(
     name="rimhm",
     family="imhm",
     source="Mortazavi, Jalili and Gohargazi 2013 (RIMHM)",
-    summary="as imhm from a random start: repeating it takes the seed",
-    good_for="lower loss than imhm where several tries can be paid for",
+    summary="like imhm, from a random start; the seed repeats a run",
+    good_for="lower loss than imhm, where several runs are affordable",
     run=cast(Partition, rimhm),
     complexity=COMPLEXITY,
     parameters=(
         NPB,
-        Number("p", 0.0, 1.0, 0.1, "share of the records that are shuffled together; 0 is not random"),
+        Number("p", 0.0, 1.0, 0.1, "share of the records that are shuffled together; 0 for no randomness"),
         COST,
     ),
     largest_group=below_two_k,

@@ -27,9 +27,9 @@ from microagg.refine.local import improve
 from microagg.refine.merging import repair
 
 STOPPING = (
-    Number("time_limit", 0.0, 1e7, None, "seconds after which the search ends at its next checkpoint"),
+    Number("time_limit", 0.0, 1e7, None, "seconds after which the search stops at its next checkpoint"),
     Number(
-        "stop_after", 0, 2**53, None, "the checkpoint to end at: repeats a run that was stopped", whole=True
+        "stop_after", 0, 2**53, None, "the checkpoint to stop at: repeats a run that was stopped", whole=True
     ),
 )
 ROUNDS = 2  # of local search: a third gains next to nothing
@@ -84,14 +84,14 @@ LNS = Method(
     name="lns",
     family="search",
     source="microagg; after Shaw 1998 and Schrimpf et al. 2000",
-    summary="annealing by small ruins, from groups improved by local search",
-    good_for="researchers who want the search alone, from a start of their choice",
+    summary="simulated annealing over small changes to neighbouring groups, after local search",
+    good_for="research: the search alone, from a start of your choice",
     run=cast(Partition, lns),
     complexity="in proportion to the steps: 10 to 25 microseconds each, growing with columns and k",
     parameters=(
         Effort("effort", ("quick", "balanced", "thorough"), "balanced", "how hard to search"),
         Choice(
-            "start", ("blocks", "mdav"), "blocks", "MDAV within compact blocks, or of all records at once"
+            "start", ("blocks", "mdav"), "blocks", "MDAV within compact blocks, or on all records at once"
         ),
         *STOPPING,
     ),

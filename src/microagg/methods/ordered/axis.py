@@ -20,7 +20,7 @@ from microagg.methods.method import Method, Number, Partition, below_two_k
 from microagg.methods.ordered.orders import Order, by_column, by_component, by_zscores
 from microagg.problem.problem import Problem, Progress
 
-COLUMN = Number("column", 0, 1e6, 0, "which column sorts the records, counted from 0", whole=True)
+COLUMN = Number("column", 0, 1e6, 0, "the column to sort by, counted from 0", whole=True)
 
 
 def runs_along(order: np.ndarray, k: int) -> np.ndarray:
@@ -50,8 +50,8 @@ AXIS_COLUMN = Method(
     name="axis-column",
     family="ordered",
     source=SOURCE,
-    summary="runs of k records along one column",
-    good_for="columns that all follow one of them",
+    summary="runs of k records, sorted by one column",
+    good_for="columns that all correlate with one of them",
     run=_runs(by_column),
     complexity="O(n log n)",
     parameters=(COLUMN,),
@@ -62,7 +62,7 @@ AXIS_PCA = Method(
     name="axis-pca",
     family="ordered",
     source=SOURCE,
-    summary="runs of k records along the first principal component",
+    summary="runs of k records, sorted by the first principal component",
     good_for="columns that are strongly correlated; very fast",
     run=_runs(by_component),
     complexity="O(n log n + n d²)",
@@ -73,7 +73,7 @@ AXIS_ZSCORE = Method(
     name="axis-zscore",
     family="ordered",
     source=SOURCE,
-    summary="runs of k records along the sum of z-scores",
+    summary="runs of k records, sorted by the sum of z-scores",
     good_for="columns that rise and fall together; very fast",
     run=_runs(by_zscores),
     complexity="O(n log n + n d)",

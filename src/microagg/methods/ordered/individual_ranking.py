@@ -51,14 +51,12 @@ INDIVIDUAL_RANKING = Method(
     name="individual-ranking",
     family="ordered",
     source="Defays and Nanopoulos 1993; Domingo-Ferrer and Mateo-Sanz 2002",
-    summary="each column on its own; NOT k-anonymous: protects single values, not their combinations",
-    good_for="the least loss, where k is wanted for single columns only: NOT for combinations",
+    summary="groups each column on its own; NOT k-anonymous: protects single values, not their combinations",
+    good_for="the lowest loss, where k is needed for single columns only, NOT for combinations",
     run=individual_ranking,
     complexity="O(d n log n)",
     parameters=(
-        Choice(
-            "groups", ("fixed", "optimal"), "fixed", "runs of k, or the runs of k to 2k - 1 that lose least"
-        ),
+        Choice("groups", ("fixed", "optimal"), "fixed", "runs of k, or the optimal runs of k to 2k - 1"),
     ),
     largest_group=below_two_k,
     scope="column",

@@ -57,15 +57,15 @@ MST = Method(
     family="trees",
     source="Laszlo and Mukherjee 2005 (M-d, M-c and the partition of the tree alone)",
     summary="cuts the longest edges of the minimum spanning tree, then splits large parts",
-    good_for="chains and clumps far apart; comparing with M-d of the papers",
+    good_for="chains and clumps far apart; comparing with published M-d figures",
     run=cast(Partition, mst),
-    complexity="near O(n log² n) for the tree, O(n k) for the cuts, and what the splitter takes on the largest part",
+    complexity="near O(n log² n) for the tree, O(n k) for the cuts, plus the cost of the splitter on the largest part",
     parameters=(
         Choice(
             "splitter",
             ("m-d", "m-c", "none"),
             "m-d",
-            "how parts of 2k records or more are split: around their diameters, as by cbfs, or not at all",
+            "how parts of 2k records or more are split: as by diameter, as by cbfs, or not at all",
         ),
     ),
 )

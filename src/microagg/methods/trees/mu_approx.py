@@ -212,7 +212,7 @@ MU_APPROX = Method(
     name="mu-approx",
     family="trees",
     source="Domingo-Ferrer, Sebé and Solanas 2008",
-    summary="joins every record to a neighbour until all trees have k records, then takes large trees apart",
+    summary="joins every record to a neighbour until all trees have k records, then splits large trees",
     good_for="theory: its loss is within a known factor of the optimum",
     run=cast(Partition, mu_approx),
     complexity="near O(n k log n) on real data",
@@ -221,7 +221,7 @@ MU_APPROX = Method(
             "order",
             ("outermost", "record", "shortest"),
             "outermost",
-            "which tree grows next, which the paper leaves open: that of the record farthest from the centroid, "
+            "which tree grows next (the paper leaves it open): that of the record farthest from the centroid, "
             "that of the next record, or the one with the shortest edge",
         ),
     ),

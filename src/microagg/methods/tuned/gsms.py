@@ -1,4 +1,4 @@
-"""GSMS and GSMS-T2: turn by turn the group whose removal leaves the least SSE, and a second stage that tunes the groups.
+"""GSMS and GSMS-T2: in each turn the group whose removal leaves the lowest SSE, and a second stage that tunes the groups.
 
 Source: Panagiotakis and Tziritas 2013 (IEEE Transactions on Knowledge and Data Engineering 25), as told by Mortazavi, Jalili and
 Gohargazi 2013.
@@ -47,15 +47,15 @@ MEASURE = Choice(
     "measure",
     ("all", "rest"),
     "all",
-    "whose SSE is to be least: of the group taken and the records left, or of those left alone",
+    "which SSE is minimised: that of the group taken and the records left, or that of the records left only",
 )
 
 GSMS = Method(
     name="gsms",
     family="fine-tuned",
     source=f"{SOURCE} (GSMS)",
-    summary="turn by turn the group whose removal leaves the least SSE",
-    good_for="comparing: a look-ahead of one group at a time",
+    summary="forms in each turn the group whose removal leaves the lowest SSE",
+    good_for="comparing: looking ahead one group at a time",
     run=growing(gsms),
     complexity=COMPLEXITY,
     parameters=(MEASURE,),
@@ -66,8 +66,8 @@ GSMS_T2 = Method(
     name="gsms-t2",
     family="fine-tuned",
     source=f"{SOURCE} (GSMS-T2)",
-    summary="as gsms; then groups are taken apart where that loses less",
-    good_for="low loss by heuristics alone, where quadratic time can be paid for",
+    summary="like gsms, then dissolves groups where that lowers the loss",
+    good_for="low loss from heuristics alone, where quadratic time is affordable",
     run=tuned(gsms, order=widest_first, splitter=tfrp1, largest=four_k_minus_one),
     complexity=COMPLEXITY,
     parameters=(MEASURE,),
