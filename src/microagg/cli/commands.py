@@ -39,6 +39,7 @@ NOT_SHARED = (
     "rest",
     "method",
     "params",
+    "publish",
     "seed",
     "date",
 )  # by the releases of a comparison

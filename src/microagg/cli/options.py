@@ -13,12 +13,12 @@ from typing import Annotated, Any
 import typer
 
 from microagg.errors import InputError
-from microagg.release.settings import MethodByName, MethodParameters, Settings
+from microagg.release.settings import MeasuresByName, MethodByName, MethodParameters, Settings
 from microagg.table.parameters import Choice, Day, Declared, Flag, GroupSize, Names
 
 GIVEN = "given"
 SEVERAL = "Comma-separated; may be repeated."
-METAVARS: dict[type, str] = {MethodByName: "NAME", Day: "YYYY-MM-DD"}
+METAVARS: dict[type, str] = {MethodByName: "NAME", MeasuresByName: "NAMES", Day: "YYYY-MM-DD"}
 SEARCHING = {
     "effort": "How hard the default method searches: quick, balanced, thorough, prove, or steps for each record.",
     "time_limit": "Seconds after which a search ends with the best it has found.",
@@ -77,7 +77,15 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
             _parameter("param", several, None),
         ]
     if isinstance(declared, Names):
-        return [_option(name, list[str] | None, None, f"{declared.help} {SEVERAL}", metavar="COLUMNS")]
+        return [
+            _option(
+                name,
+                list[str] | None,
+                None,
+                f"{declared.help} {SEVERAL}",
+                metavar=METAVARS.get(type(declared), "COLUMNS"),
+            )
+        ]
     if isinstance(declared, Flag):
         return [_option(name, bool, False, declared.help)]
     if isinstance(declared, GroupSize):

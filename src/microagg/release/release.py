@@ -17,7 +17,7 @@ from microagg.engine.run import problem_with, run_method
 from microagg.errors import GuaranteeError, InputError
 from microagg.guarantees.k import Anonymity, verify
 from microagg.kernels import random
-from microagg.measures.loss.sse import loss_between
+from microagg.measures.loss.sse import largest_share, loss_between
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
@@ -29,6 +29,7 @@ from microagg.release.manifest import (
     public_manifest,
     write_manifest,
 )
+from microagg.release.publishing import refuse_publishing
 from microagg.release.report.building import build_document
 from microagg.release.report.document import Document
 from microagg.release.report.html import to_html
@@ -108,9 +109,9 @@ class Release:
         return {measure.name: figure.value for measure, figure in self.figures if measure.side == "risk"}
 
     def report(self, path: str | Path, *, public: bool = False) -> Path:
-        """Write the report as .html, .md or .json; with `public` one that says nothing of single records.
+        """Write the report as .html, .md or .json; with `public` one that follows from the released table and the settings.
 
-        The internal one, which is not for everybody, is readable by its owner only.
+        A public one has IL in whole percent besides, for 100 records and more, and what `publish` names. The internal one, which is not for everybody, is readable by its owner only.
         """
         path = Path(path)
         render = _renderer(path)
@@ -214,6 +215,7 @@ def anonymize(
     refine: bool = False,
     scale: str = "zscore",
     precision: str = "column",
+    publish: Sequence[str] | str = (),
     seed: int | None = None,
     date: str | None = None,
     settings: Settings | None = None,
@@ -229,7 +231,8 @@ def anonymize(
     values in each confidential column (`diversity`: "distinct", "entropy" or "recursive", the last with `c`); `t`: these are
     spread as in the whole table, up to this earth mover's distance. With precision="column" a group's value is rounded to the decimals of its
     column, so whole numbers stay whole; with "full" it is the exact mean. `refine` improves the groups of any method by
-    local search. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
+    local search. `publish` names measures that the public report tells though they come from the original table (1,000 records
+    and more); without it, that report follows from the released table and the settings. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
     or a number of steps for each record) and `time_limit` in seconds.
 
     >>> release = anonymize(pa.table({"age": [30, 32, 60, 64]}), k=2, quasi=["age"], seed=0)
@@ -258,6 +261,7 @@ def protect(
     schema = assign_roles(column_facts(frame), settings.roles, settings.rest)
     method, promise = settings.chosen_method, settings.promise
     k = checked_k(settings.k, len(frame))
+    refuse_publishing(settings.publish, len(frame))
 
     # space and partition
     values = values_of(frame, schema.names(Role.QUASI))
@@ -284,11 +288,14 @@ def protect(
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
-    loss, unrounded = _losses(space, values, means, values_of(released, schema.names(Role.QUASI)))
+    groups = labels if labels.ndim == 2 else anonymity.labels
+    loss, unrounded, share = _losses(
+        space, values, means, values_of(released, schema.names(Role.QUASI)), groups
+    )
     del values, means
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file, loss=loss,
-        anonymity=anonymity,
+        largest_share=share, anonymity=anonymity,
     )  # fmt: skip
     notes = _notes(schema, space, loss["IL"], unrounded)
     notes += notes_on_shared_values(anonymity.labels, attributes)
@@ -302,9 +309,10 @@ def protect(
 
 
 def _losses(
-    space: Space, values: np.ndarray, means: np.ndarray, released: np.ndarray
-) -> tuple[dict[str, float], float]:
-    """What was lost, and IL before rounding, in the space that was searched, where a bound holds too.
+    space: Space, values: np.ndarray, means: np.ndarray, released: np.ndarray, groups: np.ndarray
+) -> tuple[dict[str, float], float, float]:
+    """What was lost, IL before rounding, and the part that one group makes up, in the space that was searched, where a bound
+    holds too.
 
     Where that is not z-scores, IL in z-scores stands beside. The arrays are used up.
     """
@@ -314,7 +322,8 @@ def _losses(
         beside["IL_zscore"] = loss_between(standard.points(values), standard.points(released))["IL"]
     points = space.points(values, out=values)
     unrounded = loss_between(points, space.points(means, out=means))["IL"]
-    return {**loss_between(points, space.points(released, out=released)), **beside}, unrounded
+    released = space.points(released, out=released)
+    return {**loss_between(points, released), **beside}, unrounded, largest_share(points, released, groups)
 
 
 def _aggregated(

@@ -27,7 +27,7 @@ from microagg.release.release import anonymize
 from microagg.release.settings import Settings
 from microagg.table.io.frames import open_frame, values_of
 
-OF_A_CELL = ("k", "method", "params", "seed", "date")
+OF_A_CELL = ("k", "method", "params", "publish", "seed", "date")
 """The settings that differ from cell to cell, or make no difference."""
 
 
