@@ -40,7 +40,8 @@ def test_asked_for_kept_told_and_repeated(microagg: Microagg, source: Path, endi
     assert "within 0.3, on a scale from 0 to 1" in done.out
     done.silent_about({"secret-"})
     public = json.loads((source.parent / f"out{ending}.public.json").read_text())
-    assert (public["l"], public["t"], public["diversity"], public["c"]) == (3, 0.3, "distinct", None)
+    asked = public["settings"]
+    assert (asked["l"], asked["t"], asked["diversity"], asked["c"]) == (3, 0.3, "distinct", None)
     assert public["guarantee"]["l"]["worst"] == {"disease": 3.0}
     assert public["guarantee"]["t"]["worst"]["disease"] <= 0.3
     for kind in ("public", "internal"):

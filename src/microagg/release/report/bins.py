@@ -42,8 +42,8 @@ def bins_of(guide: np.ndarray, *columns: np.ndarray) -> Bins | None:
 
     None where there are not two bins, as in a constant column.
 
-    >>> bins_of(np.array([22.0, 22, 22, 61, 61, 61]), np.array([20.0, 22, 24, 41, 43, 99])).counts[0][:3]
-    (2, 1, 0)
+    >>> bins_of(np.array([0.0, 1, 2]), np.array([0.0, 0, 1]), np.array([1.0, 1, 2]))
+    Bins(edges=(1.0,), counts=((2, 1), (0, 3)))
     """
     for edges in _subdivisions(guide):
         if len(edges) > 0:

@@ -129,10 +129,8 @@ def _what_this_tells(subject: Subject) -> str:
     """What a public report is made of, and what was published besides."""
     rule = (
         "This report gives nothing away that the released table does not: all in it follows from that table and from the "
-        "settings"
+        "settings, except for the information loss, which is therefore told in whole percent or not at all"
     )
-    if subject.lost != NOT_TOLD:
-        rule += ", except for the information loss, which is told in whole percent for that reason"
     named = [measure.title for measure, _ in subject.published]
     named += ["the least information loss"] if subject.manifest.get("bound") else []
     if not named:
