@@ -41,6 +41,7 @@ def test_every_record_is_counted_where_it_lies(seed: int) -> None:
         slots = [sum(edge <= value for edge in found.edges) for value in values.tolist()]  # right-open bins
         assert list(counts) == [slots.count(j) for j in range(len(found.edges) + 1)]
         assert sum(counts) == len(values)
+    assert any(counts[0] > 0 for counts in found.counts), "the first bin would be of no use"
     assert len(found.names()) == len(found.counts[0])
 
 

@@ -45,7 +45,9 @@ def bins_of(guide: np.ndarray, *columns: np.ndarray) -> Bins | None:
     >>> bins_of(np.array([0.0, 1, 2]), np.array([0.0, 0, 1]), np.array([1.0, 1, 2]))
     Bins(edges=(1.0,), counts=((2, 1), (0, 3)))
     """
+    least = min((float(column.min()) for column in columns), default=-math.inf)
     for edges in _subdivisions(guide):
+        edges = edges[edges > least]  # so that the first bin is not empty
         if len(edges) > 0:
             return Bins(tuple(edges.tolist()), tuple(_counts(column, edges) for column in columns))
     return None

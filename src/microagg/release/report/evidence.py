@@ -385,7 +385,8 @@ def record_of_the_run(subject: Subject) -> Section:
         blocks.append(
             Warn("The search was stopped before its end; the best grouping found until then was released.")
         )
-    blocks.append(Facts(tuple(_files_of_the_run(subject))))
+    if files := tuple(_files_of_the_run(subject)):
+        blocks.append(Facts(files))
     about = (
         "what may be published of it"
         if subject.public
