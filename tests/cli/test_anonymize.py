@@ -76,10 +76,11 @@ def test_the_public_manifest_says_what_may_be_said(microagg: Microagg, tmp_path:
     microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, "--seed", "918273645")
     internal, public = manifests(tmp_path)
     assert set(public) == {
-        "format", "microagg", "settings", "chosen", "stopped_early", "bound", "records", "roles", "guarantee", "loss", "rows", "output", "release",
+        "format", "microagg", "settings", "records", "roles", "guarantee", "loss", "rows", "output", "release",
     }  # fmt: skip
     assert set(public["settings"]) == {
         "k", "quasi", "confidential", "keep", "l", "t", "diversity", "c", "exact", "method", "params", "refine", "scale", "precision", "cap",
+        "publish",
     }  # fmt: skip
     assert public["output"] == {"file": "out.csv"}
     assert internal["input"]["file"] == "in.csv"

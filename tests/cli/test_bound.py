@@ -75,8 +75,11 @@ def test_a_release_with_a_bound(microagg: Microagg, source: Path) -> None:
     )
     assert done.code == 0, done
     assert "bound       no grouping" in done.out
-    public = json.loads((source.parent / "out.csv.public.json").read_text())
-    assert set(public["bound"]) == {"IL", "optimal", "gap"}
+    internal, public = (
+        json.loads((source.parent / f"out.csv.{side}.json").read_text()) for side in ("internal", "public")
+    )
+    assert set(internal["bound"]) == {"IL", "optimal", "gap"}
+    assert "bound" not in public
 
 
 def test_the_bound_of_a_release_can_be_saved_and_checked(microagg: Microagg, source: Path) -> None:

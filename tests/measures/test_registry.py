@@ -35,6 +35,7 @@ def test_names_are_unique_and_declarations_complete() -> None:
     for measure in measures():
         assert measure.side in ("loss", "risk")
         assert measure.needs in ("", "confidential", "categories", "kept", "k")
+        assert measure.of in ("release", "pair", "record")
         assert measure.lowest < measure.highest
         assert measure_named(measure.name) is measure
         for words in (measure.title, measure.unit, measure.zero_means, measure.highest_means, measure.source):
@@ -88,3 +89,13 @@ def test_an_intruder_who_knows_less() -> None:
     assert linked.value < assess_pair(pair, ["linkage"])[0][1].value
     with pytest.raises(ma.InputError, match="cannot know 'd'"):
         assess_pair(pair, names, known=["d"])
+
+
+def test_what_a_measure_is_computed_from() -> None:
+    """A measure of the release gives the same figure whatever the original is; the others do not."""
+    codes = np.arange(30) % 4
+    others = {"confidential": {"ill": codes, "wage": np.arange(30.0)}, "kept": {"town": codes}, "k": 5}
+    one = assess_pair(Pair(TABLE, RELEASED, NAMES, **others))
+    another = assess_pair(Pair(TABLE[::-1] * 3.0 + 7.0, RELEASED, NAMES, **others))
+    for (measure, before), (_, after) in zip(one, another, strict=True):
+        assert (before == after) == (measure.of == "release"), measure.name

@@ -83,7 +83,7 @@ def test_cells_of_a_comparison_are_settings() -> None:
     row = compare(table, ks=[3], methods="mdav", scale="minmax", l=2, **roles).rows[0]
     release = ma.anonymize(table, 3, **roles, rest="drop", l=2, scale="minmax", method="mdav", seed=0)
     assert row.classes == len(release.anonymity.sizes)
-    for wrong in ({"scale": "log"}, {"seed": 3}, {"nonsense": "red"}, {"l": 1}):
+    for wrong in ({"scale": "log"}, {"seed": 3}, {"nonsense": "red"}, {"l": 1}, {"publish": "il"}):
         with pytest.raises(ma.InputError):
             compare(table, ks=[3], methods="mdav", **roles, **wrong)
 
@@ -97,7 +97,8 @@ def test_no_result_of_a_manifest_is_called_like_a_setting() -> None:
 def test_settings_survive_a_manifest() -> None:
     asked = Settings.of(
         k="4", quasi="age", confidential=["ill"], l="2", diversity="recursive", c=3, t=0.4, method="v-mdav",
-        params={"gamma": "0.3"}, refine=True, scale="rank", precision="full", seed=5, date="2026-02-03",
+        params={"gamma": "0.3"}, refine=True, scale="rank", precision="full", publish=["il", "bound"], seed=5,
+        date="2026-02-03",
     )  # fmt: skip
     assert Settings.from_data(json.loads(json.dumps(asked.as_data()))) == asked
     assert (asked.k, asked.l, asked.c, asked.params) == (4, 2, 3.0, {"gamma": 0.3})

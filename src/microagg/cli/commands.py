@@ -44,6 +44,7 @@ NOT_SHARED = (
     "method",
     "params",
     "accept_risk",
+    "publish",
     "seed",
     "date",
 )  # by the releases of a comparison

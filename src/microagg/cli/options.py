@@ -13,14 +13,14 @@ from typing import Annotated, Any
 import typer
 
 from microagg.errors import InputError
-from microagg.release.settings import MethodByName, MethodParameters, Settings
+from microagg.release.settings import MeasuresByName, MethodByName, MethodParameters, Settings
 from microagg.table.io.formats import reading_options
 from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, GroupSize, Maybe, Names, Several
 
 GIVEN = "given"
 READING = "reading"
 SEVERAL = "Comma-separated; may be repeated."
-METAVARS: dict[type, str] = {MethodByName: "NAME", Day: "YYYY-MM-DD"}
+METAVARS: dict[type, str] = {MethodByName: "NAME", MeasuresByName: "NAMES", Day: "YYYY-MM-DD"}
 SEARCHING = {
     "effort": "How hard the default method searches: quick, balanced, thorough, prove, or a number of steps per record.",
     "time_limit": "Stop the search after this many seconds and keep the best grouping found.",
@@ -104,7 +104,8 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
             _parameter("param", several, None),
         ]
     if isinstance(declared, Names):
-        return [_option(name, list[str] | None, None, f"{declared.help} {SEVERAL}", metavar="COLUMNS")]
+        what = METAVARS.get(type(declared), "COLUMNS")
+        return [_option(name, list[str] | None, None, f"{declared.help} {SEVERAL}", metavar=what)]
     if isinstance(declared, Several):
         return [
             _option(

@@ -53,26 +53,29 @@ def draw_class_sizes(sizes: Sequence[str], classes: Sequence[int], k: int) -> st
 
 
 def draw_distribution(
-    name: str, edges: Sequence[float], before: Sequence[float], after: Sequence[float]
+    name: str, edges: Sequence[float], after: Sequence[float], before: Sequence[float] | None = None
 ) -> str:
-    """One column before (filled) and after (outlined), in percent of the records per bin. All bins are equally wide.
+    """One column as released (outlined), in percent of the records per bin, and before (filled) where that is given.
 
-    >>> draw_distribution("age", [30.0], [40, 60], [45, 55])[:4]
+    Without it, the released column is filled. All bins are equally wide.
+
+    >>> draw_distribution("age", [30.0], [45, 55], before=[40, 60])[:4]
     '<svg'
     """
+    filled = after if before is None else before
 
     def draw(figure: Any) -> None:
         axes = figure.add_subplot()
-        places = np.arange(len(before) + 1)
-        axes.stairs(before, places, fill=True, color=BEFORE)
+        places = np.arange(len(after) + 1)
+        axes.stairs(filled, places, fill=True, color=BEFORE)
         axes.stairs(after, places, color=AFTER, linewidth=1.6)
         every = -(-len(edges) // 6)
         axes.set_xticks(places[1:-1][::every], [number(edge, 12) for edge in edges][::every])
         longest = max(len(number(edge, 12)) for edge in edges)
         if longest > 5:
             axes.tick_params(axis="x", rotation=35 if longest < 14 else 60)
-        axes.set_xlim(0, len(before))
-        axes.set_ylim(0, 1.1 * max(*before, *after))
+        axes.set_xlim(0, len(after))
+        axes.set_ylim(0, 1.1 * max(*filled, *after))
         axes.set_ylabel("% of records")
         _calm(axes)
 

@@ -113,5 +113,10 @@ class Measure:
     source: str
     """Who defined it, and where we had to read it in one way or another."""
     compute: Callable[[Pair], Figure]
+    of: str = "pair"
+    """What it is computed from, which decides who may see it:
+    "release": the released table alone (weights and confidential columns are released as they are); everybody may see it.
+    "pair": both tables; it stays inside unless the data holder publishes it by name.
+    "record": both, and single records decide it (a largest value, a range); it stays inside whatever is asked for."""
     needs: str = ""
     """What the pair must have besides the quasi-identifiers: "" | "confidential" | "categories" (confidential ones) | "kept" | "k"."""

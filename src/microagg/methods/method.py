@@ -144,6 +144,17 @@ class Method:
         """Whether it can be stopped with something to keep, and repeated up to there with `stop_after`."""
         return any(parameter.name == "stop_after" for parameter in self.parameters)
 
+    @property
+    def public_parameters(self) -> tuple[str, ...]:
+        """The parameters that everybody may know: not those that tell where a search ended.
+
+        >>> from microagg.methods.registry import method_named
+        >>> method_named("auto").public_parameters
+        ('effort',)
+        """
+        inside = [each.name for each in self.parameters if isinstance(each, Number) and not each.public]
+        return tuple(each.name for each in self.parameters if each.name not in inside)
+
     def refuse_unfit(self, problem: Problem) -> None:
         """Raise unless the method can be run on this problem.
 

@@ -18,8 +18,11 @@ import pyarrow as pa
 
 import microagg
 from microagg.bounds.bound import Bound
+from microagg.errors import InputError
 from microagg.guarantees.k import Anonymity
 from microagg.methods.method import Found
+from microagg.methods.registry import method_named
+from microagg.release.publishing import is_published, steady, told_loss
 from microagg.release.settings import Settings
 from microagg.table.capping import Capped
 from microagg.table.encoder import Space
@@ -30,7 +33,8 @@ LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
 FORMAT = 2
 
 # What a manifest says besides the settings (whose own declarations tell which of them are public), and whether everybody may
-# know it. What is not listed here stays inside.
+# know it: what is public follows from the released table and the settings. What is not listed here stays inside. Of the loss,
+# `publishing.py` says how much is told.
 RESULTS = {
     "format": True,
     "microagg": True,
@@ -39,9 +43,10 @@ RESULTS = {
     "roles": True,
     "guarantee": True,
     "loss": True,
-    "bound": True,
-    "chosen": True,
-    "stopped_early": True,
+    "largest_share": False,
+    "bound": False,
+    "chosen": False,
+    "stopped_early": False,
     "rows": True,
     "input": False,
     "output": True,
@@ -50,6 +55,7 @@ RESULTS = {
     "versions": False,
     "dialect": False,
 }
+BY_NAME = ("bound",)  # results that the data holder may publish all the same
 
 
 def internal_manifest(
@@ -63,6 +69,7 @@ def internal_manifest(
     file: str | None,
     reading: Mapping[str, Any] | None,
     loss: dict[str, float],
+    largest_share: float,
     anonymity: Anonymity,
     capped: Mapping[str, Capped],
 ) -> dict[str, Any]:
@@ -84,6 +91,7 @@ def internal_manifest(
             **_found(anonymity),
         },
         "loss": loss,
+        "largest_share": largest_share,
         "bound": None if found.bound is None else _bound(found.bound, found.labels),
         "chosen": list(found.chosen),
         "stopped_early": found.stopped is not None,
@@ -114,30 +122,55 @@ def _found(anonymity: Anonymity) -> dict[str, Any]:
 
 
 def public_manifest(internal: Mapping[str, Any]) -> dict[str, Any]:
-    """What may be published: no seed, no digest of the input, no scaling, nothing of single records, no dropped columns.
+    """What may be published: what follows from the released table and the settings, the loss in whole percent, and what is
+    published by name. No seed, no digest of the input, no scaling, no dropped columns, nothing on how the search went.
 
-    Losses have three digits, as in reports: to sixteen, a sum of squares is an equation that the original values must fulfil.
     Of a public manifest, nothing is taken away.
 
     >>> public_manifest({"settings": {"k": 5, "seed": 7}, "roles": {"name": "identifier", "age": "quasi"}})
     {'settings': {'k': 5}, 'roles': {'age': 'quasi'}}
     """
     public = {name: value for name, value in internal.items() if RESULTS.get(name) or name == "settings"}
-    public["settings"] = {
-        name: value for name, value in internal["settings"].items() if name in Settings.public_names()
-    }
-    for name in ("loss", "bound"):
-        if public.get(name) is not None:
-            public[name] = {
-                key: float(f"{value:.3g}") if isinstance(value, float) else value
-                for key, value in public[name].items()
-            }
+    public["settings"] = _public_settings(internal["settings"])
+    if "loss" in public:
+        public["loss"] = told_loss(internal)
+    if "guarantee" in public:
+        public["guarantee"] = _whatever_the_order(public["guarantee"])
+    for name in BY_NAME:
+        if internal.get(name) is not None and is_published(name, internal):
+            public[name] = {key: _in_two_digits(value) for key, value in internal[name].items()}
     if public.get("output"):
         public["output"] = {"file": public["output"]["file"]}
     public["roles"] = {
         name: role for name, role in internal["roles"].items() if role != Role.IDENTIFIER.value
     }
     return public
+
+
+def _public_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked for, as far as everybody may know it; of the method's parameters, not where it was stopped."""
+    told = {name: value for name, value in settings.items() if name in Settings.public_names()}
+    if "params" in told:
+        try:
+            known = method_named(str(told["method"])).public_parameters
+        except InputError:  # a manifest may be newer than this registry
+            known = ()
+        told["params"] = {name: value for name, value in told["params"].items() if name in known}
+    return told
+
+
+def _whatever_the_order(guarantee: Mapping[str, Any]) -> dict[str, Any]:
+    """The guarantee without the last digits of l and t, which depend on the order of the rows."""
+    told = dict(guarantee)
+    for name in ("l", "t"):
+        if told.get(name):
+            worst = {column: steady(value, 6) for column, value in told[name]["worst"].items()}
+            told[name] = {**told[name], "worst": worst}
+    return told
+
+
+def _in_two_digits(value: Any) -> Any:
+    return steady(value, 2) if isinstance(value, float) else value
 
 
 def digest_of(table: pa.Table) -> str:

@@ -17,13 +17,14 @@ from microagg.engine.run import problem_with, run_method
 from microagg.errors import InputError
 from microagg.guarantees.k import Anonymity, verify
 from microagg.kernels import random
-from microagg.measures.loss.sse import loss_between
+from microagg.measures.loss.sse import largest_share, loss_between
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress, checked_k
 from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
 from microagg.release.notes_on_texts import notes_on_texts
+from microagg.release.publishing import refuse_publishing
 from microagg.release.report.building import build_document
 from microagg.release.report.notebook import summary_html
 from microagg.release.report.summary import headline_of
@@ -122,9 +123,9 @@ class Release:
         return {measure.name: figure.value for measure, figure in self.figures if measure.side == "risk"}
 
     def report(self, path: str | Path, *, public: bool = False) -> Path:
-        """Write the report as .html, .md or .json; with `public` one that says nothing of single records.
+        """Write the report as .html, .md or .json; with `public` one that follows from the released table and the settings.
 
-        The internal one, which is not for everybody, is readable by its owner only.
+        A public one has IL in whole percent besides, for 100 records and more, and what `publish` names. The internal one, which is not for everybody, is readable by its owner only.
         """
         if public:
             refuse_unaccepted(self.settings)
@@ -198,6 +199,7 @@ def anonymize(
     precision: str = "column",
     cap: Mapping[str, Any] | Sequence[str] | str | None = None,
     accept_risk: Sequence[str] | str = (),
+    publish: Sequence[str] | str = (),
     seed: int | None = None,
     date: str | None = None,
     settings: Settings | None = None,
@@ -215,9 +217,10 @@ def anonymize(
     With precision="column" a group's value is rounded to the decimals of its column, so whole numbers stay whole; with "full" it is
     the exact mean. `cap` gives columns a highest value ({"income": "99.5%"} or {"income": 50000}) or a lowest and a highest
     ({"income": ("1%", "99%")}), which values beyond become before groups are formed; loss is measured against what they were.
-    `accept_risk` names risks that are taken knowingly ("full-precision", "single-columns", "published-measures"): without it such
-    a release cannot be saved. `refine` improves the groups of any method by
-    local search. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
+    `publish` names measures that the public report tells although they come from the original table (1,000 records and more);
+    without it, that report follows from the released table and the settings. `accept_risk` names risks that are taken knowingly
+    ("full-precision", "single-columns", "published-measures"): without it such a release cannot be saved. `refine` improves the
+    groups of any method by local search. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
     or a number of steps for each record) and `time_limit` in seconds.
 
     >>> release = anonymize(pa.table({"age": [30, 32, 60, 64]}), k=2, quasi=["age"], seed=0)
@@ -248,6 +251,7 @@ def protect(
     method, promise = settings.chosen_method, settings.promise
     k = checked_k(settings.k, len(frame))
     quasi = schema.names(Role.QUASI)
+    refuse_publishing(settings.publish, len(frame))
 
     # space and partition
     values, capped = cap_values(values_of(frame, quasi), quasi, settings.cap)
@@ -288,11 +292,12 @@ def protect(
     points = measured.points(values, out=values)
     unrounded = loss_between(points, measured.points(means, out=means))["IL"]
     del values, means
-    loss = _loss(measured, points, frame, released, quasi)
+    groups = labels if labels.ndim == 2 else anonymity.labels
+    loss, share = _loss(measured, points, frame, released, quasi, groups)
     del points
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file,
-        reading=reading, loss=loss, anonymity=anonymity, capped=capped,
+        reading=reading, loss=loss, largest_share=share, anonymity=anonymity, capped=capped,
     )  # fmt: skip
     notes = (*dominating, *note_on_capped(capped), *_notes(schema, space, loss["IL"], unrounded))
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
@@ -333,15 +338,20 @@ def _loss(
     frame: nw.DataFrame[Any],
     released: nw.DataFrame[Any],
     quasi: Sequence[str],
-) -> dict[str, float]:
-    """What was lost in the space that was searched, where a bound holds too; where that is not z-scores, IL there beside."""
+    groups: np.ndarray,
+) -> tuple[dict[str, float], float]:
+    """What was lost in the space that was searched, where a bound holds too, and the part that one group makes up.
+
+    Where that space is not z-scores, IL there stands beside.
+    """
     moved = values_of(released, quasi)
-    loss = loss_between(points, space.points(moved, out=moved))
+    moved = space.points(moved, out=moved)
+    loss, share = loss_between(points, moved), largest_share(points, moved, groups)
     if space.scale != SCALE.default:
         values, moved = values_of(frame, quasi), values_of(released, quasi)
         standard = Space.fit(values)
         loss["IL_zscore"] = loss_between(standard.points(values), standard.points(moved))["IL"]
-    return loss
+    return loss, share
 
 
 def _notes(schema: Schema, space: Space, loss: float, unrounded: float) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ RISKS = (
     ),
     Risk(
         "published-measures",
-        lambda settings: bool(getattr(settings, "publish", ())),
+        lambda settings: bool(settings.publish),
         "measures that are published come from the original values, so that with the released table they can give some of "
         "them back",
     ),

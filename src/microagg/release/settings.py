@@ -56,6 +56,39 @@ class MethodParameters:
         return dict(value or {})
 
 
+@dataclass(frozen=True)
+class MeasuresByName(Names):
+    """A parameter that takes names of what stays inside unless it is published: measures of both tables, and `bound`.
+
+    >>> MeasuresByName("publish", "").parse("kolmogorov-smirnov")
+    ('kolmogorov-smirnov',)
+    """
+
+    describes: str = "names of measures, or bound"
+
+    def parse(self, value: Any) -> tuple[str, ...]:
+        """The names, each once, if all of them can be published."""
+        names = tuple(dict.fromkeys(super().parse(value)))
+        if not names:
+            return ()
+        from microagg.measures.registry import measures
+
+        of = {measure.name: measure.of for measure in measures()}
+        can = [*(name for name, what in of.items() if what == "pair"), "bound"]
+        for name in names:
+            if of.get(name) == "release":
+                raise InputError(
+                    f"{name} is computed from the released table, so it is public by itself; leave it out of {self.name}."
+                )
+            if of.get(name) == "record":
+                raise InputError(f"{name} is decided by single records, so it is never published.")
+            if name not in can:
+                raise InputError(
+                    f"there is no {name!r} to {self.name}; it takes names of measures: {', '.join(can)}."
+                )
+        return names
+
+
 def declared(parameter: Declared, *, public: bool) -> Any:
     """A field of `Settings`: what it takes, and whether everybody may know it."""
     return field(default=parameter.default, metadata={"parameter": parameter, "public": public})
@@ -119,6 +152,13 @@ class Settings:
         public=True,
     )
     accept_risk: tuple[str, ...] = declared(ACCEPT_RISK, public=False)
+    publish: tuple[str, ...] = declared(
+        MeasuresByName(
+            "publish",
+            "Measures to make public though they come from the original table: two digits, 1,000 records and more.",
+        ),
+        public=True,
+    )
     seed: int | None = declared(Whole("seed", "Repeats a run; drawn at random if not given."), public=False)
     date: str | None = declared(
         Day("date", "The day to write into the internal manifest and report; today if not given."),

@@ -28,7 +28,7 @@ from microagg.release.settings import Settings
 from microagg.table.capping import cap_values
 from microagg.table.io.frames import open_frame, values_of
 
-OF_A_CELL = ("k", "method", "params", "accept_risk", "seed", "date")
+OF_A_CELL = ("k", "method", "params", "publish", "accept_risk", "seed", "date")
 """The settings that differ from cell to cell, or make no difference."""
 
 

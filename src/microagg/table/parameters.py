@@ -69,6 +69,8 @@ class Number:
     default: float | None
     help: str
     whole: bool = False
+    public: bool = True
+    """Whether everybody may know what was given; not so where a run adds what it found out."""
 
     @property
     def describes(self) -> str:

@@ -80,11 +80,18 @@ def _percent(sse: np.ndarray, sst: np.ndarray) -> np.ndarray:
     return 100.0 * sse / np.where(sst > 0.0, sst, 1.0) * (sst > 0.0)
 
 
+# Squared errors in ranges, set against those in units, give the range, and with it the largest value.
+_OF = {"minmax": "record"}
+
+
 def _sse(name: str, title: str, scale: str, unit: str) -> Measure:
     def compute(pair: Pair) -> Figure:
         return pair.once(squared_loss, scale)[0]
 
-    return _declared(name, title, unit, compute, "Every record is released as it was.", "There is no end.")
+    of = _OF.get(scale, "pair")
+    return _declared(
+        name, title, unit, compute, of, "Every record is released as it was.", "There is no end."
+    )
 
 
 def _il(name: str, title: str, scale: str) -> Measure:
@@ -96,13 +103,14 @@ def _il(name: str, title: str, scale: str) -> Measure:
         title,
         "percent",
         compute,
+        _OF.get(scale, "pair"),
         "Every record is released as it was.",
         "At 100 the records are as far from their released values as from the mean of all; there is no end.",
     )
 
 
 def _declared(
-    name: str, title: str, unit: str, compute: Callable[[Pair], Figure], zero: str, highest: str
+    name: str, title: str, unit: str, compute: Callable[[Pair], Figure], of: str, zero: str, highest: str
 ) -> Measure:
     return Measure(
         name=name,
@@ -116,6 +124,7 @@ def _declared(
         highest_means=highest,
         source="Domingo-Ferrer and Mateo-Sanz 2002; population standard deviations, weighted where weights are given.",
         compute=compute,
+        of=of,
     )
 
 

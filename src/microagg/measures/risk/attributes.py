@@ -153,6 +153,7 @@ DISTINCT_L = Measure(
     highest_means="Every class has all values: the figure is then the number of distinct values of the poorest column.",
     source="Machanavajjhala et al. 2007, distinct l-diversity, each confidential column by itself. Not weighted.",
     compute=distinct_l,
+    of="release",
     needs="confidential",
 )
 
@@ -169,6 +170,7 @@ ENTROPY_L = Measure(
     source="Machanavajjhala et al. 2007, entropy l-diversity: exp of the smallest entropy, not rounded down. With weights, "
     "shares are those of the weights.",
     compute=entropy_l,
+    of="release",
     needs="confidential",
 )
 
@@ -185,6 +187,7 @@ T_CLOSENESS = Measure(
     source="Li, Li and Venkatasubramanian 2007: earth mover's distance, equal for nominal columns, ordered for ordered and "
     "numeric ones (by place among the values that occur). With weights, shares are those of the weights.",
     compute=t_closeness,
+    of="release",
     needs="confidential",
 )
 
@@ -203,5 +206,6 @@ SPREAD_WITHIN = Measure(
     "their formula only this gives figures of the size they print. Not weighted. Nominal columns, which they do not "
     "have, enter by the indicators of their categories.",
     compute=spread_within,
+    of="release",
     needs="confidential",
 )

@@ -86,4 +86,5 @@ DOMINANCE = Measure(
     source="Dominance and p % rules as in Hundepool et al. 2012, applied to the classes of the release and to absolute "
     "values of the original quasi-identifiers; with weights, a record makes up its weighted value.",
     compute=dominance,
+    of="record",
 )

@@ -84,6 +84,7 @@ PROSECUTOR = Measure(
     source=_EL_EMAM
     + "100 / the smallest class. Not weighted: the intruder knows that the person is in the table.",
     compute=prosecutor_risk,
+    of="release",
 )
 
 JOURNALIST = Measure(
@@ -100,6 +101,7 @@ JOURNALIST = Measure(
     + "100 / the smallest class in the population, estimated by the sum of the weights of its records but "
     "never below their number; without weights the same as the prosecutor's.",
     compute=journalist_risk,
+    of="release",
 )
 
 MARKETER = Measure(
@@ -116,4 +118,5 @@ MARKETER = Measure(
     + "100 x classes / records. Not weighted; the same against the population that the weights tell of is "
     "among the details.",
     compute=marketer_risk,
+    of="release",
 )

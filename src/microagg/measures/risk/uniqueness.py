@@ -70,6 +70,7 @@ UNIQUENESS = Measure(
     highest_means="No two records share their released quasi-identifiers.",
     source=_UNIQUENESS_SOURCE,
     compute=uniqueness,
+    of="release",
 )
 
 UNIQUENESS_WITH_KEPT = Measure(
@@ -84,6 +85,7 @@ UNIQUENESS_WITH_KEPT = Measure(
     highest_means="The kept columns or the quasi-identifiers single out every record.",
     source=_UNIQUENESS_SOURCE + _KEPT,
     compute=_uniqueness_with_kept,
+    of="release",
     needs="kept",
 )
 
@@ -99,6 +101,7 @@ SMALLEST_CLASS = Measure(
     highest_means="All records are alike: the figure is then the number of records.",
     source=_CLASS_SOURCE,
     compute=smallest_class,
+    of="release",
 )
 
 SMALLEST_CLASS_WITH_KEPT = Measure(
@@ -113,5 +116,6 @@ SMALLEST_CLASS_WITH_KEPT = Measure(
     highest_means="All records are alike, in the kept columns too: the figure is then the number of records.",
     source=_CLASS_SOURCE + _KEPT,
     compute=_smallest_class_with_kept,
+    of="release",
     needs="kept",
 )

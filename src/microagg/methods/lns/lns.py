@@ -27,9 +27,22 @@ from microagg.refine.local import improve
 from microagg.refine.merging import repair
 
 STOPPING = (
-    Number("time_limit", 0.0, 1e7, None, "seconds after which the search stops at its next checkpoint"),
     Number(
-        "stop_after", 0, 2**53, None, "the checkpoint to stop at: repeats a run that was stopped", whole=True
+        "time_limit",
+        0.0,
+        1e7,
+        None,
+        "seconds after which the search stops at its next checkpoint",
+        public=False,
+    ),
+    Number(
+        "stop_after",
+        0,
+        2**53,
+        None,
+        "the checkpoint to stop at: repeats a run that was stopped",
+        whole=True,
+        public=False,
     ),
 )
 ROUNDS = 2  # of local search: a third gains next to nothing

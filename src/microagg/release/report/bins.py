@@ -1,9 +1,7 @@
-"""Distributions before and after, in bins that say nothing of single records.
+"""Distributions in bins of round edges.
 
-In a public report the edges come from the RELEASED values alone (round numbers within the middle 95 % of them), the
-outermost bins are open, and every bin holds at least so many original and so many released records. What the original
-values decide is only whether a subdivision may be shown or a coarser one is tried. So the largest and the smallest
-original value leave no trace, wherever they lie.
+In a public report both the edges and the counts come from the RELEASED values alone; an internal one counts the original values
+beside them.
 """
 
 from __future__ import annotations
@@ -23,16 +21,15 @@ MIDDLE = (0.025, 0.975)
 
 @dataclass(frozen=True)
 class Bins:
-    """How many records lie where, before and after. The first and the last bin have no outer edge."""
+    """How many records lie where, in each of some columns. The first and the last bin have no outer edge."""
 
     edges: tuple[float, ...]
-    before: tuple[int, ...]
-    after: tuple[int, ...]
+    counts: tuple[tuple[int, ...], ...]
 
     def names(self) -> tuple[str, ...]:
         """What each bin holds, in words.
 
-        >>> Bins((20.0, 30.0), (5, 5, 5), (6, 4, 5)).names()
+        >>> Bins((20.0, 30.0), ((5, 5, 5), (6, 4, 5))).names()
         ('under 20', '20 to under 30', '30 and more')
         """
         texts = [number(edge, 12) for edge in self.edges]
@@ -40,26 +37,19 @@ class Bins:
         return (f"under {texts[0]}", *inner, f"{texts[-1]} and more")
 
 
-def bins_of(
-    original: np.ndarray, released: np.ndarray, at_least: int, guide: np.ndarray | None = None
-) -> Bins | None:
-    """The finest bins with `at_least` records of both columns in each; None where there are not two such bins.
+def bins_of(guide: np.ndarray, *columns: np.ndarray) -> Bins | None:
+    """The finest bins of round edges within the bulk of `guide`, and how many records of each column lie in them.
 
-    Edges come from `guide`, which is the released column unless another one is given (an internal report may take the
-    original one).
+    None where there are not two bins, as in a constant column.
 
-    >>> ages = np.array([20.0, 22, 24, 41, 43, 99])
-    >>> bins_of(ages, np.array([22.0, 22, 22, 61, 61, 61]), at_least=3)
-    Bins(edges=(25.0,), before=(3, 3), after=(3, 3))
+    >>> bins_of(np.array([0.0, 1, 2]), np.array([0.0, 0, 1]), np.array([1.0, 1, 2]))
+    Bins(edges=(1.0,), counts=((2, 1), (0, 3)))
     """
-    guide = released if guide is None else guide
+    least = min((float(column.min()) for column in columns), default=-math.inf)
     for edges in _subdivisions(guide):
-        chosen = _merged(edges, released, at_least)
-        if len(chosen) == 0:
-            continue
-        before, after = _counts(original, chosen), _counts(released, chosen)
-        if min(before.min(), after.min()) >= at_least:
-            return Bins(tuple(chosen.tolist()), tuple(before.tolist()), tuple(after.tolist()))
+        edges = edges[edges > least]  # so that the first bin is not empty
+        if len(edges) > 0:
+            return Bins(tuple(edges.tolist()), tuple(_counts(column, edges) for column in columns))
     return None
 
 
@@ -85,20 +75,6 @@ def _subdivisions(values: np.ndarray) -> Iterator[np.ndarray]:
             yield np.unique(np.round(multiples * step, max(0, -power)))
 
 
-def _merged(edges: np.ndarray, released: np.ndarray, at_least: int) -> np.ndarray:
-    """Without the edges that would part off a bin of too few released records."""
-    kept: list[float] = []
-    held = 0
-    counts = _counts(released, edges).tolist()
-    for edge, count in zip(edges.tolist(), counts, strict=False):
-        held += count
-        if held >= at_least:
-            kept.append(edge)
-            held = 0
-    if kept and held + counts[-1] < at_least:
-        kept.pop()
-    return np.array(kept)
-
-
-def _counts(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    return np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
+def _counts(values: np.ndarray, edges: np.ndarray) -> tuple[int, ...]:
+    places = np.searchsorted(edges, values, side="right")
+    return tuple(np.bincount(places, minlength=len(edges) + 1).tolist())

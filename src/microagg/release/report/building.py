@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.release.manifest import public_manifest
-from microagg.release.report import evidence, opening
+from microagg.release.report import evidence, opening, shown
 from microagg.release.report.document import Document, Section
-from microagg.release.report.subject import Subject
+from microagg.release.report.subject import Subject, public_subject
 
 
 def build_document(
@@ -24,11 +24,12 @@ def build_document(
     notes: Sequence[str] = (),
     bound: Mapping[str, Any] | None = None,
 ) -> Document:
-    """The report of a release; with `public` one that says nothing of single records.
+    """The report of a release; with `public` one that follows from the released table and the settings, up to the loss in whole
+    percent and what was published by name (see `publishing.py`).
 
-    `manifest` is the internal one or the public one, `class_sizes` those of the released table, `figures` what was
-    measured on `pair`, `notes` sentences for the reader, `bound` the proven limit on the loss (IL, optimal); without it,
-    the manifest's own is taken.
+    `manifest` is the internal one (a public report takes a public one too), `class_sizes` those of the released table, `figures`
+    what was measured on `pair`. For the internal report: `notes`, sentences for the reader, and `bound`, the proven limit on the
+    loss (IL, optimal); without it, the manifest's own is taken.
 
     >>> ages = np.array([[30.0], [32.0], [60.0], [64.0]])
     >>> document = build_document(
@@ -39,18 +40,38 @@ def build_document(
     >>> [section.title for section in document.sections][:2]
     ['What was done, and why it is safe', 'The columns and their roles']
     """
-    told = public_manifest(manifest) if public else manifest
-    limit = bound if bound is not None else told.get("bound")
-    subject = Subject(told, public, pair, np.asarray(class_sizes), figures, notes)
-    sections: list[Section] = [
-        opening.opening(subject),
-        opening.roles(subject),
-        evidence.guarantee(subject),
-        evidence.loss(subject),
-        evidence.correlation(subject),
-        evidence.risk(subject),
-    ]
+    if public:
+        told = public_manifest(manifest)
+        subject = public_subject(told, pair, np.asarray(class_sizes), figures)
+        return Document("Disclosure control report", "public", tuple(_public_sections(subject)))
+    subject = Subject(
+        manifest, False, pair.names, pair.released, np.asarray(class_sizes), figures, notes, both=pair
+    )
+    limit = bound if bound is not None else manifest.get("bound")
+    return Document("Disclosure control report", "internal", tuple(_internal_sections(subject, limit)))
+
+
+def _internal_sections(subject: Subject, limit: Mapping[str, Any] | None) -> Iterator[Section]:
+    yield opening.opening(subject)
+    yield opening.roles(subject)
+    yield evidence.guarantee(subject)
+    yield evidence.loss(subject)
+    yield evidence.correlation(subject)
+    yield evidence.risk(subject)
     if limit is not None:
-        sections.append(evidence.bound(subject, limit))
-    sections += [evidence.record_of_the_run(subject), opening.limits(subject)]
-    return Document("Disclosure control report", "public" if public else "internal", tuple(sections))
+        yield evidence.bound(subject, limit)
+    yield evidence.record_of_the_run(subject)
+    yield opening.limits(subject)
+
+
+def _public_sections(subject: Subject) -> Iterator[Section]:
+    yield opening.opening(subject)
+    yield opening.roles(subject)
+    yield evidence.guarantee(subject)
+    yield shown.distributions(subject)
+    yield shown.correlation(subject)
+    yield evidence.risk(subject)
+    if subject.published or subject.manifest.get("bound") is not None:
+        yield shown.published(subject)
+    yield evidence.record_of_the_run(subject)
+    yield opening.limits(subject)

@@ -1,4 +1,7 @@
-"""The parts of a report that are figures: the guarantee, loss, correlations, risk, the bound, the manifest."""
+"""The parts of a report that are figures: the guarantee, loss, correlations, risk, the bound, the manifest.
+
+Loss, correlations before and after and the bound are the data holder's; `shown.py` has what a public report shows instead.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,10 @@ QUARTERS = (0, 0.25, 0.5, 0.75, 1)
 SIZES = 24  # bars of class sizes
 SAME_BY_COLUMN = frozenset({"il", "il-minmax", "il-raw"})
 ABREAST = 5  # measures that fit side by side in a table of columns
+CORRELATION = (
+    "A correlation is a number from −1 to 1 without a unit: 0 says that two columns have no linear relation, 1 and −1 "
+    "that one follows from the other; red is above 0, blue below. Averaging within groups takes noise away, so correlations tend to grow."
+)
 WITHOUT_PICTURES = (
     "The pictures are tables here, because matplotlib is not installed; install microagg with the extra 'plots' "
     "(pip install 'microagg[plots]') to have them drawn."
@@ -130,11 +137,10 @@ def loss(subject: Subject) -> Section:
         blocks.append(
             Paragraph("The same loss as other measures see it, over all columns and then by column.")
         )
-        blocks.append(Facts(tuple(_rows_of_figures(subject, measured))))
+        blocks.append(Facts(tuple(rows_of_figures(subject, measured))))
     caption = f"Column by column, the one that lost most of its variation first.{many}"
-    blocks.extend(_by_column(subject, names, measured, caption))
-    if not subject.public:
-        blocks.append(_moments(subject, order))
+    blocks.extend(by_column(subject, names, measured, caption))
+    blocks.append(_moments(subject, order))
     return Section("What was lost", tuple(blocks))
 
 
@@ -142,12 +148,13 @@ def _lost(pair: Pair) -> np.ndarray:
     return lost_of_columns(pair.original, pair.released)
 
 
-def _rows_of_figures(
+def rows_of_figures(
     subject: Subject, measured: Sequence[tuple[Measure, Figure]]
 ) -> Iterator[tuple[str, str, str]]:
+    """Name, figure and meaning of each measure."""
     for measure, figure in measured:
         told = meaning_of(measure)
-        if figure.details and not subject.public:  # details may be of one class or one record
+        if figure.details:
             details = (f"{_plain(name)} {subject.number(value)}" for name, value in figure.details.items())
             told += f" Details: {'; '.join(details)}."
         yield _capital(measure.title), subject.with_unit(figure.value, measure.unit), told
@@ -174,11 +181,12 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _by_column(
+def by_column(
     subject: Subject, names: Sequence[str], measured: Sequence[tuple[Measure, Figure]], caption: str
 ) -> Iterator[Grid]:
-    """The figures of single columns, a few measures side by side. IL of one column is the variation lost, told before."""
-    with_columns = [(m, figure) for m, figure in measured if figure.columns and m.name not in SAME_BY_COLUMN]
+    """The figures of single columns, a few measures side by side. Inside, IL of one column is the variation lost, told before."""
+    told = () if subject.public else SAME_BY_COLUMN
+    with_columns = [(m, figure) for m, figure in measured if figure.columns and m.name not in told]
     for first in range(0, len(with_columns), ABREAST):
         part = with_columns[first : first + ABREAST]
         head = tuple(f"{_capital(measure.title)}, {_unit(measure.unit)}" for measure, _ in part)
@@ -225,12 +233,6 @@ def _distributions(subject: Subject, order: np.ndarray) -> Iterator[Block]:
         text += f"Of {len(names)} columns, the {DISTRIBUTIONS} that lost most are shown. "
     if subject.pair.weights is not None:
         text += "Records are counted, not weighted. "
-    if subject.public:
-        text += (
-            f"So that no record can be read off, each bin holds at least {_least(subject)} records before and after, its "
-            "edges are round numbers chosen by the released values alone, the outermost bins are open, and shares are in "
-            "whole percent."
-        )
     yield Paragraph(text.strip())
     yield from (_picture_of_column(subject, name, bins) for name, bins in found if bins is not None)
     missing = [name for name, bins in found if bins is None]
@@ -238,33 +240,22 @@ def _distributions(subject: Subject, order: np.ndarray) -> Iterator[Block]:
         yield Paragraph(f"Without a picture, because there are not two bins to show: {listed(missing)}.")
 
 
-def _least(subject: Subject) -> int:
-    """Records in a public bin: k of them, and enough that a whole percent tells of it."""
-    return max(subject.k, -(-len(subject.pair.original) // 100))
-
-
 def _bins(subject: Subject, j: int) -> Bins | None:
     original, released = subject.pair.original[:, j], subject.pair.released[:, j]
-    if subject.public:
-        return bins_of(original, released, _least(subject))
-    return bins_of(original, released, 0, guide=original)
+    return bins_of(original, original, released)
 
 
 def _picture_of_column(subject: Subject, name: str, bins: Bins) -> Picture:
     n = len(subject.pair.original)
-    places = 0 if subject.public else 1
-    before, after = (
-        [round(100 * count / n, places) for count in counts] for counts in (bins.before, bins.after)
-    )
+    before, after = ([round(100 * count / n, 1) for count in counts] for counts in bins.counts)
     rows = tuple(
-        (bin_name, f"{b:.{places}f}", f"{a:.{places}f}")
-        for bin_name, b, a in zip(bins.names(), before, after, strict=True)
+        (bin_name, f"{b:.1f}", f"{a:.1f}") for bin_name, b, a in zip(bins.names(), before, after, strict=True)
     )
     grid = Grid((name, "before, % of records", "after, % of records"), rows, f"{name}, before and after.")
     alternative = (
         f"{name}: shares of records in {len(before)} bins, before (grey area) and after (blue line)."
     )
-    return Picture(draw_distribution(name, bins.edges, before, after), alternative, name, grid, 3)
+    return Picture(draw_distribution(name, bins.edges, after, before), alternative, name, grid, 3)
 
 
 def correlation(subject: Subject) -> Section:
@@ -272,7 +263,7 @@ def correlation(subject: Subject) -> Section:
     title = "Correlations before and after"
     if len(subject.pair.names) < 2:
         return Section(title, (Paragraph("There is one column only, so there is nothing to correlate."),))
-    before, after = subject.pair.once(_rounded_correlations)
+    before, after = subject.pair.once(_correlations_of_both)
     change = np.nan_to_num(np.abs(after - before))
     largest = change.max()
     i, j = np.unravel_index(int(change.argmax()), change.shape)
@@ -285,26 +276,26 @@ def correlation(subject: Subject) -> Section:
     shown = np.sort(np.argsort(-change.max(axis=0), kind="stable")[:HEATED])
     if len(names) > HEATED:
         told += f" Of {len(names)} columns, the {HEATED} whose correlations changed most are shown."
-    told += (
-        " A correlation is a number from −1 to 1 without a unit: 0 says that two columns have no linear relation, 1 and −1 "
-        "that one follows from the other; red is above 0, blue below. Averaging within groups takes noise away, so correlations tend to grow."
-    )
+    told += f" {CORRELATION}"
     pictures = [
-        _picture_of_correlations([names[int(c)] for c in shown], matrix[np.ix_(shown, shown)], when)
+        picture_of_correlations([names[int(c)] for c in shown], matrix[np.ix_(shown, shown)], when)
         for when, matrix in (("before", before), ("after", after))
     ]
     return Section(title, (Paragraph(told), *pictures))
 
 
-def _rounded_correlations(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
+def _correlations_of_both(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
     """Of the columns before and after, to the two digits that are told."""
-    return (
-        np.round(correlations(pair.original), 2) + 0.0,
-        np.round(correlations(pair.released), 2) + 0.0,
-    )
+    return rounded_correlations(pair.original), rounded_correlations(pair.released)
 
 
-def _picture_of_correlations(names: Sequence[str], matrix: np.ndarray, when: str) -> Picture:
+def rounded_correlations(values: np.ndarray) -> np.ndarray:
+    """Correlations to the two digits that are told, minus zero as zero."""
+    return np.round(np.round(correlations(values), 12), 2) + 0.0
+
+
+def picture_of_correlations(names: Sequence[str], matrix: np.ndarray, when: str) -> Picture:
+    """A heat map of the correlations of some columns, and their table."""
     cells = [
         ["–" if np.isnan(value) else f"{value:.2f}".replace("-", "−") for value in row] for row in matrix
     ]
@@ -326,7 +317,7 @@ def risk(subject: Subject) -> Section:
                 "An intruder is somebody who knows values of a person and looks for the person's record, or for what the "
                 "record says. Each figure is about all records together."
             ),
-            Facts(tuple(_rows_of_figures(subject, measured))),
+            Facts(tuple(rows_of_figures(subject, measured))),
             *_risk_by_column(subject, measured),
         ),
     )
@@ -339,7 +330,7 @@ def _risk_by_column(subject: Subject, measured: Sequence[tuple[Measure, Figure]]
         of_columns.setdefault(tuple(figure.columns), []).append((measure, figure))
     for names, part in of_columns.items():
         many = f" Of {len(names)} columns, the first {TABLED} are shown." if len(names) > TABLED else ""
-        yield from _by_column(subject, names[:TABLED], part, f"Column by column.{many}")
+        yield from by_column(subject, names[:TABLED], part, f"Column by column.{many}")
 
 
 def bound(subject: Subject, found: Mapping[str, Any]) -> Section:
@@ -404,7 +395,8 @@ def record_of_the_run(subject: Subject) -> Section:
         blocks.append(
             Warn("The search was stopped before its end; the best grouping found until then was released.")
         )
-    blocks.append(Facts(tuple(_files_of_the_run(subject))))
+    if files := tuple(_files_of_the_run(subject)):
+        blocks.append(Facts(files))
     about = (
         "what may be published of it"
         if subject.public
@@ -412,7 +404,7 @@ def record_of_the_run(subject: Subject) -> Section:
     )
     blocks.append(Paragraph(f"The manifest is the record of the run for machines, here {about}."))
     blocks.append(Listing(json.dumps(manifest, indent=2, ensure_ascii=False)))
-    measured = [*subject.figures_of("loss"), *subject.figures_of("risk")]
+    measured = subject.figures
     if measured:
         rows = tuple((_capital(measure.title), measure.name, measure.source) for measure, _ in measured)
         blocks.append(Grid(("measure", "name", "definition"), rows, "Where the measures come from."))

@@ -24,7 +24,7 @@ from microagg.release.report.style import CSS
 
 AUDIENCE = {
     "internal": "Internal: keep it inside, it tells of single records",
-    "public": "For publication: it tells nothing of single records",
+    "public": "For publication: it tells no more of single records than the released table",
 }
 # the page may not load anything, whatever is in it
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from microagg.drawing.wording import counted, listed, number, promised
 from microagg.errors import InputError
 from microagg.methods.registry import method_named
+from microagg.release.publishing import NOT_TOLD, WHY_NOT
 from microagg.release.report.document import Block, Facts, Grid, Paragraph, Section, Signature, Warn
 from microagg.release.report.subject import Subject
+from microagg.table.scales import SCALE
 from microagg.table.schema import Role
 
 WHAT_HAPPENED = {
@@ -31,6 +33,8 @@ def opening(subject: Subject) -> Section:
         blocks.append(Paragraph(_why_values_are_safe(subject, protected)))
     blocks.append(Paragraph(_what_it_cost(subject)))
     blocks.append(Paragraph(_what_stays(subject)))
+    if subject.public:
+        blocks.append(Paragraph(_what_this_tells(subject)))
     blocks.append(Facts(tuple(_headlines(subject))))
     blocks.extend(Warn(f"{note[:1].upper()}{note[1:].rstrip('.')}.") for note in subject.notes)
     if not subject.public:
@@ -85,20 +89,24 @@ def _what_is_not_safe(subject: Subject) -> str:
 
 
 def _what_it_cost(subject: Subject) -> str:
-    lost = subject.with_unit(subject.manifest["loss"]["IL"], "percent")
+    kept = "Totals and means stay what they were, up to rounding."
+    if subject.lost == NOT_TOLD:
+        return f"The price is accuracy. How much of the variation in these columns is gone is {NOT_TOLD} here: {WHY_NOT}. {kept}"
     return (
-        f"The price is accuracy: {lost} of the variation in these columns is gone (the information loss IL; 0 % would be the "
-        f"untouched table, 100 % one in which all records are the same{_measured_how(subject)}). Totals and means stay what "
-        "they were, up to rounding."
+        f"The price is accuracy: {subject.lost} of the variation in these columns is gone (the information loss IL; 0 % would be the "
+        f"untouched table, 100 % one in which all records are the same{_measured_how(subject)}). {kept}"
     )
 
 
 def _measured_how(subject: Subject) -> str:
     """On which scale the loss is measured, where it is not the usual one, and what it is there."""
-    if "IL_zscore" not in subject.manifest["loss"]:
+    scale = f"; measured on the scale on which groups were formed, {subject.settings['scale']}"
+    if subject.settings["scale"] == SCALE.default:
         return ""
+    if "IL_zscore" not in subject.manifest["loss"]:
+        return scale
     usual = subject.with_unit(subject.manifest["loss"]["IL_zscore"], "percent")
-    return f"; measured on the scale on which groups were formed, {subject.settings['scale']}; {usual} in z-scores"
+    return f"{scale}; {usual} in z-scores"
 
 
 def _what_stays(subject: Subject) -> str:
@@ -117,6 +125,19 @@ def _what_stays(subject: Subject) -> str:
     return " ".join(sentences)
 
 
+def _what_this_tells(subject: Subject) -> str:
+    """What a public report is made of, and what was published besides."""
+    rule = (
+        "This report gives nothing away that the released table does not: all in it follows from that table and from the "
+        "settings, except for the information loss, which is therefore told in whole percent or not at all"
+    )
+    named = [measure.title for measure, _ in subject.published]
+    named += ["the least information loss"] if subject.manifest.get("bound") else []
+    if not named:
+        return f"{rule}."
+    return f"{rule}, and for what the data holder decided to publish of the original table, in a part of its own: {listed(named)}."
+
+
 def _headlines(subject: Subject) -> Iterator[tuple[str, str, str]]:
     sizes = subject.class_sizes
     yield "Records", counted(int(subject.manifest["records"]), "record"), "none was left out, none was added"
@@ -132,7 +153,7 @@ def _headlines(subject: Subject) -> Iterator[tuple[str, str, str]]:
     )
     yield (
         "Information loss (IL)",
-        subject.with_unit(subject.manifest["loss"]["IL"], "percent"),
+        subject.lost,
         "of the variation in these columns, "
         + ("standardised" if subject.settings["scale"] == "zscore" else f"scale {subject.settings['scale']}")
         + "; lower is better",

@@ -10,41 +10,45 @@ import numpy as np
 
 from microagg.drawing.wording import number, with_unit
 from microagg.measures.measure import Figure, Measure, Pair
+from microagg.release.publishing import DIGITS, is_published, steady
 from microagg.table.schema import Role
-
-# What everybody may see; a measure that nobody thought about stays inside. Not here: dominance, which is the part of one
-# record, and squared errors in ranges, which set against those in units give the largest value.
-PUBLISHED = frozenset(
-    {
-        *(
-            "il",
-            "il-raw",
-            "sse",
-            "sse-raw",
-            "il1s",
-            "il1s-percent",
-            "eigenvalues",
-            "kolmogorov-smirnov",
-            "wasserstein",
-        ),
-        *("pil-means", "pil-variances", "pil-covariances", "pil-correlations", "pil-quantiles"),
-        *("regression-kept", "classification-kept", "linkage", "rank-intervals", "deviation-intervals"),
-        *("unique", "unique-with-kept", "k", "k-with-kept", "prosecutor", "journalist", "marketer"),
-        *("distinct-l", "entropy-l", "t", "sse-i"),
-    }
-)
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A release as its report sees it."""
+    """A release as its report sees it. `public_subject` makes one that does not have the original table at all."""
 
     manifest: Mapping[str, Any]
     public: bool
-    pair: Pair
+    names: tuple[str, ...]
+    """The quasi-identifying columns."""
+    released: np.ndarray
+    """(n, d): their released values."""
     class_sizes: np.ndarray
     figures: Sequence[tuple[Measure, Figure]]
-    notes: Sequence[str]
+    notes: Sequence[str] = ()
+    both: Pair | None = None
+    """The tables before and after: the data holder's side only."""
+
+    @property
+    def pair(self) -> Pair:
+        """The tables before and after, where the audience may see what comes of them."""
+        if self.both is None:
+            raise RuntimeError("a public report does not have the original table")
+        return self.both
+
+    @property
+    def lost(self) -> str:
+        """The information loss as this audience may know it."""
+        lost = self.manifest["loss"]["IL"]
+        return lost if isinstance(lost, str) else self.with_unit(lost, "percent")
+
+    @property
+    def published(self) -> list[tuple[Measure, Figure]]:
+        """What comes from the original table and was published by name."""
+        return [
+            (measure, figure) for measure, figure in self.figures if self.public and measure.of != "release"
+        ]
 
     @property
     def k(self) -> int:
@@ -63,28 +67,59 @@ class Subject:
 
     @property
     def digits(self) -> int:
-        """How many digits of a figure are shown: more would tell of single records."""
+        """How many digits of a figure are shown; the last ones of a sum depend on the order of rows."""
         return 3 if self.public else 4
 
     def number(self, value: float) -> str:
         """A figure as this audience may see it."""
-        return number(value, self.digits)
+        return number(self._steady(value), self.digits)
 
     def with_unit(self, value: float, unit: str) -> str:
         """A figure and its unit as this audience may see it."""
-        return with_unit(value, unit, self.digits)
+        return with_unit(self._steady(value), unit, self.digits)
+
+    def _steady(self, value: float) -> float:
+        return steady(value, self.digits) if self.public else value
 
     def columns(self, *roles: Role) -> list[str]:
         """The names of the columns with one of these roles."""
         return [name for name, role in self.manifest["roles"].items() if role in {r.value for r in roles}]
 
     def figures_of(self, side: str) -> list[tuple[Measure, Figure]]:
-        """What was measured on one side, as far as this audience may see it."""
+        """What was measured on one side; for everybody, on the released table alone."""
         return [
             (measure, figure)
             for measure, figure in self.figures
-            if measure.side == side and (not self.public or measure.name in PUBLISHED)
+            if measure.side == side and (not self.public or measure.of == "release")
         ]
+
+
+def public_subject(
+    manifest: Mapping[str, Any],
+    pair: Pair,
+    class_sizes: np.ndarray,
+    figures: Sequence[tuple[Measure, Figure]],
+) -> Subject:
+    """What a public report is about: the released rows in an order of their own, and the figures that everybody may see.
+
+    >>> values = np.array([[3.0], [1.0]])
+    >>> subject = public_subject({"settings": {"k": 2}, "records": 2}, Pair(values + 1, values, ("age",)), np.array([2]), [])
+    >>> subject.released.tolist(), subject.both
+    ([[1.0], [3.0]], None)
+    """
+    rows = np.lexsort(pair.released.T[::-1])
+    shown = [
+        (measure, _without_details(figure) if measure.of == "pair" else figure)
+        for measure, figure in figures
+        if measure.of == "release" or (measure.of == "pair" and is_published(measure.name, manifest))
+    ]
+    return Subject(manifest, True, pair.names, pair.released[rows], class_sizes, shown)
+
+
+def _without_details(figure: Figure) -> Figure:
+    """A figure without what may be of one class; the rest to the digits that are published."""
+    columns = {name: steady(value, DIGITS) for name, value in figure.columns.items()}
+    return Figure(steady(figure.value, DIGITS), columns)
 
 
 def lost_of_columns(original: np.ndarray, released: np.ndarray) -> np.ndarray:
