@@ -254,5 +254,5 @@ def test_what_cannot_be_is_refused():
         in_parts(problem, np.zeros(8, int), method_named("t-first"), rng=seeded(0))
     with pytest.raises(InputError, match="cannot work on parts"):
         in_parts(problem, np.zeros(8, int), method_named("individual-ranking"), rng=seeded(0))
-    with pytest.raises(InputError, match="cannot be stopped"):
+    with pytest.raises(InputError, match="no checkpoints to stop at"):
         in_parts(problem, np.zeros(8, int), method_named("mdav"), rng=seeded(0), watch=Watch(time_limit=1))

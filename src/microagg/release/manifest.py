@@ -198,7 +198,7 @@ def name_of_release(written: pa.Table, settings: Settings) -> str:
     >>> name_of_release(table, Settings.of(k=2)) == name_of_release(table.take([1, 0]), Settings.of(k=2))
     True
     """
-    asked = json.dumps(settings.as_data(public=True), sort_keys=True)
+    asked = json.dumps(_public_settings(settings.as_data()), sort_keys=True)
     return hashlib.sha256(f"{asked}\0{digest_of_rows(written)}".encode()).hexdigest()
 
 

@@ -63,6 +63,7 @@ def asked_for(number: int, columns: int) -> dict[str, Any]:
         "precision": ("column", "full")[number // 2 % 2],
         "scale": ("zscore", "minmax", "rank")[number // 3 % 3],
         "l": 2 if number % 4 == 1 and method_named(method).scope == "record" else None,
+        "accept_risk": ["full-precision", "single-columns"],
         **QUICK.get(method, {}),
     }
 
@@ -130,7 +131,7 @@ def two_releases(number: int, records: int, monkeypatch: pytest.MonkeyPatch) -> 
 def found_elsewhere(labels: np.ndarray, asked: dict[str, Any]) -> Found:
     """The same groups under other numbers, after a search that went another way."""
     params = {"stop_after": 7} if method_named(asked["method"]).has_checkpoints else {}
-    bound = SimpleNamespace(il=0.125, optimal=False, about=lambda *_: None)
+    bound = SimpleNamespace(il=0.125, optimal=False, about=lambda *_: None, gap=lambda _: 0.125)
     return Found(labels.max() - labels, ("a canary was chosen",), params, "time", bound)
 
 
@@ -260,7 +261,7 @@ def test_where_a_search_ended_is_not_told() -> None:
 
 
 def test_what_is_published_by_name(tmp_path: Path) -> None:
-    release = grouped(1_000, publish=["kolmogorov-smirnov", "il1s-percent"])
+    release = grouped(1_000, publish=["kolmogorov-smirnov", "il1s-percent"], accept_risk="published-measures")
     figures = {measure.name: figure.value for measure, figure in release.figures}
     shown = release.report(tmp_path / "r.md", public=True).read_text()
     _, _, part = shown.partition("What was published of the original table")

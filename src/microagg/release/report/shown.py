@@ -15,6 +15,7 @@ from microagg.release.report.evidence import (
     CORRELATION,
     DISTRIBUTIONS,
     HEATED,
+    TABLED,
     by_column,
     picture_of_correlations,
     rounded_correlations,
@@ -64,6 +65,8 @@ def correlation(subject: Subject) -> Section:
 
 def published(subject: Subject) -> Section:
     """What comes from the original table and was published by name."""
+    many = len(subject.names) > TABLED
+    caption = f"Of {len(subject.names)} columns, the first {TABLED}." if many else "Column by column."
     rows = [*_of_the_bound(subject), *rows_of_figures(subject, subject.published)]
     return Section(
         "What was published of the original table",
@@ -73,7 +76,7 @@ def published(subject: Subject) -> Section:
                 f"{DIGITS} digits."
             ),
             Facts(tuple(rows)),
-            *by_column(subject, subject.names, subject.published, "Column by column."),
+            *by_column(subject, subject.names[:TABLED], subject.published, caption),
         ),
     )
 
