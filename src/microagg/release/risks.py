@@ -82,6 +82,7 @@ def notes_on_disclosure(
     `values` are those that were averaged, `labels` the groups (for each column, where they differ), `classes` the records
     that are alike in all that is released.
     """
+    from microagg.drawing.wording import listed
     from microagg.measures.risk.classes import classes_of
     from microagg.measures.risk.dominance import DOMINANT, P, dominated_groups
 
@@ -94,7 +95,7 @@ def notes_on_disclosure(
     if told:
         notes.append(
             f"one record dominates, so that the group's mean all but tells its value (more than {DOMINANT:g} % of the total, or "
-            f"the second largest works it out to within {P:g} %): {', '.join(told)}; a cap (such as cap='NAME=99.5%') or a "
+            f"the second largest works it out to within {P:g} %): {listed(told)}; a cap (such as cap='NAME=99.5%') or a "
             "larger k helps"
         )
     if k == 2:

@@ -95,7 +95,7 @@ def test_a_method_without_checkpoints_inside_cannot_be_kept_half_done():
 
     with pytest.raises(ma.Cancelled):
         ma.partition(points, 3, "hybrid", inside="mdav", progress=enough)
-    with pytest.raises(ma.InputError, match="cannot be stopped"):
+    with pytest.raises(ma.InputError, match="no checkpoints to stop at"):
         ma.partition(points, 3, "hybrid", inside="mdav", time_limit=1)
 
 

@@ -20,6 +20,8 @@ NEGLIGIBLE = 1e-9
 WIDE = 64
 """Columns; with more, measures go through the smaller side (the records, where they are fewer): same figures but for rounding."""
 
+AT_ONCE = 1 << 20  # numbers that are worked on at once; more of them column by column, for want of room
+
 _ROUNDINGS = 16.0 * np.finfo(np.float64).eps  # of a mean of equal numbers, relative to their size
 _UNCHANGED = 1e-12  # the same for a constant column, where no other value is near enough to be taken for it
 
@@ -98,8 +100,8 @@ def mean(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
     >>> float(mean(np.array([1.0, 4.0]), np.array([0.75, 0.25])))
     1.75
     """
-    if values.ndim == 1:
-        return np.sum(values * shares)
+    if values.ndim == 1 or values.size <= AT_ONCE:
+        return np.sum(values * shares, axis=-1)
     return np.array([np.sum(row * shares) for row in values])
 
 
@@ -111,6 +113,11 @@ def covariance(columns: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """
     means = mean(columns, shares)
     matrix = np.empty((len(columns), len(columns)))
+    if columns.size <= AT_ONCE:
+        about = columns - means[:, None]
+        for j in range(len(columns)):
+            matrix[j, : j + 1] = matrix[: j + 1, j] = mean(about[: j + 1] * about[j], shares)
+        return matrix
     for j in range(len(columns)):
         centred = columns[j] - means[j]
         for i in range(j + 1):
