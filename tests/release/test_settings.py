@@ -17,6 +17,7 @@ import tables
 from microagg.cli.commands import NOT_SHARED, app
 from microagg.cli.options import SEARCHING
 from microagg.release.manifest import RESULTS, public_manifest
+from microagg.release.release import anonymize_file
 from microagg.release.settings import Settings
 from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
@@ -148,6 +149,16 @@ def test_settings_handed_over_whole() -> None:
         ma.anonymize(table, 4, settings=asked)
     with pytest.raises(ma.InputError, match=r"Settings\.of"):
         ma.anonymize(table, settings={"k": 4})  # pyright: ignore
+
+
+def test_nothing_beside_settings_is_passed_over_for_files(tmp_path: Path) -> None:
+    source = tables.write(tables.people(30), tmp_path / "in.csv")
+    asked = Settings.of(k=4, **ROLES, method="v-mdav", seed=3)
+    for beside in ({"gamma": 0.5}, {"scale": "rank"}):
+        with pytest.raises(ma.InputError, match="beside settings"):
+            anonymize_file(source, tmp_path / "out.csv", settings=asked, **beside)
+    release = anonymize_file(source, tmp_path / "out.csv", 4, **ROLES, method="v-mdav", gamma=0.5, seed=3)
+    assert release.settings.params == {"gamma": 0.5}
 
 
 def test_help_of_a_command_names_each_choice() -> None:

@@ -18,7 +18,7 @@ import typer
 from microagg.cli.options import as_typed, names_in, reads_files, takes_settings
 from microagg.cli.watching import forget, warnings_as_notes, watch, what_was_written
 from microagg.errors import InputError, MicroaggError
-from microagg.release.settings import Settings
+from microagg.release.settings import OF_A_CELL, Settings
 from microagg.table.io.formats import known_suffixes
 from microagg.table.parameters import K
 
@@ -38,16 +38,10 @@ WrongUse: Any = typer.BadParameter.__mro__[2]
 
 STOPPED = 130
 NOT_SHARED = (
-    "k",
+    *OF_A_CELL,
     "identifier",
     "rest",
-    "method",
-    "params",
-    "accept_risk",
-    "publish",
-    "seed",
-    "date",
-)  # by the releases of a comparison
+)  # by the releases of a comparison, which drops what has no role
 
 Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")]
 

@@ -400,11 +400,11 @@ def anonymize_file(
     {"header": False}; `writing` how to write the other, such as {"escape_formulas": True}. A report that cannot be written
     raises ReportError: the release is in place then.
     """
-    asked = (
-        settings_from({"k": k, "settings": settings, "params": {}, **options})
-        if settings
-        else Settings.of(k=k, **options)
-    )
+    if settings is None:
+        asked = Settings.of(k=k, **options)
+    else:
+        of_method = {name: value for name, value in options.items() if name not in Settings.parameters()}
+        asked = settings_from({"k": k, "settings": settings, "params": of_method, **options})
     refuse_unaccepted(asked)
     format_of(Path(target))
     report_places(report, taken=places_of(source, target))

@@ -89,6 +89,10 @@ class MeasuresByName(Names):
         return names
 
 
+OF_A_CELL = ("k", "method", "params", "publish", "accept_risk", "seed", "date")
+"""The settings that differ from cell to cell of a comparison, or make no difference there."""
+
+
 def declared(parameter: Declared, *, public: bool) -> Any:
     """A field of `Settings`: what it takes, and whether everybody may know it."""
     return field(default=parameter.default, metadata={"parameter": parameter, "public": public})

@@ -16,9 +16,9 @@ from microagg.measures.measure import Measure
 from microagg.measures.registry import measure_named
 from microagg.methods.registry import method_named
 from microagg.problem.problem import Progress, checked_k
-from microagg.release.settings import Settings
+from microagg.release.settings import OF_A_CELL, Settings
 from microagg.studies.assess import Names, finite, names_of
-from microagg.studies.compare_cells import OF_A_CELL, Cell, Outcome, Study, plan
+from microagg.studies.compare_cells import Cell, Outcome, Study, plan
 from microagg.studies.compare_state import State
 from microagg.studies.compare_workers import outcomes
 from microagg.table.confidential import attributes_of

@@ -24,12 +24,9 @@ from microagg.methods.registry import methods as all_methods
 from microagg.problem.problem import Progress
 from microagg.release.manifest import digest_of
 from microagg.release.release import anonymize
-from microagg.release.settings import Settings
+from microagg.release.settings import OF_A_CELL, Settings
 from microagg.table.capping import cap_values
 from microagg.table.io.frames import open_frame, values_of
-
-OF_A_CELL = ("k", "method", "params", "publish", "accept_risk", "seed", "date")
-"""The settings that differ from cell to cell, or make no difference."""
 
 
 @dataclass(frozen=True)
