@@ -65,7 +65,7 @@ def memory_now() -> float:
 
 def release_once(source: Path, target: Path, report: Path | None, *, count: bool) -> dict[str, Any]:
     """Make one release in this process and tell what it took; with `count`, how often things are computed."""
-    from microagg.release.release import anonymize_file
+    from microagg.release.files import anonymize_file
 
     calls: collections.Counter[str] = collections.Counter()
 

@@ -16,7 +16,7 @@ import pytest
 
 import microagg as ma
 import tables
-from microagg.release.release import anonymize_file
+from microagg.release.files import anonymize_file
 from microagg.studies.repeating import repeat_file
 from microagg.table.io import parquet_format
 from microagg.table.io.reading import read_table

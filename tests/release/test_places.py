@@ -13,7 +13,7 @@ import pytest
 import microagg as ma
 import tables
 from microagg.drawing.canvas import write_picture
-from microagg.release.release import anonymize_file
+from microagg.release.files import anonymize_file
 from microagg.studies.compare_state import State
 from microagg.table.io.journal import journal_of
 from microagg.table.io.locking import lock_of, locked

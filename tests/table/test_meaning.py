@@ -11,7 +11,7 @@ import pytest
 
 import microagg as ma
 from microagg.measures.measure import Pair
-from microagg.release.release import anonymize_file
+from microagg.release.files import anonymize_file
 from microagg.studies.assess import assess
 from microagg.table.confidential import attributes_of, meaning_of
 from microagg.table.io.reading import read_table

@@ -185,7 +185,7 @@ def anonymize(
 ) -> None:
     """Write a verified k-anonymous version of a table, with its manifests."""
     from microagg.cli import show
-    from microagg.release.release import anonymize_file
+    from microagg.release.files import anonymize_file
     from microagg.release.saving import report_paths
 
     watch(target, verified=True)
@@ -396,7 +396,7 @@ def demo(
     """Anonymize a table of made-up people from start to finish."""
     from microagg.cli import show
     from microagg.problem.problem import checked_k
-    from microagg.release.release import anonymize_file
+    from microagg.release.files import anonymize_file
     from microagg.studies.demonstration import PERSONS, QUASI, prepare_demonstration
 
     least = checked_k(K.parse(k), PERSONS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from microagg.bounds.bound import Bound
 from microagg.engine.run import problem_with, run_method
-from microagg.errors import InputError
 from microagg.guarantees.k import Anonymity, verify
 from microagg.kernels import random
 from microagg.measures.loss.sse import largest_share, loss_between
@@ -30,16 +29,7 @@ from microagg.release.report.notebook import summary_html
 from microagg.release.report.summary import headline_of
 from microagg.release.report.terminal import summary_for_terminal
 from microagg.release.risks import notes_on_disclosure, notes_on_earlier_releases, refuse_unaccepted
-from microagg.release.saving import (
-    places_of,
-    refuse_places,
-    refuse_report_place,
-    renderer,
-    report_on_saved,
-    report_places,
-    rows_to_write,
-    save_release,
-)
+from microagg.release.saving import refuse_report_place, renderer, save_release
 from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
 from microagg.table.aggregate import decimals_of, group_means_for_records, round_to
@@ -47,7 +37,6 @@ from microagg.table.capping import cap_values, note_on_capped
 from microagg.table.confidential import Attribute, attributes_of, typed_like
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import give_back
-from microagg.table.io.formats import format_of, options_for, options_shared
 from microagg.table.io.frames import (
     column_facts,
     column_like,
@@ -57,7 +46,6 @@ from microagg.table.io.frames import (
     to_arrow,
     values_of,
 )
-from microagg.table.io.reading import read_table
 from microagg.table.io.writing import write_text
 from microagg.table.scales import SCALE
 from microagg.table.schema import Role, Schema, assign_roles
@@ -378,75 +366,3 @@ def _warning_of_single_columns(found: Anonymity) -> str:
         f"NOT {found.k}-anonymous: this method protects each column alone; {records} of {int(found.sizes.sum())} records "
         f"have a combination of values that fewer than {found.k} share"
     )
-
-
-def anonymize_file(
-    source: str | Path,
-    target: str | Path,
-    k: int | None = None,
-    *,
-    settings: Settings | None = None,
-    keep_order: bool = False,
-    report: str | Path | None = None,
-    reading: Mapping[str, Any] | None = None,
-    writing: Mapping[str, Any] | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Release:
-    """Read a file, anonymize it, save the release and, if asked, its two reports.
-
-    Nothing is written unless the output holds its guarantee. `reading` says what is known about the file, such as
-    {"header": False}; `writing` how to write the other, such as {"escape_formulas": True}. A report that cannot be written
-    raises ReportError: the release is in place then.
-    """
-    if settings is None:
-        asked = Settings.of(k=k, **options)
-    else:
-        of_method = {name: value for name, value in options.items() if name not in Settings.parameters()}
-        asked = settings_from({"k": k, "settings": settings, "params": of_method, **options})
-    refuse_unaccepted(asked)
-    format_of(Path(target))
-    report_places(report, taken=places_of(source, target))
-    table = read_table(source, numeric=asked.quasi, **(reading or {}))
-    return anonymize_table(
-        table, source, target, asked, keep_order=keep_order, report=report, reading=reading, writing=writing, threads=threads,
-        progress=progress,
-    )  # fmt: skip
-
-
-def anonymize_table(
-    table: pa.Table,
-    source: str | Path,
-    target: str | Path,
-    settings: Settings,
-    *,
-    keep_order: bool = False,
-    report: str | Path | None = None,
-    expected: Callable[[Release, pa.Table], object] | None = None,
-    reading: Mapping[str, Any] | None = None,
-    writing: Mapping[str, Any] | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Release:
-    """What anonymize_file() does with a table once it has been read from `source`.
-
-    `expected` gets the release and its rows as they are about to be written, and raises if they are not to be.
-    """
-    source, target = Path(source), Path(target)
-    places = report_places(report, taken=places_of(source, target))
-    shared = {**options_shared(source, target), **(writing or {})}
-    options_for(format_of(target), shared)
-    give_back()
-    refuse_places(target)
-    if target.exists() and target.samefile(source):
-        raise InputError(
-            "output and input are the same file; name another output, the original must not be lost."
-        )
-    release = protect(table, settings, file=source.name, reading=reading, threads=threads, progress=progress)
-    if expected is not None:
-        expected(release, rows_to_write(release, keep_order=keep_order))
-    release.save(target, keep_order=keep_order, **shared)
-    for place, public in zip(places, (False, True), strict=False):
-        report_on_saved(release, place, target, public=public)
-    return release

@@ -13,8 +13,9 @@ import pyarrow as pa
 import microagg
 from microagg.errors import DifferentRelease, InputError
 from microagg.problem.problem import Progress
+from microagg.release.files import anonymize_table
 from microagg.release.manifest import FORMAT, digest_of
-from microagg.release.release import Release, anonymize_table
+from microagg.release.release import Release
 from microagg.release.risks import with_risks_accepted
 from microagg.release.settings import Settings
 from microagg.table.io.journal import settle

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from microagg.release.release import anonymize_file
+from microagg.release.files import anonymize_file
 from microagg.release.settings import Settings
 from microagg.studies.assess import assess_files
 from microagg.studies.bounding import bound_file
