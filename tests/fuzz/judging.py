@@ -49,9 +49,9 @@ def command(folder: Path, *arguments: str) -> int:
     )
     if code not in (0, 2, 3):
         raise Finding(f"exit code {code}: {complained}")
-    if code == 2 and (len(complained.splitlines()) != 1 or not complained.startswith("error: ")):
+    if code in (2, 3) and (len(complained.splitlines()) != 1 or not complained.startswith("error: ")):
         raise Finding(f"not one sentence: {complained!r}")
-    if code != 2 and complained:
+    if code == 0 and complained:
         raise Finding(f"a word on standard error: {complained!r}")
     refuse_canaries(said + complained, "on the terminal")
     refuse_escapes(said + complained)

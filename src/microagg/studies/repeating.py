@@ -139,7 +139,8 @@ def _comparison(then: dict[str, Any], now: dict[str, Any], digest: str, *, anywa
         reason = f"there are other versions of {', '.join(changed)} now"
     else:
         raise DifferentRelease(
-            "this is NOT the release that the manifest describes, for a reason unknown; nothing was written. Report it as a bug."
+            "this is NOT the release that the manifest describes; nothing was written. If nobody has changed the manifest, this is a "
+            "bug: report it."
         )
     if not anyway:
         raise DifferentRelease(
