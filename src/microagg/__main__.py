@@ -1,5 +1,5 @@
 """`python -m microagg` is the command line."""
 
-from microagg.cli.commands import start
+from microagg.cli.start import start
 
 start()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,46 +32,58 @@ main()
 """
 
 
-RUN_WITH_CTRL_C = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
+RUN_AND_LISTEN = """
+import json, signal, sys, time
 from microagg.cli.commands import main
-from microagg.release import release
-values_of = release.values_of
-def tell(*arguments):
-    release.values_of = values_of
-    print("begun", flush=True)
-    return values_of(*arguments)
-release.values_of = tell
-main()
+
+def run(arguments):
+    sys.argv[1:] = arguments
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, end.code
+
+def listen(*_):
+    global last, longest
+    now = time.process_time()
+    last, longest = now, max(longest, now - last)
+
+narrow, wide = json.loads(sys.argv[1])
+run(narrow)  # compiles what is not compiled yet: that is not asked about
+last, longest = time.process_time(), 0.0
+signal.signal(signal.SIGPROF, listen)
+signal.setitimer(signal.ITIMER_PROF, 0.02, 0.02)
+run(wide)
+signal.setitimer(signal.ITIMER_PROF, 0.0)
+listen()
+print("longest silence:", longest)
 """
 
 
+def wide_table(path: Path, columns: int) -> list[str]:
+    """Writes six records and returns the names of the columns."""
+    names = [f"c{j}" for j in range(columns)]
+    values = np.random.default_rng(0).normal(size=(6, columns)).round(2)
+    lines = [",".join(names), *(",".join(map(str, row)) for row in values)]
+    path.write_text("\n".join(lines) + "\n")
+    return names
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [("--method", "mdav"), ("--report", "out.html")])
-@pytest.mark.parametrize("after", [0.0, 0.7])
-def test_ctrl_c_is_heard_on_wide_tables(tmp_path: Path, options: tuple[str, ...], after: float) -> None:
-    """Within a few seconds, whatever the machine is doing besides; nothing that takes longer may be out of reach."""
-    names = ",".join(f"c{j}" for j in range(2000))
-    lines = "\n".join(
-        ",".join(map(str, row)) for row in np.random.default_rng(0).normal(size=(6, 2000)).round(2)
-    )
-    (tmp_path / "in.csv").write_text(f"{names}\n{lines}\n")
-    arguments = ("anonymize", "in.csv", "out.csv", "--k", "3", "--quasi", names, *options)
-    process = start("-c", RUN_WITH_CTRL_C, *arguments, folder=tmp_path)
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        time.sleep(after)
-        sent = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        outcome = finish(process)
-        assert time.monotonic() - sent < 120.0, "generous: the machine may be busy"
-        assert outcome.code == 130 or (after > 0.0 and outcome.code == 0), outcome  # 0: it was through before
-        assert "Traceback" not in outcome.err
-    finally:
-        process.kill()
-        process.wait()
+@pytest.mark.parametrize("options", [("--method", "mdav"), ()], ids=["mdav", "default"])
+def test_ctrl_c_would_be_heard_on_wide_tables(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """Signals are heard between two steps of Python: no stretch without one takes a second of the processor's own time.
+
+    What other processes do to the clock does not matter.
+    """
+    commands = []
+    for columns in (8, 2000):
+        names = ",".join(wide_table(tmp_path / f"{columns}.csv", columns))
+        files = (f"{columns}.csv", f"{columns}-out.csv", "--report", f"{columns}.html")
+        commands.append(["anonymize", *files, "--k", "3", "--quasi", names, *options])
+    outcome = finish(start("-c", RUN_AND_LISTEN, json.dumps(commands), folder=tmp_path))
+    assert outcome.code == 0, outcome
+    assert 0.0 < float(outcome.out.rpartition("longest silence:")[2]) < 1.0
 
 
 @pytest.mark.slow

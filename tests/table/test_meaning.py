@@ -144,3 +144,45 @@ def test_how_numbers_are_written_makes_no_difference_to_t(tmp_path: Path, suffix
     assert isinstance(money.pair, Pair)
     written = read_table(tmp_path / f"money-out{suffix}").column("wage").to_pylist()
     assert sorted(written) == sorted(f"{wage:.2f}" for wage in wages), "to the letter"
+
+
+def test_meanings_of_many_texts_are_those_of_each() -> None:
+    """Texts put together of what is odd about texts, against one after another."""
+    pieces = [
+        "a",
+        "B",
+        " ",
+        "  ",
+        "\t",
+        "\x0b",
+        "\x1f",
+        "\x00",
+        "\x85",
+        "\u00a0",
+        "ß",
+        "Ｂ",
+        "1",
+        "0",
+        "１",
+        ".",
+        "e2",
+        "+",
+        "-",
+        "\n",
+    ]
+    rng = np.random.default_rng(14)
+    texts = ["".join(rng.choice(pieces, rng.integers(0, 5))) for _ in range(3000)] + [
+        None,
+        " 0",
+        "0",
+        "\x000",
+    ]
+    distinct = list(dict.fromkeys(texts))
+    firsts: dict[object, int] = {}
+    for text in distinct:
+        firsts.setdefault(None if text is None else (meaning_of(text),), len(firsts))
+    (found,) = attributes_of(pa.table({"ill": texts}), ["ill"])
+    expected = [firsts[None if text is None else (meaning_of(text),)] for text in texts]
+    _, numbers = np.unique(found.values, return_inverse=True)  # places of firsts, which ascend with them
+    assert numbers.tolist() == expected
+    assert found.spellings == len(distinct) - len(firsts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.abc
 import io
 import json
 import os
@@ -44,25 +43,6 @@ NOT_SHARED = (
 )  # by the releases of a comparison, which drops what has no role
 
 Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")]
-
-
-class _WithoutPandas(importlib.abc.MetaPathFinder):
-    """Makes pandas look as if it were not installed."""
-
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
-        if fullname == "pandas":
-            raise ModuleNotFoundError("the command line has no use for pandas", name="pandas")
-
-
-def start() -> None:
-    """What the program `microagg` runs: a process of our own, which can be made lean before anything is imported.
-
-    No table here is a pandas one, and Arrow would import pandas at its first use: half a second and 40 MB. Arrow's own pool
-    keeps more memory than the system's.
-    """
-    sys.meta_path.insert(0, _WithoutPandas())
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    main()
 
 
 def main() -> None:

@@ -24,6 +24,8 @@ from microagg.table.schema import Kind
 
 # "007" is a code, no number
 _NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+# ASCII that may be a number, or has blanks (as Python takes them) that a meaning does not have; all else means its small letters
+_ODD = r"^[+-]?\.?[0-9]|^ | $|  |[\t-\r\x1c-\x1f]"
 # columns with more texts than this hold no categories that somebody could have misspelled
 MOST_COMPARED = 10_000
 
@@ -109,9 +111,9 @@ def _nominal(name: str, column: pa.ChunkedArray, *, exact: bool) -> Attribute:
     codes, texts = _encoded(column)
     if texts is None:
         return Attribute(name, Kind.NOMINAL, codes)
-    merged, spellings = _merged(texts, meaning_of)
+    merged, spellings = _merged_by_meaning(texts)
     few = len(texts) <= MOST_COMPARED
-    similar = _merged(texts, _outline_of)[1] - (0 if exact else spellings) if few else 0
+    similar = _merged(texts.to_pylist(), _outline_of)[1] - (0 if exact else spellings) if few else 0
     if exact:
         return Attribute(name, Kind.NOMINAL, codes, 0, similar)
     return Attribute(name, Kind.NOMINAL, merged[codes], spellings, similar)
@@ -123,10 +125,28 @@ def _ordered(name: str, column: pa.ChunkedArray, *, exact: bool) -> Attribute:
     ranks = np.asarray(whole.indices).astype(np.int64)
     if exact or not is_text(whole.dictionary.type):
         return Attribute(name, Kind.ORDINAL, ranks)
-    texts = whole.dictionary.to_pylist()
-    first = _merged(texts, meaning_of)[0]
+    first = _merged_by_meaning(whole.dictionary)[0]
     used = np.unique(ranks)
     return Attribute(name, Kind.ORDINAL, first[ranks], len(used) - len(np.unique(first[used])))
+
+
+def _merged_by_meaning(texts: pa.Array) -> tuple[np.ndarray, int]:
+    """What `_merged` gives for `meaning_of`, with Python called for odd texts only: a column may hold a million of them."""
+    odd = pc.or_(pc.invert(pc.string_is_ascii(texts)), pc.match_substring_regex(texts, _ODD))
+    odd = pc.fill_null(odd, False)
+    keys = pc.ascii_lower(texts)
+    numbers: dict[Decimal, str] = {}
+    own = []
+    for text in pc.filter(texts, odd).to_pylist():
+        meaning = meaning_of(text)
+        # no other key begins with a blank
+        own.append(meaning if isinstance(meaning, str) else numbers.setdefault(meaning, f" {len(numbers)}"))
+    keys = pc.replace_with_mask(keys, odd, pa.array(own, keys.type))
+    encoded = pc.dictionary_encode(keys, null_encoding="encode")
+    codes = np.asarray(encoded.indices)
+    places = np.empty(len(encoded.dictionary), np.int64)
+    places[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # what is written last stays: the first
+    return places[codes], len(codes) - len(places)
 
 
 def _merged(texts: Sequence[str | None], key: Callable[[str], Any]) -> tuple[np.ndarray, int]:
@@ -195,7 +215,7 @@ def codes_of(column: pa.ChunkedArray) -> np.ndarray:
     return _encoded(column)[0]
 
 
-def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, list[str | None] | None]:
+def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array | None]:
     """Codes to the letter and, if the column holds texts, what each of them stands for."""
     plain = comparable(column)
     encoded = pc.dictionary_encode(plain, null_encoding="encode").combine_chunks()
@@ -203,7 +223,7 @@ def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, list[str | None] | No
         encoded = encoded.chunk(0)
     codes = np.asarray(encoded.indices).astype(np.int64)
     told = is_text(plain.type) and not pa.types.is_nested(column.type)
-    return codes, encoded.dictionary.to_pylist() if told else None
+    return codes, encoded.dictionary if told else None
 
 
 def _is_numeric(column: pa.ChunkedArray) -> bool:

@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from microagg.measures.loss.standardise import NEGLIGIBLE, StandardPair, mean
+from microagg.measures.loss.standardise import NEAR, NEGLIGIBLE, StandardPair, is_wide, mean, mean_products
 from microagg.measures.measure import Figure, Measure, Pair
 
 QUANTILES = np.arange(5, 100, 5) / 100.0
@@ -82,11 +82,7 @@ def covariances_loss(pair: Pair) -> Figure:
     """
     standard = pair.standard
     moved = standard.covariances[1] - standard.covariances[0]
-    variances = np.zeros_like(moved)
-    centred = _centred(standard.before, standard.shares)
-    for i, later in _pairs(centred):
-        product = centred[i] * centred[later]
-        variances[i, later] = mean(product**2, standard.shares) - mean(product, standard.shares) ** 2
+    variances = _variances_of_covariances(standard)
     return _figure_of_pairs(_losses_of_pairs(moved, variances, standard), pair.names)
 
 
@@ -101,14 +97,7 @@ def correlations_loss(pair: Pair) -> Figure:
     """
     standard = pair.standard
     before, after = (_correlations(matrix, standard.rounding) for matrix in standard.covariances)
-    variances = np.zeros_like(before)
-    centred = _centred(standard.before, standard.shares)  # deviations are 1: μ_20 = μ_02 = 1 and μ_11 = ρ
-    fourth = mean(centred**4, standard.shares)
-    for i, later in _pairs(centred):
-        rho, product = before[i, later], centred[i] * centred[later]
-        mixed = mean(product**2, standard.shares)
-        skewed = mean(product * (centred[i] ** 2 + centred[later] ** 2), standard.shares)
-        variances[i, later] = mixed + rho**2 * (fourth[i] + fourth[later] + 2.0 * mixed) / 4.0 - rho * skewed
+    variances = _variances_of_correlations(before, standard)
     moved = np.nan_to_num(after) - np.nan_to_num(before)
     losses = _losses_of_pairs(moved, variances, standard)
     losses[np.isnan(after)] = 100.0
@@ -124,15 +113,14 @@ def quantiles_loss(pair: Pair) -> Figure:
     18.76
     """
     standard = pair.standard
-    losses = np.empty((len(pair.names), len(QUANTILES)))
+    moved, variances = np.zeros((2, len(pair.names), len(QUANTILES)))
     for j, column in enumerate(standard.before):
         before = _quantiles(column, standard.shares, QUANTILES)
-        moved = _quantiles(standard.after[j], standard.shares, QUANTILES) - before
-        variances = np.zeros(len(QUANTILES))
+        moved[j] = _quantiles(standard.after[j], standard.shares, QUANTILES) - before
         if not standard.constant[j]:
             density = _density(column, standard.shares, standard.size, before)
-            variances = QUANTILES * (1.0 - QUANTILES) / density**2
-        losses[j] = _losses(moved, variances, standard.size, standard.rounding[j])
+            variances[j] = QUANTILES * (1.0 - QUANTILES) / density**2
+    losses = _losses(moved, variances, standard.size, standard.rounding[:, None])
     return _figure(losses.mean(axis=1), pair.names)
 
 
@@ -162,12 +150,45 @@ def _pairs(columns: np.ndarray) -> Iterator[tuple[int, slice]]:
             yield i, slice(first, min(first + step, d))
 
 
+def _variances_of_covariances(standard: StandardPair) -> np.ndarray:
+    """(d, d), above the diagonal: those of a sample of one record."""
+    centred = _centred(standard.before, standard.shares)
+    if is_wide(centred):
+        return mean_products(centred**2, centred**2, standard.shares) - standard.covariances[0] ** 2
+    variances = np.zeros((len(centred), len(centred)))
+    for i, later in _pairs(centred):
+        product = centred[i] * centred[later]
+        variances[i, later] = mean(product**2, standard.shares) - mean(product, standard.shares) ** 2
+    return variances
+
+
+def _variances_of_correlations(rho: np.ndarray, standard: StandardPair) -> np.ndarray:
+    """(d, d), above the diagonal: those of a sample of one record."""
+    centred = _centred(standard.before, standard.shares)  # deviations are 1: μ_20 = μ_02 = 1 and μ_11 = ρ
+    fourth = mean(centred**4, standard.shares)
+    if is_wide(centred):
+        mixed = mean_products(centred**2, centred**2, standard.shares)
+        skewed = mean_products(centred**3, centred, standard.shares)
+        skewed = skewed + skewed.T
+        return mixed + rho**2 * (fourth + fourth[:, None] + 2.0 * mixed) / 4.0 - rho * skewed
+    variances = np.zeros_like(rho)
+    for i, later in _pairs(centred):
+        own, product = rho[i, later], centred[i] * centred[later]
+        mixed = mean(product**2, standard.shares)
+        skewed = mean(product * (centred[i] ** 2 + centred[later] ** 2), standard.shares)
+        variances[i, later] = mixed + own**2 * (fourth[i] + fourth[later] + 2.0 * mixed) / 4.0 - own * skewed
+    return variances
+
+
 def _losses_of_pairs(moved: np.ndarray, variances: np.ndarray, standard: StandardPair) -> np.ndarray:
     """(d, d): PIL in percent of statistics of pairs, above the diagonal; 0 elsewhere."""
     losses = np.zeros(moved.shape)
-    for i in range(len(moved)):
-        rounding = standard.rounding[i] + standard.rounding[i + 1 :]
-        losses[i, i + 1 :] = _losses(moved[i, i + 1 :], variances[i, i + 1 :], standard.size, rounding)
+    step = max(1, NEAR // max(1, len(moved)))
+    for first in range(0, len(moved), step):
+        rows = slice(first, first + step)
+        rounding = standard.rounding[rows, None] + standard.rounding[first:]
+        found = _losses(moved[rows, first:], variances[rows, first:], standard.size, rounding)
+        losses[rows, first:] = np.triu(found, 1)
     return losses
 
 
@@ -198,6 +219,9 @@ def _density(column: np.ndarray, shares: np.ndarray, size: float, at: np.ndarray
     quartiles = _quantiles(column, shares, np.array([0.25, 0.75]))
     spread = (quartiles[1] - quartiles[0]) / 1.34
     width = 0.9 * min(1.0, spread if spread > NEGLIGIBLE else 1.0) * size**-0.2
+    if len(at) * len(column) <= NEAR:
+        heights = mean(np.exp(-0.5 * ((column - at[:, None]) / width) ** 2), shares)
+        return heights / (width * math.sqrt(2.0 * math.pi))
     heights, room = np.empty(len(at)), np.empty(len(column))
     for place, x in enumerate(at):
         np.subtract(column, x, out=room)

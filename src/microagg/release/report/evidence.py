@@ -21,6 +21,7 @@ from microagg.release.report.document import Block, Facts, Grid, Listing, Paragr
 from microagg.release.report.subject import Subject, correlations, lost_of_columns
 
 DISTRIBUTIONS = 12  # pictures of columns; more are not looked at
+OF_MANY = 6  # the same where there are more columns than a table of the report has: a glimpse in either case
 HEATED = 12  # columns of a heat map
 TABLED = 100  # columns of a table; more are not read
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)
@@ -225,12 +226,22 @@ def _moments(subject: Subject, order: np.ndarray) -> Grid:
     return Grid(head, tuple(rows), "Before and after, in the units of each column (internal report only).")
 
 
+def pictured(columns: int) -> int:
+    """How many columns are drawn, one by one.
+
+    >>> pictured(8), pictured(50), pictured(2000)
+    (8, 12, 6)
+    """
+    return OF_MANY if columns > TABLED else min(columns, DISTRIBUTIONS)
+
+
 def _distributions(subject: Subject, order: np.ndarray) -> Iterator[Block]:
     names = subject.pair.names
-    found = [(names[j], _bins(subject, int(j))) for j in order[:DISTRIBUTIONS]]
+    most = pictured(len(names))
+    found = [(names[j], _bins(subject, int(j))) for j in order[:most]]
     text = "The columns before (grey area) and after (blue line). "
-    if len(names) > DISTRIBUTIONS:
-        text += f"Of {len(names)} columns, the {DISTRIBUTIONS} that lost most are shown. "
+    if len(names) > most:
+        text += f"Of {len(names)} columns, the {most} that lost most are shown. "
     if subject.pair.weights is not None:
         text += "Records are counted, not weighted. "
     yield Paragraph(text.strip())

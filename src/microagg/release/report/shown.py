@@ -13,11 +13,11 @@ from microagg.release.report.bins import Bins, bins_of
 from microagg.release.report.document import Block, Facts, Grid, Paragraph, Picture, Section
 from microagg.release.report.evidence import (
     CORRELATION,
-    DISTRIBUTIONS,
     HEATED,
     TABLED,
     by_column,
     picture_of_correlations,
+    pictured,
     rounded_correlations,
     rows_of_figures,
 )
@@ -26,11 +26,11 @@ from microagg.release.report.subject import Subject
 
 def distributions(subject: Subject) -> Section:
     """How the released values are spread, column by column."""
-    names = subject.names[:DISTRIBUTIONS]
+    names = subject.names[: pictured(len(subject.names))]
     found = [(name, bins_of(subject.released[:, j], subject.released[:, j])) for j, name in enumerate(names)]
     text = "The columns as released: how many records, in percent, have a value within each bin. The outermost bins are open."
-    if len(subject.names) > DISTRIBUTIONS:
-        text += f" Of {len(subject.names)} columns, the first {DISTRIBUTIONS} are shown."
+    if len(subject.names) > len(names):
+        text += f" Of {len(subject.names)} columns, the first {len(names)} are shown."
     blocks: list[Block] = [Paragraph(text)]
     blocks += [_picture_of_column(subject, name, bins) for name, bins in found if bins is not None]
     missing = [name for name, bins in found if bins is None]

