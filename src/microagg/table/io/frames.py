@@ -82,11 +82,11 @@ def same_type(frame: nw.DataFrame[Any], given: Any) -> Any:
     if isinstance(native, pa.Table):
         return bare(native, marked=True).replace_schema_metadata(native.schema.metadata)
     for name in frame.columns:
-        frame = frame.with_columns(_of_used_values(frame[name]))
+        frame = frame.with_columns(of_used_values(frame[name]))
     return frame.to_native()
 
 
-def _of_used_values(series: nw.Series[Any]) -> nw.Series[Any]:
+def of_used_values(series: nw.Series[Any]) -> nw.Series[Any]:
     """A column of pandas or polars without the categories that do not occur; the others in their order."""
     if series.dtype not in (nw.Categorical, nw.Enum):
         return series
