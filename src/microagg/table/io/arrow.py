@@ -29,7 +29,7 @@ def bare(table: pa.Table, *, marked: bool = False) -> pa.Table:
     fields, columns = [], []
     for field, column in zip(table.schema, table.columns, strict=True):
         kept = NUMBERS_AS_TEXT if marked and means_numbers(field) else None
-        columns.append(_of_used_values(of_plain_type(column)))
+        columns.append(of_used_categories(of_plain_type(column)))
         fields.append(pa.field(field.name, columns[-1].type, metadata=kept))
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
@@ -81,7 +81,7 @@ def _plain(kind: pa.DataType, *, within: bool = False) -> pa.DataType:
     return kind
 
 
-def _of_used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def of_used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column of categories without those that do not occur; the others in their order."""
     if not pa.types.is_dictionary(column.type):
         return column

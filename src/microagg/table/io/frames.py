@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.arrow import bare, of_plain_type
+from microagg.table.io.arrow import bare, of_plain_type, of_used_categories
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.reading import NUMBER, refuse_value
 from microagg.table.schema import ColumnFacts, refuse_duplicates
@@ -87,19 +87,30 @@ def same_type(frame: nw.DataFrame[Any], given: Any) -> Any:
 
 
 def of_used_values(series: nw.Series[Any]) -> nw.Series[Any]:
-    """A column of pandas or polars without the categories that do not occur; the others in their order."""
+    """A column without the categories that do not occur; the others in their order."""
     if series.dtype not in (nw.Categorical, nw.Enum):
         return series
+    native = series.to_native()
+    if isinstance(native, pa.ChunkedArray):
+        return nw.from_native(of_used_categories(native), series_only=True).alias(series.name)
     if series.implementation.is_pandas_like():
-        native = series.to_native()
-        if not hasattr(native, "cat"):  # pandas over Arrow has no way to leave some out
-            return series
-        return nw.from_native(native.cat.remove_unused_categories(), series_only=True)
+        return nw.from_native(_of_used_in_pandas(series), series_only=True)
     kind: Any = series.dtype
     if isinstance(kind, nw.Enum):
         used = set(series.drop_nulls().unique().to_list())
         return series.cast(nw.String).cast(nw.Enum([name for name in kind.categories if name in used]))
     return series  # what a Categorical of polars could hold lies in polars, not in the table
+
+
+def _of_used_in_pandas(series: nw.Series[Any]) -> Any:
+    native = series.to_native()
+    if hasattr(native, "cat"):
+        return native.cat.remove_unused_categories()
+    library: Any = series.__native_namespace__()  # over Arrow, it has no word for that
+    column = native.array.__arrow_array__()
+    column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    kept = library.arrays.ArrowExtensionArray(of_used_categories(column))
+    return library.Series(kept, index=native.index, name=native.name)
 
 
 def column_like(given: nw.Series[Any], values: np.ndarray, *, whole: bool) -> nw.Series[Any]:

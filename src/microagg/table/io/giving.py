@@ -88,7 +88,7 @@ def _taken(given: nw.Series[Any], rows: np.ndarray) -> nw.Series[Any]:
     gone = rows < 0
     if given.implementation.is_pandas_like():
         array = native.array.take(rows, allow_fill=True) if gone.any() else native.array.take(rows)
-        taken = given.__native_namespace__().Series(array, index=native.index, name=given.name)
+        taken = given.__native_namespace__().Series(array, native.index, native.dtype, given.name)
         if given.__native_namespace__().api.types.is_object_dtype(native.dtype) and gone.any():
             taken[gone] = None
     elif given.implementation.is_polars():
@@ -169,7 +169,7 @@ def _numbers(
         numbers[missing], missing = np.nan, None  # the column writes gaps so
     if given.dtype == nw.Float16 or given.dtype == nw.Object:
         return _odd_numbers(given, column.type, numbers, missing, whole=whole)
-    made = column_like(given, numbers, whole=whole)
+    made = _with_index(given, column_like(given, numbers, whole=whole).to_native())
     return made if missing is None else _without(made, missing)
 
 
