@@ -112,7 +112,7 @@ def of_pandas(*, gaps: bool) -> dict[str, pd.DataFrame]:
     made = {}
     for kind, values in kinds:
         values = with_gap(values) if gaps else values
-        made[f"pandas-{kind}-{type(values[0]).__name__}"] = pd.DataFrame(
+        made[f"pandas-{kind!r}-{type(values[0]).__name__}"] = pd.DataFrame(
             {"x": pd.Series(values, index, dtype=kind)}
         )
     for kind, values in arrow_types().items():

@@ -15,7 +15,7 @@ from microagg.table.io import times
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text
 from microagg.table.io.distinct import Finder, distinct, number_of
-from microagg.table.io.frames import arrow_column, column_like, of_used_values
+from microagg.table.io.frames import LARGEST_WHOLE, arrow_column, column_like, of_used_values
 from microagg.table.io.numbers import DIGITS, spelled_numbers
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Variable
@@ -42,9 +42,9 @@ def given_back(
     if is_text(column.type):
         return _spelled(given, column, variable, values, atoms, whole=whole)
     if times.is_time(column.type):
-        return _times(given, column.type, variable, values, atoms)
+        return _times(given, column, variable, values, atoms)
     if pa.types.is_decimal(column.type) and whole:
-        return _decimals(given, column.type, variable, values, atoms)
+        return _decimals(given, column, variable, values, atoms)
     return _numbers(given, column, variable, values, atoms, whole=whole)
 
 
@@ -65,7 +65,7 @@ def _levels(
     first, finder = found.first_rows, Finder(found.values)
     own = {value: at for at, value in enumerate(found.values)}
     places = _places(variable, values, atoms)
-    used = np.unique(places)
+    used = np.flatnonzero(np.bincount(places))
     rows = np.full(len(variable.levels) + len(variable.marks) + 1, -1, np.int64)
     for place in used:
         level = (*variable.levels, *variable.marks)[place]
@@ -212,14 +212,27 @@ def _without(series: nw.Series[Any], missing: np.ndarray) -> nw.Series[Any]:
 
 
 def _decimals(
-    given: nw.Series[Any], kind: Any, variable: Variable, values: np.ndarray, atoms: np.ndarray | None
+    given: nw.Series[Any],
+    column: pa.ChunkedArray,
+    variable: Variable,
+    values: np.ndarray,
+    atoms: np.ndarray | None,
 ) -> nw.Series[Any]:
+    kind: Any = column.type
     numbers, at = np.unique(values, return_inverse=True)
     with decimal.localcontext(decimal.Context(prec=DIGITS)):
         unit = Decimal(1).scaleb(-kind.scale)
+        # what float64 cannot tell to the last digit is what the column has
+        exact = (
+            {float(each - variable.origin): each for each in distinct(column).values}
+            if variable.origin
+            else {}
+        )
         own: list[Decimal | None] = [
-            None if np.isnan(each) else (Decimal(float(each)) + variable.origin).quantize(unit)
-            for each in numbers
+            None
+            if np.isnan(each)
+            else exact.get(each, (Decimal(each) + variable.origin).quantize(unit, decimal.ROUND_HALF_EVEN))
+            for each in numbers.tolist()
         ]
         told = [variable.gap if mark is None else mark for mark in variable.marks]
         own += [None if (code := number_of(mark)) is None else code.quantize(unit) for mark in told]
@@ -230,15 +243,23 @@ def _decimals(
 
 
 def _times(
-    given: nw.Series[Any], kind: Any, variable: Variable, values: np.ndarray, atoms: np.ndarray | None
+    given: nw.Series[Any],
+    column: pa.ChunkedArray,
+    variable: Variable,
+    values: np.ndarray,
+    atoms: np.ndarray | None,
 ) -> nw.Series[Any]:
     """Stamps and the like, rounded to what their type counts."""
+    kind: Any = column.type
     missing = np.isnan(values)
     there = np.where(missing, 0.0, values)
     factor = times.NANOSECONDS[variable.unit] // times.NANOSECONDS[times.unit_of(kind)]
-    units = np.floor(there)
-    parts = np.rint((there - units) * factor).astype(np.int64)  # exact where the product as a whole were not
-    ticks = (units.astype(np.int64) + int(variable.origin)) * factor + parts
+    whole = np.floor(there)
+    parts = np.rint((there - whole) * factor).astype(np.int64)  # exact where the product as a whole were not
+    counts = whole.astype(np.int64)
+    if there.max(initial=0.0) >= LARGEST_WHOLE:
+        _make_exact(counts, there, _own_counts(column, variable, factor))
+    ticks = (counts + int(variable.origin)) * factor + parts
     if variable.wall:
         local = times.of_ticks(ticks, pa.timestamp(kind.unit))
         ticks = times.ticks_of(pa.chunked_array([times.from_the_wall(local, kind)]))
@@ -248,6 +269,21 @@ def _times(
             here = atoms == place
             ticks[here], missing[here] = tick, False
     return _series(given, times.of_ticks(ticks, kind, missing))
+
+
+def _own_counts(column: pa.ChunkedArray, variable: Variable, factor: int) -> np.ndarray:
+    """The numbers of a column of times before they became float64."""
+    own = column.drop_null()
+    return times.ticks_of(pc.local_timestamp(own) if variable.wall else own) // factor - int(variable.origin)
+
+
+def _make_exact(counts: np.ndarray, numbers: np.ndarray, own: np.ndarray) -> None:
+    """Numbers beyond those that float64 tells apart are the least of the column's that look the same, if it has one."""
+    own = np.sort(own)
+    looks = own.astype(np.float64)
+    at = np.minimum(np.searchsorted(looks, numbers), len(looks) - 1)
+    same = looks[at] == numbers
+    counts[same] = own[at[same]]
 
 
 def _spelled(

@@ -74,7 +74,10 @@ def resolution_of(ticks: np.ndarray, unit: str) -> Resolution:
 
 def on_the_wall(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """What the clocks of a column's zone show; None where these do not tell all of its stamps apart."""
-    local = pc.local_timestamp(column)
+    try:
+        local = pc.local_timestamp(column)
+    except pa.ArrowInvalid:  # a zone that this machine does not know
+        return None
     same = pc.all(pc.equal(from_the_wall(local, column.type), column)).as_py()
     return None if same is False else local
 
