@@ -442,6 +442,7 @@ COLUMNS = st.one_of(
     COLUMNS, st.sampled_from(list(Kind)), st.lists(st.integers(-2, 2), unique=True, max_size=2), st.booleans()
 )
 @settings(max_examples=150, deadline=None)
+@pytest.mark.slow
 def test_cells_against_plain_lists(values: list[Any], kind: Kind, special: list[int], marked: bool) -> None:
     na = ["-9"] if marked else []
     if kind is Kind.NUMERIC and any(isinstance(value, str) for value in values):

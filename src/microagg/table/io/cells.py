@@ -81,7 +81,7 @@ def cells_of(
 
 def _read(frame: nw.DataFrame[Any], column: Column, codes: Codes) -> _Read:
     if column.kind is Kind.NUMERIC and not codes.special and _is_plain(frame[column.name], codes.na):
-        single = frame[column.name].dtype in (nw.Float32, nw.Float16)
+        single = frame[column.name].dtype == nw.Float32
         return Variable(column.name, single=single), values_of(frame, [column.name])[:, 0], None
     _, arrow = arrow_column(frame, column.name)
     if column.kind is Kind.NUMERIC and arrow.null_count < len(arrow):
@@ -105,7 +105,7 @@ def _is_plain(series: nw.Series[Any], na: Sequence[str]) -> bool:
     kind = series.dtype
     if any(number_of(text) is not None for text in na):
         return False
-    if kind in (nw.Float16, nw.Float32, nw.Float64):
+    if kind in (nw.Float32, nw.Float64):
         return not (series.is_null().any() or series.is_nan().any())
     if not kind.is_integer() or kind in (nw.Int128, nw.UInt128):
         return False

@@ -92,8 +92,7 @@ def _taken(given: nw.Series[Any], rows: np.ndarray) -> nw.Series[Any]:
         if given.__native_namespace__().api.types.is_object_dtype(native.dtype) and gone.any():
             taken[gone] = None
     elif given.implementation.is_polars():
-        indices = nw.new_series("i", rows, nw.Int64, backend="polars").to_native()
-        taken = native.gather(indices.set(nw.from_native(indices < 0, series_only=True).to_native(), None))
+        taken = native.gather(type(native)("rows", pa.array(rows, mask=gone)))
     else:
         indices = pa.array(rows, mask=gone)
         if native.type == pa.string_view():  # which Arrow cannot take from
@@ -154,23 +153,38 @@ def _numbers(
     *,
     whole: bool,
 ) -> nw.Series[Any]:
-    """Whole numbers and floats: what `column_like` does, then the atoms."""
-    numbers, missing = _filled(variable, values, atoms)
-    if variable.origin:
-        if pa.types.is_integer(column.type) and whole:
-            exact = np.rint(numbers).astype(np.int64)
-            exact = exact.astype(np.uint64) + np.uint64(
-                int(variable.origin) % 2**64
-            )  # wraps around as it should
-            numbers = exact.astype(column.type.to_pandas_dtype())
-        else:
-            numbers = numbers + float(variable.origin)
+    """Whole numbers and floats: what `column_like` does, with what stands for the atoms."""
+    numbers: np.ndarray = np.array(values, np.float64)
+    if atoms is not None:
+        numbers[atoms != NO_ATOM] = 0.0
+    if pa.types.is_integer(column.type) and whole and (variable.origin or atoms is not None):
+        dtype = column.type.to_pandas_dtype()  # codes may be longer than what float64 tells apart
+        numbers = np.rint(numbers).astype(np.int64).astype(np.uint64)
+        numbers = (numbers + np.uint64(int(variable.origin) % 2**64)).astype(
+            dtype
+        )  # wraps around as it should
+    elif variable.origin:
+        numbers = numbers + float(variable.origin)
+    missing = None if atoms is None else _with_codes(numbers, variable, atoms)
     if missing is not None and pa.types.is_floating(column.type) and not column.null_count:
         numbers[missing], missing = np.nan, None  # the column writes gaps so
-    if given.dtype == nw.Float16 or given.dtype == nw.Object:
+    if pa.types.is_float16(column.type) or given.dtype == nw.Object:
         return _odd_numbers(given, column.type, numbers, missing, whole=whole)
     made = _with_index(given, column_like(given, numbers, whole=whole).to_native())
     return made if missing is None else _without(made, missing)
+
+
+def _with_codes(numbers: np.ndarray, variable: Variable, atoms: np.ndarray) -> np.ndarray | None:
+    """Put the special codes, and a marker where gaps have one, in their places; which cells become null, if any."""
+    missing = np.zeros(len(numbers), bool)
+    for place, mark in enumerate(variable.marks):
+        here = atoms == place
+        code = number_of(variable.gap if mark is None else mark)
+        if code is None:
+            missing |= here
+        elif here.any():
+            numbers[here] = int(code) if numbers.dtype.kind in "iu" else float(code)
+    return missing if missing.any() else None
 
 
 def _odd_numbers(
@@ -180,23 +194,6 @@ def _odd_numbers(
     if pa.types.is_integer(kind) and not whole:
         kind = pa.float64()
     return _series(given, pa.array(numbers.astype(kind.to_pandas_dtype()), kind, mask=missing))
-
-
-def _filled(
-    variable: Variable, values: np.ndarray, atoms: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """The numbers with those that stand for atoms, and which cells become null."""
-    numbers = np.array(values, np.float64)
-    if atoms is None:
-        return numbers, None
-    missing = np.zeros(len(numbers), bool)
-    for place, mark in enumerate(variable.marks):
-        code = number_of(variable.gap if mark is None else mark)
-        here = atoms == place
-        numbers[here] = 0.0 if code is None else float(code - Decimal(variable.origin))
-        if code is None:
-            missing |= here
-    return numbers, missing if missing.any() else None
 
 
 def _without(series: nw.Series[Any], missing: np.ndarray) -> nw.Series[Any]:
@@ -234,8 +231,10 @@ def _decimals(
             else exact.get(each, (Decimal(each) + variable.origin).quantize(unit, decimal.ROUND_HALF_EVEN))
             for each in numbers.tolist()
         ]
-        told = [variable.gap if mark is None else mark for mark in variable.marks]
-        own += [None if (code := number_of(mark)) is None else code.quantize(unit) for mark in told]
+        for place, mark in enumerate(variable.marks):
+            code = number_of(variable.gap if mark is None else mark)
+            occurs = atoms is not None and (atoms == place).any()  # others may be too long for the type
+            own.append(code.quantize(unit) if code is not None and occurs else None)
     places = at.reshape(-1)
     if atoms is not None:
         places = np.where(atoms == NO_ATOM, places, len(numbers) + atoms)
