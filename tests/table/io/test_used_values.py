@@ -43,6 +43,7 @@ FRAMES = {
     "arrow-chunks": pa.concat_tables([arrow(ordered=False).slice(0, 2), arrow(ordered=False).slice(2)]),
     "pandas": of_pandas(ordered=False),
     "pandas-ordered": of_pandas(ordered=True),
+    "pandas-over-arrow": arrow(ordered=False).to_pandas(types_mapper=pd.ArrowDtype),
     "polars-enum": of_polars(pl.Enum(LEVELS)),
     "polars-categorical": of_polars(pl.Categorical),
     "arrow-of-polars": of_polars(pl.Enum(LEVELS)).to_arrow(),
@@ -65,6 +66,11 @@ def test_categories_of_nobody_are_not_released(tmp_path: Path, name: str, role: 
             stream.write_table(table)
         assert b"canary-ghost" not in sink.getvalue().to_pybytes()
         assert table.column("town").to_pylist() == TOWNS
+    elif name == "pandas-over-arrow":
+        kept = pa.table({"town": table["town"].array.__arrow_array__()}).unify_dictionaries()
+        assert kept.column("town").chunk(0).dictionary.to_pylist() == ["Ulm", "Kiel", "Bonn"]
+        assert table["town"].dtype == FRAMES[name]["town"].dtype
+        assert list(table["town"]) == TOWNS
     elif isinstance(table, pd.DataFrame):
         assert list(table["town"].cat.categories) == ["Ulm", "Kiel", "Bonn"], "in their order"
         assert table["town"].cat.ordered == FRAMES[name]["town"].cat.ordered

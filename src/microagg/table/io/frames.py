@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.arrow import bare
+from microagg.table.io.arrow import bare, of_plain_type, of_used_categories
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.reading import NUMBER, refuse_value
 from microagg.table.schema import ColumnFacts, refuse_duplicates
@@ -82,24 +82,35 @@ def same_type(frame: nw.DataFrame[Any], given: Any) -> Any:
     if isinstance(native, pa.Table):
         return bare(native, marked=True).replace_schema_metadata(native.schema.metadata)
     for name in frame.columns:
-        frame = frame.with_columns(_of_used_values(frame[name]))
+        frame = frame.with_columns(of_used_values(frame[name]))
     return frame.to_native()
 
 
-def _of_used_values(series: nw.Series[Any]) -> nw.Series[Any]:
-    """A column of pandas or polars without the categories that do not occur; the others in their order."""
+def of_used_values(series: nw.Series[Any]) -> nw.Series[Any]:
+    """A column without the categories that do not occur; the others in their order."""
     if series.dtype not in (nw.Categorical, nw.Enum):
         return series
+    native = series.to_native()
+    if isinstance(native, pa.ChunkedArray):
+        return nw.from_native(of_used_categories(native), series_only=True).alias(series.name)
     if series.implementation.is_pandas_like():
-        native = series.to_native()
-        if not hasattr(native, "cat"):  # pandas over Arrow has no way to leave some out
-            return series
-        return nw.from_native(native.cat.remove_unused_categories(), series_only=True)
+        return nw.from_native(_of_used_in_pandas(series), series_only=True)
     kind: Any = series.dtype
     if isinstance(kind, nw.Enum):
         used = set(series.drop_nulls().unique().to_list())
         return series.cast(nw.String).cast(nw.Enum([name for name in kind.categories if name in used]))
     return series  # what a Categorical of polars could hold lies in polars, not in the table
+
+
+def _of_used_in_pandas(series: nw.Series[Any]) -> Any:
+    native = series.to_native()
+    if hasattr(native, "cat"):
+        return native.cat.remove_unused_categories()
+    library: Any = series.__native_namespace__()  # over Arrow, it has no word for that
+    column = native.array.__arrow_array__()
+    column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    kept = library.arrays.ArrowExtensionArray(of_used_categories(column))
+    return library.Series(kept, index=native.index, name=native.name)
 
 
 def column_like(given: nw.Series[Any], values: np.ndarray, *, whole: bool) -> nw.Series[Any]:
@@ -125,6 +136,33 @@ def to_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
 
 def _as_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
     return bare(frame.to_arrow().select(list(frame.columns)), marked=True)
+
+
+def arrow_column(frame: nw.DataFrame[Any], name: str) -> tuple[pa.Field, pa.ChunkedArray]:
+    """One column as Arrow has it, categories that no record has included; types that no release could hold are refused."""
+    if frame.implementation.is_polars() and frame[name].dtype == nw.Object:
+        raise InputError(f"column {name!r} {UNKNOWN_TYPE}")
+    try:
+        table = frame.select(name).to_arrow().select([name])
+        field = table.schema.field(0)
+        odd = isinstance(field.type, pa.BaseExtensionType)
+        column = of_plain_type(table.column(0))
+    except MemoryError:
+        raise
+    except Exception:  # whose message would quote a value
+        _, why = _odd_column(frame.select(name))
+        raise InputError(f"column {name!r} {why}") from None
+    if odd or is_odd(column.type):
+        raise InputError(f"column {name!r} {UNKNOWN_TYPE}")
+    return field, column
+
+
+def is_odd(kind: pa.DataType) -> bool:
+    """Whether a type is one of lists, bytes and the like, of which no quasi-identifier can be."""
+    if pa.types.is_dictionary(kind):
+        return is_odd(kind.value_type)
+    bytes_ = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    return bool(pa.types.is_nested(kind) or bytes_ or pa.types.is_interval(kind))
 
 
 def _odd_column(frame: nw.DataFrame[Any]) -> tuple[str, str]:
