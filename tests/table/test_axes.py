@@ -155,7 +155,7 @@ def test_distances_in_a_tree_go_by_the_levels_that_differ() -> None:
     levels = ("Bern", "Lyon", "Pisa", "Rome", None)
     cells = nominal(np.arange(5), Hierarchy(paths), levels)
     found = squared_distances(Space.fit(cells, "minmax").points(cells))
-    differing = {("Pisa", "Rome"): 1, ("Lyon", "Pisa"): 2, ("Lyon", "Rome"): 2}
+    differing: dict[tuple[Any, Any], int] = {("Pisa", "Rome"): 1, ("Lyon", "Pisa"): 2, ("Lyon", "Rome"): 2}
     for i, j in itertools.combinations(range(5), 2):
         assert found[i, j] == pytest.approx(differing.get((levels[i], levels[j]), 3) / 3, rel=1e-12)
 
