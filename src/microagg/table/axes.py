@@ -45,6 +45,8 @@ class Scaled:
     atoms: tuple[int, ...] = ()
     """The atoms that occur, by their places among the marks."""
     constant: bool = False
+    importance: float = 1.0
+    """How many times squared distances count; axis, home and away have it in them."""
 
     exact = True
 
@@ -196,8 +198,8 @@ def axes_of_numbers(column: np.ndarray, scale: str, unit: str = "", importance: 
         # quartiles coincide where more than half of a column shares one value, and squares of very small numbers vanish
         axis = replace(axis, width=_deviation_of_small(column))
     if importance != 1.0:
-        axis = replace(axis, width=axis.width / float(np.sqrt(importance)))
-    return Scaled(axis, constant=constant)
+        axis = replace(axis, width=axis.width / math.sqrt(importance))
+    return Scaled(axis, constant=constant, importance=importance)
 
 
 def axes_of(
@@ -215,13 +217,14 @@ def axes_of(
     column = axes_of_numbers(known, scale, variable.unit)
     mean, deviation = sums.column_moments(column.coordinates(known, None)).reshape(-1)
     away = 1.0 / QUARTILES_OF_NORMAL if scale == "robust" else float(deviation)
-    column = replace(column, home=float(mean), away=away, atoms=tuple(np.flatnonzero(counts).tolist()))
-    factor = float(np.sqrt(importance))
+    present = tuple(np.flatnonzero(counts).tolist())
+    column = replace(column, home=float(mean), away=away, atoms=present, importance=importance)
+    factor = math.sqrt(importance)
     if column.atoms and scale in _BROUGHT_TO_ONE:
         shares = (counts / len(values)).tolist()
         apart = math.fsum(share * (1.0 - share) for share in shares)
         variance = float(deviation) ** 2 * len(known) / len(values) + away**2 * apart
-        factor /= float(np.sqrt(variance))
+        factor /= math.sqrt(variance)
     return column if factor == 1.0 else _stretched(column, factor)
 
 

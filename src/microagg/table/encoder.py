@@ -175,8 +175,21 @@ class Space:
         return self.within(cells, np.zeros(len(cells), np.int32))
 
     def as_data(self) -> dict[str, Any]:
-        """What a certificate says of the way from values to points; steps and places follow from the data themselves."""
-        return {"scale": self.scale, "centre": self.centre.tolist(), "width": self.width.tolist()}
+        """What a certificate says of the way from numbers to points; steps and places follow from the data themselves.
+
+        Importance is told only where there is some; then centre and width are those without it.
+        """
+        importance = [column.importance for column in self.columns if isinstance(column, Scaled)]
+        if all(times == 1.0 for times in importance):
+            return {"scale": self.scale, "centre": self.centre.tolist(), "width": self.width.tolist()}
+        width = self.width * np.sqrt(importance)
+        width[list(self.constant)] = 1.0
+        return {
+            "scale": self.scale,
+            "centre": self.centre.tolist(),
+            "width": width.tolist(),
+            "importance": importance,
+        }
 
     def about_column(self, column: int) -> dict[str, Any]:
         """What the internal manifest says of the way of one column."""
