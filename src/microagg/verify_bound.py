@@ -78,6 +78,8 @@ loss of at least 12.5 % (SSE 2.5).
     columns: tuple[str, ...] | int = 0
     """The names of the columns, or how many where they have none."""
     scale: str = ""
+    importance: tuple[float, ...] = ()
+    """How many times the squared distances of each column count; empty where all count once."""
 
     def __str__(self) -> str:
         """The answer in one sentence: what is proven of what, or why nothing is."""
@@ -85,8 +87,10 @@ loss of at least 12.5 % (SSE 2.5).
             return f"NOT PROVEN: {self.reason}"
         named = self.columns if isinstance(self.columns, tuple) else None
         columns = f"{self.columns} columns" if named is None else ", ".join(map(repr, named))
+        weighed = ", ".join(f"{times:g}" for times in self.importance)
+        scale = f"{self.scale}, squares counted {weighed} times" if weighed else self.scale
         return (
-            f"Proven: every grouping of these {self.records} records by {columns} (scale {self.scale}) into groups of at least "
+            f"Proven: every grouping of these {self.records} records by {columns} (scale {scale}) into groups of at least "
             f"{self.k} has an information loss of at least {self.il:.6g} % (SSE {self.sse:.10g})."
         )
 
@@ -151,6 +155,8 @@ def _check(content: Any, values: np.ndarray, found: dict[str, Any]) -> None:
     data = _field(content, "data", dict)
     points = _points(data, values, n)
     found.update(columns=tuple(_columns(data) or ()) or points.shape[1], scale=data["scale"])
+    if "importance" in data:
+        found.update(importance=tuple(_field(data, "importance", list)))
     _require(2 <= k <= n <= MOST_RECORDS, f"2 <= k <= records <= {MOST_RECORDS} is asked for.")
 
     sst = float(_costs(points, np.arange(n)[None])[0])
@@ -278,7 +284,11 @@ def _points(data: dict[str, Any], values: np.ndarray, n: int) -> np.ndarray:
     near = np.abs(centre - true_centre) <= 1e-9 * (np.abs(true_centre) + true_width)
     near &= np.abs(width - true_width) <= 1e-9 * true_width
     _require(bool(near.all()), "centre and width are not those of the data.")
-    points = (values - centre) / width
+    importance = _numbers(
+        _field(data, "importance", list) if "importance" in data else [1] * d, d, "importance"
+    )
+    _require(bool((importance > 0.0).all()), "an importance is not above 0.")
+    points = (values - centre) / width * np.sqrt(importance)
     _require(bool(np.isfinite(points).all()), "the scaled data hold numbers that are not finite.")
     return points
 

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mixed
+from microagg.bounds.bound import refuse_inexact
 from microagg.bounds.lower import lower_bound
+from microagg.errors import InputError
+from microagg.table.encoder import Space
+from microagg.table.scales import SCALES
+from microagg.table.schema import Kind
+from microagg.table.variable import Cells, Variable
 from microagg.verify_bound import check_certificate, verify
 
 pytestmark = pytest.mark.slow  # all of them wait for the proofs that they share
@@ -174,3 +181,51 @@ def test_a_smaller_k_is_another_claim(solved, seed: int):
         changed = copy.deepcopy(honest)
         changed["k"] -= 1
         assert not check_certificate(changed, points).holds
+
+
+def test_importance_is_told_and_checked() -> None:
+    values = np.column_stack([points_of(1, 24, 2), np.full(24, 5.0)])
+    cells = Cells.plain(values, ["x", "y", "z"])
+    for scale in SCALES:
+        space = Space.fit(cells, scale, {"y": 4.0, "z": 2.0})
+        proven = lower_bound(space.points(cells), 3).about(cells, cells.names, space)
+        certificate = json.loads(json.dumps(proven.certificate()))
+        assert certificate["data"]["importance"] == [1.0, 4.0, 2.0]
+        verdict = check_certificate(certificate, values)
+        assert verdict.holds, verdict.reason
+        assert "squares counted 1, 4, 2 times" in str(verdict)
+        assert verdict.sse > 0.0
+        certificate["data"]["importance"] = [1.0, 2.0, 2.0]
+        assert not check_certificate(certificate, values).holds
+        for wrong in ([1.0, 0.0, 1.0], [1.0, -4.0, 1.0], [1.0, 4.0], "4", None):
+            certificate["data"]["importance"] = wrong
+            assert not check_certificate(certificate, values).holds
+
+
+def test_without_importance_nothing_is_told_of_it() -> None:
+    values = points_of(0, 12, 2)
+    space = Space.fit(values)
+    assert set(space.as_data()) == {"scale", "centre", "width"}
+
+
+def test_mixed_tables_have_a_bound_and_no_certificate() -> None:
+    cells = mixed.mixed_cells(1, 9, 5)
+    assert not cells.is_plain
+    space = Space.fit(cells)
+    proven = lower_bound(space.points(cells), 3).about(cells, cells.names, space)
+    assert proven.mixed
+    with pytest.raises(InputError, match="plain numbers without gaps"):
+        proven.certificate()
+    dates = Cells((Variable("when", unit="D"),), np.arange(9.0).reshape(-1, 1))
+    space = Space.fit(dates)
+    assert lower_bound(space.points(dates), 3).about(dates, dates.names, space).mixed
+
+
+def test_many_valued_columns_have_no_bound() -> None:
+    levels = tuple(f"{level:03d}" for level in range(70))
+    variables = (Variable("age"), Variable("town", Kind.NOMINAL, levels))
+    cells = Cells(variables, np.column_stack([np.arange(70.0), np.arange(70.0)]))
+    space = Space.fit(cells)
+    with pytest.raises(InputError, match="column 'town' is nominal with so many values"):
+        refuse_inexact(space, cells.names)
+    refuse_inexact(Space.fit(cells.values), cells.names)

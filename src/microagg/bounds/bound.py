@@ -12,15 +12,21 @@ from typing import Any
 
 import numpy as np
 
+from microagg.errors import InputError
 from microagg.measures.loss.sse import loss_of_partition
 from microagg.table.encoder import Space
 from microagg.table.io.kinds import refuse_other_kind
 from microagg.table.io.writing import refuse_unwritable, write_text
+from microagg.table.variable import Cells
 
 FORMAT = "microagg-bound/1"
 BEGINNING = b'{"format": "microagg-bound/'
 ENUMERATED = "everything enumerated"
 CUT = "optimal cut"
+OF_MIXED = (
+    "the bound is for the variation within groups on the encoding of the columns (IL_within), not for what is released: "
+    "modes, medians and rounding lose more"
+)
 SAFETY = 1e-9  # of the total sum of squares: more than all rounding here and in a checker
 
 
@@ -59,6 +65,8 @@ class Bound:
     points: np.ndarray = dataclasses.field(repr=False)
     data: dict[str, Any] | None = dataclasses.field(default=None, repr=False)
     """How the points came from a table: columns, scale, centre, width and the digest of the values."""
+    mixed: bool = False
+    """Whether the table has other columns than plain numbers: `OF_MIXED` says what the bound is for then."""
 
     def gap(self, labels: Any) -> float:
         """How far the loss of a partition is above the bound, in percent of the bound; values are not rounded yet.
@@ -70,12 +78,24 @@ class Bound:
             return 0.0
         return 100.0 * (loss - self.sse) / self.sse if self.sse > 0.0 else math.inf
 
-    def about(self, values: np.ndarray, columns: list[str] | None, space: Space) -> Bound:
-        """The same bound, with a certificate that speaks of the table's values instead of the points."""
+    def about(self, values: Cells | np.ndarray, columns: list[str] | None, space: Space) -> Bound:
+        """The same bound, with a certificate that speaks of the table's values instead of the points.
+
+        Only tables of plain numbers can have one: a checker that stands alone would have to read kinds, gaps and dates as we do.
+        """
+        refuse_inexact(space, columns)
+        if isinstance(values, Cells):
+            if not values.is_plain or any(each.unit or each.origin != 0 for each in values.variables):
+                return dataclasses.replace(self, data=None, mixed=True)
+            values = values.values
         return dataclasses.replace(self, data=_data(values, columns, space))
 
     def certificate(self) -> dict[str, Any]:
         """The certificate as plain data. Do not publish it: it holds a number for each record."""
+        if self.mixed:
+            raise InputError(
+                "a certificate can be written for columns of plain numbers without gaps only; the bound itself stands."
+            )
         data = self.data or _data(self.points, None, Space.fit(self.points, "none"))
         return {
             "format": FORMAT,
@@ -92,6 +112,17 @@ class Bound:
         path = Path(path)
         refuse_certificate_place(path)
         write_text(path, json.dumps(self.certificate(), allow_nan=False), private=True)
+
+
+def refuse_inexact(space: Space, columns: list[str] | None = None) -> None:
+    """Nothing can be proven on points that are only nearly as far apart as the values that they stand for."""
+    for j, column in enumerate(space.columns):
+        if not column.exact:
+            name = f"column {columns[j]!r}" if columns else f"column number {j + 1}"
+            raise InputError(
+                f"no bound can be proven: {name} is nominal with so many values that near-orthogonal codes stand for them; "
+                "prove a bound without it, or put its values into at most 64."
+            )
 
 
 def refuse_certificate_place(path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from microagg.bounds.bound import Bound
+from microagg.bounds.bound import OF_MIXED, Bound
 from microagg.cli.bar import Bar
 from microagg.cli.options import as_typed
 from microagg.drawing.wording import counted, number, printable, promised_beside, with_unit
@@ -159,6 +159,8 @@ def bound(proven: Bound, labels: np.ndarray, settings: Settings | None = None) -
         out.print(
             f"            this grouping is within {number(gap)} % of the bound, before values are rounded"
         )
+    if proven.mixed:
+        out.print(f"            {OF_MIXED}")
     if settings is not None and (beside := promised_beside(settings.as_data())):
         out.print(f"            the bound is for k alone: {beside}")
     if settings is not None and settings.cap:
