@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -181,7 +182,11 @@ def test_draws_of_columns_and_groups_go_their_own_ways() -> None:
 class Squares:
     """A space of z-scores without width, in plain Python: exact fractions, so that ties are ties."""
 
-    def centroid_distances(self, cells: Cells, labels: np.ndarray) -> np.ndarray:
+    def record_errors(self, before: Cells, after: Cells, labels: np.ndarray) -> np.ndarray:
+        assert all(variable.coarse for variable in after.variables)
+        return self.to_centroids(before, labels)
+
+    def to_centroids(self, cells: Cells, labels: np.ndarray) -> np.ndarray:
         result = []
         for i in range(len(cells)):
             members = [m for m in range(len(cells)) if labels[m] == labels[i]]
@@ -199,23 +204,13 @@ def test_medoid_takes_all_cells_of_one_record() -> None:
         cells, labels, k = mixed(seed)
         how = {"age": "medoid", "town": "medoid"}
         found = aggregated(cells, labels, how=how, precision="column", k=k, seed=0, space=Squares())
-        distances = Squares().centroid_distances(cells, labels)
+        distances = Squares().to_centroids(cells, labels)
         for group in range(int(labels.max()) + 1):
             members = np.flatnonzero(labels == group).tolist()
             chosen = min(members, key=lambda i: (distances[i], i))
             for i in members:
                 assert cell(found.cells, i, 0) == cell(cells, chosen, 0), seed
                 assert cell(found.cells, i, 2) == cell(cells, chosen, 2), seed
-
-
-def test_variation_of_nominal_values_is_that_of_their_indicators() -> None:
-    rng = np.random.default_rng(1)
-    codes, labels = rng.integers(0, 6, 80), rng.permutation(np.arange(80) % 13)
-    indicators = np.eye(6)[codes]
-    expected = [
-        ((indicators[i] - indicators[labels == labels[i]].mean(axis=0)) ** 2).sum() for i in range(80)
-    ]
-    assert np.allclose(Groups.of(labels).variation(codes), expected, atol=1e-14)
 
 
 def test_each_kind_has_its_own_default() -> None:
@@ -308,6 +303,26 @@ def test_means_of_times_keep_the_step_of_the_column() -> None:
     found = aggregated(cells, np.array([0, 0, 1, 1], np.int32), how={}, precision="column", k=2, seed=0)
     assert found.cells.values[:, 0].tolist() == [1.0, 1.0, 1.0, 1.0], "days 7.5 and 8.5 become 8"
     assert found.means.values[:, 0].tolist() == [0.5, 0.5, 1.5, 1.5]
+
+
+@dataclass(frozen=True)
+class Stepped(Variable):
+    step: int = 3600
+
+
+def test_means_of_stamps_on_the_hour_are_on_the_hour() -> None:
+    cells = Cells((Stepped("at", origin=3600, unit="s"),), np.array([[0.0], [3600.0], [0.0], [3 * 3600.0]]))
+    found = aggregated(cells, np.array([0, 0, 1, 1], np.int32), how={}, precision="column", k=2, seed=0)
+    assert found.cells.values[:, 0].tolist() == [3600.0] * 4, "half past one and half past two become two"
+
+
+def test_the_one_who_knows_the_type_writes_ranges_of_times() -> None:
+    cells = Cells((Variable("lasted", origin=60, unit="s"),), np.array([[0.0], [60.0]]))
+    found = aggregated(
+        cells, np.zeros(2, np.int32), how={"lasted": "range"}, precision="column", k=2, seed=0,
+        texts=lambda variable, numbers: [f"{int(variable.origin + each) // 60} min" for each in numbers],
+    )  # fmt: skip
+    assert found.cells.variables[0].levels == ("1 min..2 min",)
 
 
 class TestWhatDoesNotFit:

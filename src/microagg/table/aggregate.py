@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from microagg.errors import InputError
 from microagg.kernels import sums
-from microagg.table.aggregates import Aggregate, Drawing, Gathered, aggregate_of, check_aggregates
+from microagg.table.aggregates import Aggregate, Drawing, Gathered, Texts, aggregate_of, check_aggregates
+from microagg.table.coarse import texts_of
 from microagg.table.grouping import Groups
 from microagg.table.precision import (
     FINEST,
@@ -28,11 +29,11 @@ __all__ = ["FINEST", "Aggregated", "aggregated", "decimals_of", "group_means_for
 FEWEST = 3  # values that a group with atoms needs at least to release one of them, where k is not less
 
 
-class Distances(Protocol):
-    """What knows how far records are from the centroids of their groups, on all columns: a Space."""
+class Errors(Protocol):
+    """What tells squared errors on the exact encoding of all columns: a Space."""
 
-    def centroid_distances(self, cells: Cells, labels: np.ndarray) -> np.ndarray:
-        """(n,): the squared distance of each record to its group's centroid, on the exact encoding."""
+    def record_errors(self, before: Cells, after: Cells, labels: np.ndarray) -> np.ndarray:
+        """(n,): the squared error of each record; where a column is coarse, its squared distance to the group's centroid."""
         ...
 
 
@@ -71,14 +72,16 @@ def aggregated(
     precision: str = "column",
     k: int = 2,
     seed: int = 0,
-    space: Distances | None = None,
+    space: Errors | None = None,
     exact: Cells | None = None,
+    texts: Texts = texts_of,
 ) -> Aggregated:
     """What each group releases: for each record the cells of its group. O(n log n) for each column.
 
     `how` names aggregates by column; others get that of their kind. A group with atoms and values releases the aggregate of
     its values if they are more than half of its records and at least min(k, 3), else its most frequent atom. `exact` are the
-    cells before any cap: their decimals are the columns' precision. `space` is needed for medoids only.
+    cells before any cap: their decimals are the columns' precision. `space` is needed for medoids only. `texts` writes
+    the numbers of a column as the table would, for ranges and hierarchies of times.
 
     >>> cells = Cells.plain(np.array([[30.0], [33.0], [60.0]]), ["age"])
     >>> aggregated(cells, np.array([0, 0, 1], np.int32), how={}, precision="column", k=2, seed=0).cells.values[:, 0].tolist()
@@ -94,7 +97,7 @@ def aggregated(
     def distances() -> np.ndarray:
         if space is None or labels.ndim == 2:
             raise InputError("medoid needs groups of whole records; choose another aggregate or method.")
-        return space.centroid_distances(cells, labels)
+        return _centroid_distances(space, cells, labels)
 
     partitions = [Groups.of(labels)] if labels.ndim == 1 else [Groups.of(each) for each in labels.T]
     columns = []
@@ -105,7 +108,9 @@ def aggregated(
             columns.append(_of_members(cells, j, record))
         else:
             own = (cells if exact is None else exact).values[:, j]
-            columns.append(_of_values(cells, j, groups, entry, k=k, precision=precision, exact=own))
+            columns.append(
+                _of_values(cells, j, groups, entry, k=k, precision=precision, exact=own, texts=texts)
+            )
     return _assembled(cells, labels, columns)
 
 
@@ -140,6 +145,12 @@ def _at_precision(variable: Variable, means: np.ndarray, decimals: int | None, p
     return rounded_means(variable, means, decimals) if precision == "column" else means + 0.0
 
 
+def _centroid_distances(space: Errors, cells: Cells, labels: np.ndarray) -> np.ndarray:
+    """(n,): the squared distance of each record to its group's centroid, on all columns: their errors if all were coarse."""
+    coarse = tuple(replace(variable, coarse=True) for variable in cells.variables)
+    return space.record_errors(cells, Cells(coarse, cells.values, cells.atoms), labels)
+
+
 def _of_members(cells: Cells, j: int, records: np.ndarray) -> _Column:
     """What groups release that take the cell of one of their members as it is."""
     atoms, values = cells.atoms_of(j), cells.values[records, j]
@@ -147,7 +158,15 @@ def _of_members(cells: Cells, j: int, records: np.ndarray) -> _Column:
 
 
 def _of_values(
-    cells: Cells, j: int, groups: Groups, entry: Aggregate, *, k: int, precision: str, exact: np.ndarray
+    cells: Cells,
+    j: int,
+    groups: Groups,
+    entry: Aggregate,
+    *,
+    k: int,
+    precision: str,
+    exact: np.ndarray,
+    texts: Texts,
 ) -> _Column:
     """What groups release that make one value of their values: the rule for atoms, the aggregate, and rounding."""
     variable, whole = cells.variables[j], np.ascontiguousarray(cells.values[:, j])
@@ -162,7 +181,7 @@ def _of_values(
         numbers = np.cumsum(of_values) - 1
         values, counted = whole[known], Groups(numbers[groups.labels[known]], int(of_values.sum()))
     assert entry.values is not None
-    found = entry.values(Gathered(variable, values, counted, whole, decimals))
+    found = entry.values(Gathered(variable, values, counted, whole, decimals, texts))
     unrounded, rounded = np.full(groups.count, np.nan), np.full(groups.count, np.nan)
     unrounded[of_values] = found.values
     if found.rounds:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from microagg.table.variable import Variable
 
 
+Texts = Callable[["Variable", "np.ndarray"], list[str]]
+"""Writes numbers of a column as people read them."""
+
+
 @dataclass(frozen=True)
 class Gathered:
     """One column as an aggregate sees it: the values that count, and the groups that release one of them."""
@@ -31,6 +35,7 @@ class Gathered:
     """(n,): the whole column, NaN where a cell is an atom."""
     decimals: int | None
     """Numeric: how many decimals the column is written with; None for no precision of its own."""
+    texts: Texts
 
 
 @dataclass(frozen=True)

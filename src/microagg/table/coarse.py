@@ -18,7 +18,8 @@ def ranges(of: Gathered) -> tuple[np.ndarray, Variable]:
 
     >>> from microagg.table.grouping import Groups
     >>> column = np.array([1.0, 3.0, 7.0])
-    >>> places, variable = ranges(Gathered(Variable("age"), column, Groups.of(np.array([0, 0, 1])), column, 0))
+    >>> groups = Groups.of(np.array([0, 0, 1]))
+    >>> places, variable = ranges(Gathered(Variable("age"), column, groups, column, 0, texts_of))
     >>> [variable.levels[int(place)] for place in places]
     ['1..3', '7']
     """
@@ -26,7 +27,7 @@ def ranges(of: Gathered) -> tuple[np.ndarray, Variable]:
     ends, which = np.unique(np.concatenate([least, largest]), return_inverse=True)
     low, high = which.reshape(2, -1) if len(ends) else np.empty((2, 0), np.int64)
     pairs, places = np.unique(low * np.int64(max(len(ends), 1)) + high, return_inverse=True)
-    texts = texts_of(of.variable, ends, of.decimals)
+    texts = of.texts(of.variable, _tidy(ends, of))
     levels = [
         texts[a] if a == b else f"{texts[a]}..{texts[b]}"
         for a, b in zip(*(part.tolist() for part in np.divmod(pairs, max(len(ends), 1))), strict=True)
@@ -40,7 +41,8 @@ def ancestors(of: Gathered) -> tuple[np.ndarray, Variable]:
     assert tree is not None
     if of.variable.kind is Kind.NUMERIC:
         different, codes = np.unique(of.values, return_inverse=True)
-        levels: list[Any] = originals_of(of.variable, different, of.decimals)
+        tidy = _tidy(different, of)
+        levels = of.texts(of.variable, tidy) if of.variable.unit else _originals(of.variable, tidy)
     else:
         codes, levels = of.values.astype(np.int64), list(of.variable.levels)
     if of.variable.kind is Kind.ORDINAL:  # declared levels that no record has need no line
@@ -72,26 +74,29 @@ def _coarsened(
     return new[places.reshape(-1)], coarse
 
 
-def texts_of(variable: Variable, numbers: np.ndarray, decimals: int | None) -> list[str]:
-    """The values that numbers stand for as people write them: no exponent, no more decimals than the column has.
+def _tidy(numbers: np.ndarray, of: Gathered) -> np.ndarray:
+    """The numbers without what computing left behind the last decimal of their column."""
+    return numbers if of.decimals is None else np.round(numbers, of.decimals) + 0.0
 
-    >>> texts_of(Variable("x"), np.array([30.0, 1.5, 1e21]), 1)
+
+def texts_of(variable: Variable, numbers: np.ndarray) -> list[str]:
+    """The values that numbers stand for as people write them: without an exponent. Times are taken for points in time.
+
+    >>> texts_of(Variable("x"), np.array([30.0, 1.5, 1e21]))
     ['30', '1.5', '1000000000000000000000']
-    >>> texts_of(Variable("education", Kind.ORDINAL, ("low", "high")), np.array([1.0]), None)
+    >>> texts_of(Variable("education", Kind.ORDINAL, ("low", "high")), np.array([1.0]))
     ['high']
     """
     if variable.kind is not Kind.NUMERIC:
         return [_text(variable.levels[int(number)]) for number in numbers.tolist()]
-    return [_text(value) for value in originals_of(variable, numbers, decimals)]
-
-
-def originals_of(variable: Variable, numbers: np.ndarray, decimals: int | None) -> list[Any]:
-    """The values that the numbers of a numeric column stand for: int, float or Decimal; times as text."""
     if variable.unit:
-        whole = (int(variable.origin) + int(number) for number in numbers.tolist())
-        return [str(moment) for moment in np.array(list(whole), f"datetime64[{variable.unit}]")]
-    if decimals is not None:
-        numbers = np.round(numbers, decimals) + 0.0
+        whole = [int(variable.origin) + int(number) for number in numbers.tolist()]
+        return [str(moment) for moment in np.array(whole, f"datetime64[{variable.unit}]")]
+    return [_text(value) for value in _originals(variable, numbers)]
+
+
+def _originals(variable: Variable, numbers: np.ndarray) -> list[Any]:
+    """The numbers as they were: float, or Decimal where float64 would not hold them to the digit."""
     if variable.origin:
         return [variable.origin + Decimal(repr(number)) for number in numbers.tolist()]
     if variable.single:

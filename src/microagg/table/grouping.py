@@ -95,30 +95,6 @@ class Groups:
         owners = self.labels[self.order[hits]]
         return self.order[hits[np.flatnonzero(np.diff(owners, prepend=-1))]]
 
-    def sharing(self, codes: np.ndarray) -> np.ndarray:
-        """(n,): how many records of its group, itself included, have the code of each record.
-
-        >>> Groups.of(np.array([0, 0, 1, 0])).sharing(np.array([5, 6, 5, 5])).tolist()
-        [2, 1, 1, 2]
-        """
-        keys = self.labels * np.int64(codes.max(initial=0) + 1) + codes
-        _, which, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        return counts[which.reshape(-1)]
-
-    def variation(self, codes: np.ndarray) -> np.ndarray:
-        """(n,): the squared distance of each record to its group's centroid, codes being corners of the unit cube.
-
-        For a nominal column times the squared length of its codes: 1 - 2 p + the sum of squares of all p, p being the shares of
-        the values in the group, the first that of the record's own.
-
-        >>> Groups.of(np.array([0, 0])).variation(np.array([3, 4])).tolist()
-        [0.5, 0.5]
-        """
-        own = self.sharing(codes)
-        squares = np.bincount(self.labels, own, self.count)  # whole numbers: no order to depend on
-        sizes = self.sizes[self.labels]
-        return 1.0 - 2.0 * own / sizes + squares[self.labels] / (sizes * sizes)
-
     def drawn(self, *key: int | str) -> np.ndarray:
         """(groups,): a record of each group, every one equally likely: by the key and the group's number.
 

@@ -59,19 +59,17 @@ class Hierarchy:
     @staticmethod
     def read(path: str | Path) -> Hierarchy:
         """A hierarchy from a text file, whose delimiter (; , tab or |) is found by itself."""
+        path = Path(path)
+        if not path.is_file():
+            raise InputError(f"there is no file {str(path)!r} with a hierarchy; check the path.")
         try:
-            path = Path(path)
-            if not path.is_file():
-                raise InputError(f"there is no file {str(path)!r} with a hierarchy; check the path.")
-            if path.stat().st_size > LARGEST:
-                raise InputError(f"{str(path)!r} is too large for a hierarchy; name another file.")
-            text = path.read_text("utf-8-sig")
+            text = path.read_text("utf-8-sig") if path.stat().st_size <= LARGEST else None
         except UnicodeDecodeError:
             raise InputError(f"the hierarchy {str(path)!r} is not in UTF-8; save it so.") from None
-        except (OSError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{str(path)!r} cannot be read; check the path and its permissions.") from None
+        except OSError:
+            raise InputError(f"{str(path)!r} cannot be read; check its permissions.") from None
+        if text is None:
+            raise InputError(f"{str(path)!r} is too large for a hierarchy; name another file.")
         return Hierarchy(_checked(_rows_of_text(text), f" {str(path)!r}"))
 
     @staticmethod
@@ -275,11 +273,10 @@ def _checked(rows: Sequence[Row], of: str = "") -> dict[str, tuple[str, ...]]:
         raise InputError(
             f"the hierarchy{of} has values without parents; it needs a path from each to the top."
         )
-    tops = {path[-1]: where for where, path in reversed(rows)}
-    if len(tops) > 1:
-        where = next(place for place, path in rows if path[-1] != rows[0][1][-1])
+    other = [where for where, path in rows if path[-1] != rows[0][1][-1]]
+    if other:
         raise InputError(
-            f"{first} and {where} of the hierarchy{of} end in different tops; add one above them."
+            f"{first} and {other[0]} of the hierarchy{of} end in different tops; add one above them."
         )
     return paths
 
