@@ -43,6 +43,8 @@ class Aggregated:
 
     cells: Cells
     """The released cells, one row for each record."""
+    how: tuple[str, ...]
+    """The aggregate of each column."""
     decimals: list[int | None]
     """Of each column the decimals that its means were rounded to; None where nothing was."""
     of_values: np.ndarray
@@ -111,7 +113,7 @@ def aggregated(
             columns.append(
                 _of_values(cells, j, groups, entry, k=k, precision=precision, exact=own, texts=texts)
             )
-    return _assembled(cells, labels, columns)
+    return _assembled(cells, labels, tuple(entry.name for entry in chosen), columns)
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,8 @@ def _of_means(cells: Cells, labels: np.ndarray, precision: str, exact: Cells) ->
         rounded[:, j] = _at_precision(variable, means[:, j], own, precision)
     none = (0,) * len(decimals)
     released = Cells(cells.variables, _for_records(rounded, labels))
-    return Aggregated(released, decimals, np.ones(means.shape, bool), none, none, labels, means)
+    every = np.ones(means.shape, bool)
+    return Aggregated(released, ("mean",) * len(decimals), decimals, every, none, none, labels, means)
 
 
 def _at_precision(variable: Variable, means: np.ndarray, decimals: int | None, precision: str) -> np.ndarray:
@@ -215,7 +218,7 @@ def _most_frequent_atoms(atoms: np.ndarray, groups: Groups, of_values: np.ndarra
     return released
 
 
-def _assembled(cells: Cells, labels: np.ndarray, columns: list[_Column]) -> Aggregated:
+def _assembled(cells: Cells, labels: np.ndarray, how: tuple[str, ...], columns: list[_Column]) -> Aggregated:
     """What the groups release, as cells of the records."""
     variables = tuple(column.variable for column in columns)
     values = _for_records([column.values for column in columns], labels)
@@ -230,6 +233,7 @@ def _assembled(cells: Cells, labels: np.ndarray, columns: list[_Column]) -> Aggr
     before, after = ([_missing(each, j) for j in range(len(columns))] for each in (cells, released))
     return Aggregated(
         released,
+        how,
         [column.decimals for column in columns],
         of_values,
         tuple(int((b & ~a).sum()) for b, a in zip(before, after, strict=True)),
