@@ -261,6 +261,15 @@ class TestTheRuleForAtoms:
         assert found.atoms[:, 0].tolist() == [1] * 5
 
 
+@pytest.mark.parametrize("scale", [1.0, 0.3, 1e6, 1e15, -1e-9])
+def test_lower_medians_of_all_sorts_of_numbers(scale: float) -> None:
+    rng = np.random.default_rng(2)
+    column = rng.integers(-40, 4000, 300) * scale
+    labels = rng.permutation(np.arange(300) % 41)
+    expected = [sorted(column[labels == g].tolist())[((labels == g).sum() - 1) // 2] for g in range(41)]
+    assert Groups.of(labels).lower_medians(column).tolist() == expected
+
+
 class TestPlainTables:
     @pytest.mark.parametrize("precision", ["column", "full"])
     @pytest.mark.parametrize("seed", range(5))

@@ -9,6 +9,7 @@ import numpy as np
 
 from microagg.kernels import random
 
+MOST_WHOLE = 2.0**31  # labels are less, so that both fit into 63 bits
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -63,8 +64,14 @@ class Groups:
         >>> Groups.of(np.array([0, 0, 0, 0, 1])).lower_medians(np.array([9.0, 1.0, 3.0, 5.0, 7.0])).tolist()
         [3.0, 7.0]
         """
-        order = np.lexsort((column, self.labels))
-        return column[order[self.starts + (self.sizes - 1) // 2]]
+        middle = self.starts + (self.sizes - 1) // 2
+        low, high = (column.min(), column.max()) if self.count else (0.0, 0.0)
+        if high - low < MOST_WHOLE and (column == np.rint(column)).all():
+            # group and value in one whole number, which sorts four times as fast
+            span = int(high - low) + 1
+            keys = np.sort(self.labels * np.int64(span) + (column - low).astype(np.int64))
+            return low + keys[middle] % span
+        return column[np.lexsort((column, self.labels))[middle]]
 
     def most_frequent(self, codes: np.ndarray, frequency: np.ndarray) -> np.ndarray:
         """(groups,): the code that most records of each group have; ties go to the one of the larger `frequency`, then the lower.
