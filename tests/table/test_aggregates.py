@@ -213,6 +213,12 @@ def test_medoid_takes_all_cells_of_one_record() -> None:
                 assert cell(found.cells, i, 2) == cell(cells, chosen, 2), seed
 
 
+def test_rounding_breaks_no_tie() -> None:
+    groups = Groups.of(np.array([0, 0, 1, 1, 1]))
+    assert groups.nearest(np.array([0.1 + 0.2, 0.3, 0.5, 0.4, 0.0])).tolist() == [0, 4]
+    assert groups.nearest(np.array([0.3 + 1e-9, 0.3, 0.0, 0.0, 0.0])).tolist() == [1, 2]
+
+
 def test_each_kind_has_its_own_default() -> None:
     cells, labels, k = mixed(3)
     asked = {variable.name: DEFAULT_AGGREGATE[variable.kind] for variable in VARIABLES}

@@ -58,7 +58,7 @@ def _counted(found: Aggregated, j: int, once: np.ndarray) -> str:
     labels = found.labels if found.labels.ndim == 1 else found.labels[:, j]
     _, first = np.unique(labels, return_index=True)
     alone = int(np.isin(found.cells.values[first, j], once).sum())
-    return f" (one that no other record has, in {alone:,} of {len(first):,} groups)"
+    return f" (one that no other record has, in {alone:,} of {len(first):,} groups)" if alone else ""
 
 
 def _occurring_once(cells: Cells, j: int) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from microagg.kernels import random
 
 MOST_WHOLE = 2.0**31  # labels are less, so that both fit into 63 bits
+ROUNDING = 1e-12  # distances that differ by less, relatively, are equal: the two records of a pair are equally far from its middle
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -93,12 +94,13 @@ class Groups:
         return by_rank[different - 1 - best % different]
 
     def nearest(self, distances: np.ndarray) -> np.ndarray:
-        """(groups,): the record of each group with the least distance; the lower one of two.
+        """(groups,): the record of each group with the least distance; the lower one of two, also where rounding parts them.
 
         >>> Groups.of(np.array([0, 1, 0])).nearest(np.array([2.0, 5.0, 2.0])).tolist()
         [0, 1]
         """
-        hits = np.flatnonzero(distances[self.order] == np.repeat(self.least(distances), self.sizes))
+        limits = self.least(distances) * (1.0 + ROUNDING)
+        hits = np.flatnonzero(distances[self.order] <= np.repeat(limits, self.sizes))
         owners = self.labels[self.order[hits]]
         return self.order[hits[np.flatnonzero(np.diff(owners, prepend=-1))]]
 
