@@ -14,13 +14,19 @@ import pytest
 import microagg as ma
 import tables
 from microagg.measures.loss.sse import loss_between
-from microagg.measures.risk.classes import classes_of
-from microagg.measures.risk.dominance import dominated_groups
+from microagg.measures.measure import Pair
+from microagg.measures.risk.classes import classes_of, classes_of_released
+from microagg.measures.risk.dominance import dominance, dominated_groups
+from microagg.release.risks import notes_on_disclosure, refuse_unaccepted, with_risks_accepted
 from microagg.release.settings import Settings
+from microagg.release.true_values import notes_on_true_values, risks_of_aggregates
 from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
+from microagg.table.aggregate import aggregated
 from microagg.table.encoder import Space
 from microagg.table.io.reading import read_table
+from microagg.table.schema import Kind
+from microagg.table.variable import Cells, Variable
 
 RICH = 10_000_000
 ROLES: dict[str, Any] = {"quasi": tables.QUASI, "rest": "drop"}
@@ -86,6 +92,105 @@ class TestDominance:
             True,
             False,
         ]
+
+
+class TestDominanceOfMixedTables:
+    """Only values that made a mean count."""
+
+    def notes(self, variables: tuple[Variable, ...], values: list[list[float]], **asked: Any) -> list[str]:
+        column = np.array(values)
+        cells = Cells(variables, column, np.where(np.isnan(column), 0, -1).astype(np.int16))
+        labels = np.repeat(np.arange(len(values) // 4), 4).astype(np.int32)
+        found = aggregated(cells, labels, k=4, **asked)
+        return [note for note in notes_on_disclosure(4, cells, labels, labels, found) if "dominates" in note]
+
+    GAP = float("nan")
+    WAGE = (Variable("wage", marks=(None,)),)
+
+    def test_values_beside_gaps(self) -> None:
+        (note,) = self.notes(
+            self.WAGE,
+            [[9e6], [1.0], [1.0], [self.GAP], [5.0], [5.0], [5.0], [5.0], [self.GAP]] + [[self.GAP]] * 3,
+        )
+        assert "'wage' in 1 of 2 groups" in note, "the group of gaps releases no mean"
+
+    def test_a_value_that_made_no_mean(self) -> None:
+        assert not self.notes(self.WAGE, [[9e6], [1.0], [self.GAP], [self.GAP]])
+
+    def test_a_column_of_gaps(self) -> None:
+        assert not self.notes(self.WAGE, [[self.GAP]] * 4)
+
+    def test_other_aggregates_and_kinds_have_no_total(self) -> None:
+        values = [[9e6], [1.0], [1.0], [1.0]]
+        assert self.notes(self.WAGE, values)
+        assert not self.notes(self.WAGE, values, how={"wage": "median"})
+        assert not self.notes((Variable("at", unit="D"),), values)
+        levels = tuple("abcdefghij")
+        assert not self.notes((Variable("o", Kind.ORDINAL, levels),), [[9.0], [0.0], [0.0], [0.0]])
+        assert not self.notes((Variable("n", Kind.NOMINAL, levels),), [[9.0], [0.0], [0.0], [0.0]])
+
+    def test_numbers_count_from_zero_not_from_their_origin(self) -> None:
+        values = [[0.0], [0.0], [0.0], [9.0]]
+        assert self.notes(self.WAGE, values)
+        assert not self.notes((Variable("wage", origin=10**17),), values)
+
+    def test_the_measure_leaves_out_what_made_no_mean(self) -> None:
+        gap = self.GAP
+        before = np.array([[4.0], [6.0], [gap], [50.0], [gap], [gap]])
+        after = np.array([[5.0], [5.0], [5.0], [gap], [gap], [gap]])
+        pair = Pair(before, after, ("wage",))
+        pair._known[(classes_of_released,)] = classes_of([np.array([0, 0, 0, 1, 1, 1])])
+        figure = dominance(pair)
+        assert figure.value == 60.0
+        assert figure.details["classes over 50 %"] == 1.0
+
+
+class TestTrueValues:
+    """Median, draw, medoid and range release values of single records."""
+
+    ONCE = Cells.plain(np.array([[1.0, 5.0], [1.0, 6.0], [2.0, 5.0], [2.0, 6.0]]), ["age", "wage"])
+    UNIQUE = Cells.plain(np.arange(8.0).reshape(4, 2), ["age", "wage"])
+
+    @pytest.mark.parametrize("how", ["median", "draw", "medoid", "range"])
+    def test_values_that_occur_once_must_be_accepted(self, how: str) -> None:
+        assert risks_of_aggregates(self.UNIQUE, {"wage": how}) == ("true-values",)
+        assert not risks_of_aggregates(self.ONCE, {"wage": how})
+
+    def test_others_need_not(self) -> None:
+        assert not risks_of_aggregates(self.UNIQUE, {})
+        ordinal = Cells((Variable("o", Kind.ORDINAL, (1, 2)),), np.array([[0.0], [1.0]]))
+        assert not risks_of_aggregates(ordinal, {"o": "median"})
+        assert not risks_of_aggregates(ordinal, {"o": "draw"})
+
+    def test_atoms_are_no_values_that_occur_once(self) -> None:
+        values = np.array([[3.0], [3.0], [np.nan]])
+        cells = Cells((Variable("wage", marks=(None,)),), values, np.array([[-1], [-1], [0]], np.int16))
+        assert not risks_of_aggregates(cells, {"wage": "median"})
+
+    def test_they_are_refused_until_accepted(self) -> None:
+        refuse_unaccepted(Settings.of(k=3))
+        with pytest.raises(ma.InputError, match=r"as they are.*accept_risk='true-values' accepts that"):
+            refuse_unaccepted(Settings.of(k=3), ["true-values"])
+        refuse_unaccepted(Settings.of(k=3, accept_risk=["true-values"]), ["true-values"])
+
+    def test_what_was_accepted_then_is_accepted_again(self) -> None:
+        then = Settings.of(k=3, precision="full", accept_risk=["true-values"])
+        assert with_risks_accepted(then).accept_risk == ("full-precision", "true-values")
+        assert with_risks_accepted(Settings.of(k=3)).accept_risk == ()
+
+    def test_they_are_told_each_time(self) -> None:
+        cells = Cells.plain(np.array([[1.0], [2.0], [7.0], [3.0], [3.0], [8.0]]), ["age"])
+        labels = np.array([0, 0, 0, 1, 1, 1], np.int32)
+        (note,) = notes_on_true_values(cells, aggregated(cells, labels, how={"age": "median"}, k=3))
+        assert "median of 'age' (one that no other record has, in 1 of 2 groups)" in note
+        (note,) = notes_on_true_values(cells, aggregated(cells, labels, how={"age": "range"}, k=3))
+        assert note.endswith("range of 'age'")
+        assert not notes_on_true_values(cells, aggregated(cells, labels, k=3))
+
+    def test_the_median_of_an_ordinal_column_is_told(self) -> None:
+        cells = Cells((Variable("o", Kind.ORDINAL, (1, 2)),), np.array([[0.0], [1.0]]))
+        (note,) = notes_on_true_values(cells, aggregated(cells, np.zeros(2, np.int32), k=2))
+        assert note.endswith("median of 'o'")
 
 
 class TestCaps:

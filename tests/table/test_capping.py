@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from microagg.errors import InputError
-from microagg.table.capping import cap_values, limit_of
+from microagg.table.capping import cap_cells, cap_values, limit_of
 from microagg.table.parameters import Caps
+from microagg.table.schema import Kind
+from microagg.table.variable import Cells, Variable
 
 CAP = Caps("cap", "")
 
@@ -89,3 +91,50 @@ def test_limits_on_both_ends() -> None:
         cap_values(values, ["a", "b"], {"a": ("50%", 1.0)})
     with pytest.raises(InputError, match="no quasi-identifying column"):
         cap_values(values, ["a", "b"], {"c": (None, 1.0)})
+
+
+class TestCells:
+    @pytest.mark.parametrize("limits", [(None, "90%"), ("10%", "90%"), (None, 40.0), (5.0, 40.0)])
+    def test_atoms_stay_and_do_not_count(self, limits: tuple[Any, Any]) -> None:
+        rng = np.random.default_rng(7)
+        known = np.round(rng.lognormal(3.0, 1.0, 200))
+        gone = np.arange(200) % 5 == 0
+        atoms = np.where(gone, 0, -1).astype(np.int16).reshape(-1, 1)
+        column = np.where(gone, np.nan, known).reshape(-1, 1)
+        cells = Cells((Variable("wage", marks=(None,)),), column, atoms)
+        found, done = cap_cells(cells, {"wage": limits})
+        expected, told = cap_values(known[~gone].reshape(-1, 1), ["wage"], {"wage": limits})
+        assert done == told
+        assert found.values[~gone].tolist() == expected.tolist()
+        assert np.isnan(found.values[gone]).all()
+        assert found.atoms is atoms
+        assert np.isnan(cells.values[gone]).all(), "what was given is left as it is"
+        assert cells.values[~gone, 0].tolist() == known[~gone].tolist(), "what was given is left as it is"
+
+    def test_a_column_of_nothing_but_atoms(self) -> None:
+        cells = Cells((Variable("wage", marks=(None,)),), np.full((3, 1), np.nan), np.zeros((3, 1), np.int16))
+        found, done = cap_cells(cells, {"wage": ("1%", "99%")})
+        assert (done["wage"].below, done["wage"].above) == (0, 0)
+        assert np.isnan(found.values).all()
+
+    def test_numbers_that_are_differences(self) -> None:
+        cells = Cells((Variable("year", origin=1900),), np.array([[0.0], [50.0], [99.0]]))
+        found, done = cap_cells(cells, {"year": (None, 1960.0)})
+        assert found.values[:, 0].tolist() == [0.0, 50.0, 60.0]
+        assert done["year"].high == 1960.0
+
+    def test_nothing_asked_for(self) -> None:
+        cells = Cells.plain(np.ones((2, 1)), ["a"])
+        assert cap_cells(cells, {})[0] is cells
+
+    @pytest.mark.parametrize(
+        ("variable", "why"),
+        [
+            (Variable("a", Kind.NOMINAL, ("x", "y")), "which is nominal"),
+            (Variable("a", Kind.ORDINAL, ("x", "y")), "which is ordinal"),
+            (Variable("a", unit="D"), "which holds times"),
+        ],
+    )
+    def test_what_cannot_be_capped(self, variable: Variable, why: str) -> None:
+        with pytest.raises(InputError, match=f"cap names 'a', {why}"):
+            cap_cells(Cells((variable,), np.zeros((2, 1))), {"a": (None, 1.0)})

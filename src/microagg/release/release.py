@@ -49,6 +49,7 @@ from microagg.table.io.frames import (
 from microagg.table.io.writing import write_text
 from microagg.table.scales import SCALE
 from microagg.table.schema import Role, Schema, assign_roles
+from microagg.table.variable import Cells
 
 Names = Sequence[str | int] | str | int
 
@@ -272,7 +273,7 @@ def protect(
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
-    dominating = notes_on_disclosure(k, quasi, averaged, labels, anonymity.labels)
+    dominating = notes_on_disclosure(k, Cells.plain(averaged, quasi), labels, anonymity.labels)
     bound = found.bound and found.bound.about(averaged, quasi, space)
     # against what was there before any cap, on the scale that it has without one
     measured = Space.fit(values, settings.scale) if capped else space

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
 from microagg.table.parameters import Several
+from microagg.table.schema import Kind
 
 if TYPE_CHECKING:
     import numpy as np
 
     from microagg.release.settings import Settings
+    from microagg.table.aggregate import Aggregated
+    from microagg.table.variable import Cells
 
 LARGEST_MANIFEST = 50_000_000  # bytes: what is larger is no manifest of ours
 
@@ -24,8 +27,8 @@ class Risk:
     """A risk that somebody has to accept by its name."""
 
     name: str
-    taken: Callable[[Settings], bool]
-    """Whether settings take it."""
+    taken: Callable[[Settings], bool] | None
+    """Whether settings take it; None if that depends on the table, so that it is found on the way."""
     means: str
     """What it risks, as the beginning of a sentence."""
 
@@ -48,6 +51,12 @@ RISKS = (
         "measures that are published come from the original values, so that with the released table they can give some of "
         "them back",
     ),
+    Risk(
+        "true-values",
+        None,
+        "median, draw, medoid and range release values of single records as they are, some of which one record alone has, so "
+        "that whoever knows a value recognises whose it is",
+    ),
 )
 
 ACCEPT_RISK = Several(
@@ -57,13 +66,17 @@ ACCEPT_RISK = Several(
 )
 
 
-def refuse_unaccepted(settings: Settings) -> None:
+def refuse_unaccepted(settings: Settings, found: Collection[str] = ()) -> None:
     """Raise unless every risk that these settings take is accepted by its name; to be called before anything is written.
+
+    `found` names the risks that only the table tells (see `risks_of_aggregates`).
 
     >>> from microagg.release.settings import Settings
     >>> refuse_unaccepted(Settings.of(k=3, precision="full", accept_risk="full-precision"))
     """
-    missing = [risk for risk in RISKS if risk.taken(settings) and risk.name not in settings.accept_risk]
+    missing = [
+        risk for risk in RISKS if _taken(risk, settings, found) and risk.name not in settings.accept_risk
+    ]
     if missing:
         told = "; ".join(f"{risk.means} (accept_risk='{risk.name}' accepts that)" for risk in missing)
         raise InputError(f"{told}; nothing was written.")
@@ -71,26 +84,47 @@ def refuse_unaccepted(settings: Settings) -> None:
 
 def with_risks_accepted(settings: Settings) -> Settings:
     """The same settings, all their risks accepted: those of a release that was made before."""
-    return settings.but(accept_risk=[risk.name for risk in RISKS if risk.taken(settings)])
+    # what only the table tells was accepted then, or there was nothing to accept
+    found = settings.accept_risk
+    return settings.but(accept_risk=[risk.name for risk in RISKS if _taken(risk, settings, found)])
+
+
+def _taken(risk: Risk, settings: Settings, found: Collection[str]) -> bool:
+    return risk.name in found if risk.taken is None else risk.taken(settings)
 
 
 def notes_on_disclosure(
-    k: int, names: Sequence[str], values: np.ndarray, labels: np.ndarray, classes: np.ndarray
+    k: int, cells: Cells, labels: np.ndarray, classes: np.ndarray, found: Aggregated | None = None
 ) -> tuple[str, ...]:
     """What the released means tell of single records: groups that one value dominates, and k = 2. Names no value.
 
-    `values` are those that were averaged, `labels` the groups (for each column, where they differ), `classes` the records
-    that are alike in all that is released.
+    `cells` are those that were averaged, `labels` the groups (for each column, where they differ), `classes` the records
+    that are alike in all that is released, `found` what was released of mixed tables: only values that made a mean count, and
+    a total of times says nothing.
     """
+    import numpy as np
+
     from microagg.drawing.wording import listed
     from microagg.measures.risk.classes import classes_of
     from microagg.measures.risk.dominance import DOMINANT, P, dominated_groups
 
-    told, groups = [], classes_of([classes])
-    for j, name in enumerate(names):
-        groups = groups if labels.ndim == 1 else classes_of([labels[:, j]])
-        if dominated := dominated_groups(values[:, j], groups):
-            told.append(f"{name!r} in {dominated:,} of {len(groups):,} groups")
+    told, alike = [], None
+    for j, variable in enumerate(cells.variables):
+        if variable.kind is not Kind.NUMERIC or variable.unit or (found and found.how[j] != "mean"):
+            continue
+        own = classes if labels.ndim == 1 else labels[:, j]
+        column = cells.values[:, j] + float(variable.origin) if variable.origin else cells.values[:, j]
+        counted = ~np.isnan(column)
+        if found is not None:
+            counted &= ~np.isnan(found.cells.values[:, j])
+        if not counted.any():
+            continue
+        if counted.all() and labels.ndim == 1:
+            groups = alike = alike or classes_of([own])
+        else:
+            groups = classes_of([own[counted]])
+        if dominated := dominated_groups(column[counted], groups):
+            told.append(f"{variable.name!r} in {dominated:,} of {len(groups):,} groups")
     notes = []
     if told:
         notes.append(

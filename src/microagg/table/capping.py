@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 import numpy as np
 
 from microagg.errors import InputError
+from microagg.table.schema import Kind
+from microagg.table.variable import Cells, Variable
 
 Limit = float | str | None
 
@@ -29,12 +31,53 @@ class Capped:
         return {"low": self.low, "high": self.high, "below": self.below, "above": self.above}
 
 
+def cap_cells(cells: Cells, caps: Mapping[str, tuple[Limit, Limit]]) -> tuple[Cells, dict[str, Capped]]:
+    """The cells with values beyond the limits of their columns set to them, and what was done; atoms stay as they are.
+
+    >>> cells, done = cap_cells(Cells.plain(np.array([[3.0], [900.0]]), ["income"]), {"income": (None, 10.0)})
+    >>> cells.values[:, 0].tolist(), done["income"].above
+    ([3.0, 10.0], 1)
+    """
+    for variable in cells.variables:
+        if variable.name in caps:
+            _refuse_uncappable(variable)
+    origins = {each.name: each.origin for each in cells.variables if each.name in caps and each.origin}
+    shifted = {
+        name: (_minus(low, origins.get(name, 0)), _minus(high, origins.get(name, 0)))
+        for name, (low, high) in caps.items()
+    }
+    values, done = cap_values(cells.values, cells.names, shifted)
+    for name, origin in origins.items():  # told as the column counts
+        low, high = (
+            None if each is None else float(each + float(origin))
+            for each in (done[name].low, done[name].high)
+        )
+        done[name] = replace(done[name], low=low, high=high)
+    return (cells if values is cells.values else replace(cells, values=values)), done
+
+
+def _refuse_uncappable(variable: Variable) -> None:
+    if variable.kind is not Kind.NUMERIC:
+        raise InputError(
+            f"cap names {variable.name!r}, which is {variable.kind}; only numbers can be capped, so leave it out."
+        )
+    if variable.unit:
+        raise InputError(
+            f"cap names {variable.name!r}, which holds times; only plain numbers can be capped, so leave it out."
+        )
+
+
+def _minus(limit: Limit, origin: int | Decimal) -> Limit:
+    """A limit on the scale of a column whose numbers are differences from `origin`."""
+    return limit if not origin or not isinstance(limit, float | int) else float(Decimal(repr(limit)) - origin)
+
+
 def cap_values(
     values: np.ndarray, names: Sequence[str], caps: Mapping[str, tuple[Limit, Limit]]
 ) -> tuple[np.ndarray, dict[str, Capped]]:
     """The values with those beyond the limits of their columns set to them, and what was done to each column.
 
-    The array that was given is left as it is; where nothing is asked for, it is the one that comes back.
+    The array that was given is left as it is; where nothing is asked for, it is the one that comes back. NaN stays NaN.
 
     >>> values, done = cap_values(np.array([[3.0], [4.0], [5.0], [900.0]]), ["income"], {"income": (None, "99%")})
     >>> values[:, 0].tolist(), done["income"].above
@@ -72,7 +115,10 @@ def limit_of(column: np.ndarray, limit: Limit, *, top: bool) -> float | None:
         return limit
     share = float(limit[:-1]) / 100.0
     method = "lower" if top else "higher"
-    found, median = (float(np.quantile(column, part, method=method)) for part in (share, 0.5))
+    known = column[~np.isnan(column)]
+    if len(known) == 0:
+        return None
+    found, median = (float(np.quantile(known, part, method=method)) for part in (share, 0.5))
     distance = abs(found - median)
     if distance == 0.0:
         return found

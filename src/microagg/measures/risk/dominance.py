@@ -17,7 +17,7 @@ def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
     """The largest part, in percent, of a class's total in a column that one record makes up.
 
     A record makes up |value| (times its weight, where there are any) of the column that means were taken of. A class whose values are
-    all 0 has no part to give: 0. The details tell how many classes exceed the threshold in any column, and how many
+    all 0 has no part to give: 0. What is no number before (missing, a special code), or is released as none, made no mean. The details tell how many classes exceed the threshold in any column, and how many
     fail the p % rule: what is left of the total without the two largest is less than p percent of the largest, so the
     second largest could work out the largest that closely.
 
@@ -28,8 +28,9 @@ def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
     classes = pair.classes
     exceeding, failing = np.zeros(len(classes), bool), np.zeros(len(classes), bool)
     columns: dict[str, float] = {}
-    for name, column in zip(pair.names, pair.averaged.T, strict=True):
+    for name, column, after in zip(pair.names, pair.averaged.T, pair.released.T, strict=True):
         parts = np.abs(column) if pair.weights is None else np.abs(column) * pair.weights
+        parts[np.isnan(column) | np.isnan(after)] = 0.0
         total, largest, second = _totals(parts, classes)
         share = 100.0 * np.divide(largest, total, out=np.zeros(len(classes)), where=total > 0.0)
         exceeding |= share > threshold
