@@ -1,14 +1,41 @@
-"""From a table's quasi-identifiers to points: the space in which groups are searched and loss is measured."""
+"""From a table's quasi-identifiers to points: the space in which groups are searched and loss is measured.
+
+Each column becomes axes of its own (`table/axes.py`). Where one of them is nominal, all axes are then turned to principal axes:
+distances do not depend on that, but block cuts and the boxes of trees do. Loss is counted column by column on the exact
+encoding, which is the searched one but for nominal columns of very many values.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from microagg.kernels import sums
-from microagg.table.scales import SCALE, SCALES, Axis
+from microagg.kernels import sums, turning
+from microagg.table.axes import Coded, ColumnAxes, Pair, Scaled, axes_of, axes_of_numbers
+from microagg.table.scales import SCALE, Axis
+from microagg.table.variable import Cells
+
+WIDEST_TURN = 1000
+"""Axes; wider encodings stay as they are: finding the principal axes would take longer than many a search."""
+
+NULL = 1e-9
+"""An axis along which records differ by less than this share of any column's spread has nothing but rounding: without it
+squared distances change by less than a billionth of a billionth."""
+
+_ROWS_AT_A_TIME = 4096
+
+
+@dataclass(frozen=True)
+class Turning:
+    """From the axes of the columns to principal axes: coordinates @ axes + offset."""
+
+    axes: np.ndarray
+    """(axes of the columns, principal axes)"""
+    offset: np.ndarray
+    """(principal axes,): brings the mean of the fitted records to 0"""
 
 
 @dataclass(frozen=True)
@@ -23,66 +50,226 @@ class Space:
     """
 
     scale: str
-    axes: tuple[Axis, ...]
-    """How each axis is made; a numeric column has one."""
-    constant: tuple[int, ...]
-    """The columns that do not vary."""
+    columns: tuple[ColumnAxes, ...]
+    """How each column becomes axes."""
+    turning: Turning | None = None
+    """How these are turned to principal axes; None where they stay as they are."""
 
     @staticmethod
-    def fit(values: np.ndarray, scale: str = SCALE.default) -> Space:
-        """Measure each column of a float64 C-order matrix."""
-        measure = SCALES[SCALE.parse(scale)].measure
-        axes, constant = [], []
-        for j in range(values.shape[1]):
-            column = np.ascontiguousarray(values[:, j])
-            axis = measure(column)
-            if column.min() == column.max():
-                constant.append(j)
-                axis = replace(axis, width=1.0)
-            elif axis.width == 0.0:
-                # quartiles coincide where more than half of a column shares one value, and squares of very small numbers vanish
-                axis = replace(axis, width=_deviation_of_small(column))
-            axes.append(axis)
-        return Space(scale, tuple(axes), tuple(constant))
+    def fit(
+        cells: Cells | np.ndarray,
+        scale: str = SCALE.default,
+        importance: Mapping[str, float] | None = None,
+    ) -> Space:
+        """Measure each column of some cells, or of a float64 C-order matrix.
 
-    def points(self, values: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """The points of these values; in the array `out`, which may be that of the values, where it has the room.
+        The squared distances of a column count `importance` times, once where it is not named.
+        """
+        scale = SCALE.parse(scale)
+        importance = importance or {}
+        if not isinstance(cells, Cells):
+            columns = [axes_of_numbers(np.ascontiguousarray(column), scale) for column in cells.T]
+            return Space(scale, tuple(columns))
+        weights = [float(importance.get(name, 1.0)) for name in cells.names]
+        if cells.is_plain:
+            columns = [
+                axes_of_numbers(np.ascontiguousarray(cells.values[:, j]), scale, variable.unit, weights[j])
+                for j, variable in enumerate(cells.variables)
+            ]
+            return Space(scale, tuple(columns))
+        columns = [
+            axes_of(variable, *_column(cells, j), scale, weights[j])
+            for j, variable in enumerate(cells.variables)
+        ]
+        return _turned(Space(scale, tuple(columns)), cells)
+
+    def points(self, cells: Cells | np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """The points of these cells; in the array `out`, which may be that of the values, where it has the room.
+
+        Released cells have points, too: a number between two ranks lies between their places. Where axes are turned, what
+        lies off all axes along which the fitted records differ is left out.
 
         >>> Space.fit(np.array([[1.0], [3.0]]), "minmax").points(np.array([[2.0]])).tolist()
         [[0.5]]
         """
-        shape = (len(values), len(self.axes))
+        width = self._size if self.turning is None else len(self.turning.offset)
+        shape = (len(cells), width)
         points = out if out is not None and out.shape == shape else np.empty(shape)
-        for j, axis in enumerate(self.axes):
-            points[:, j] = axis.coordinates(values[:, j])
+        if self.is_plain:
+            values = cells.values if isinstance(cells, Cells) else cells
+            for j, axis in enumerate(self.axes):
+                points[:, j] = axis.coordinates(values[:, j])
+            return points
+        for rows, block in self._blocks(_as_cells(cells)):
+            if self.turning is None:
+                points[rows] = block
+            else:
+                turning.turn(block, self.turning.offset, self.turning.axes, points[rows])
         return points
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether every column is one axis of numbers."""
+        return all(isinstance(column, Scaled) and not column.atoms for column in self.columns)
+
+    @property
+    def exact(self) -> bool:
+        """Whether points are as far apart as the encoding says; a bound on points speaks of the encoding only then."""
+        return all(column.exact for column in self.columns)
+
+    @property
+    def constant(self) -> tuple[int, ...]:
+        """The columns that do not vary."""
+        return tuple(j for j, column in enumerate(self.columns) if column.constant)
+
     def axes_of(self, column: int) -> slice:
-        """Which axes of the points belong to a column."""
-        return slice(column, column + 1)
+        """Which axes belong to a column, before all of them are turned."""
+        first = sum(each.size for each in self.columns[:column])
+        return slice(first, first + self.columns[column].size)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes of numbers, in the order of their columns."""
+        return tuple(column.axis for column in self.columns if isinstance(column, Scaled))
 
     @property
     def centre(self) -> np.ndarray:
-        """(axes,): what is subtracted"""
+        """(axes of numbers,): what is subtracted"""
         return np.array([axis.centre for axis in self.axes])
 
     @property
     def width(self) -> np.ndarray:
-        """(axes,): what is divided by"""
+        """(axes of numbers,): what is divided by"""
         return np.array([axis.width for axis in self.axes])
+
+    def column_errors(self, before: Cells, after: Cells, labels: np.ndarray) -> np.ndarray:
+        """(columns,): the squared error of what was released, on the exact encoding.
+
+        Coarse columns (ranges, ancestors) have no point: there the variation within groups counts.
+        """
+        return np.array([_total(errors) for errors in self._errors(before, after, labels)])
+
+    def record_errors(self, before: Cells, after: Cells, labels: np.ndarray) -> np.ndarray:
+        """(n,): the same by record."""
+        found = np.zeros(len(before))
+        for errors in self._errors(before, after, labels):
+            found += errors
+        return found
+
+    def within(self, cells: Cells, labels: np.ndarray) -> float:
+        """The squared distances of all records to the centroids of their groups, on the exact encoding.
+
+        Labels may be one per record, or one per record and column.
+        """
+        if self.is_plain and labels.ndim == 1:
+            points = self.points(cells)
+            return sums.squared_error(points, sums.group_means(points, labels, int(labels.max()) + 1), labels)
+        return sum(self._variation(cells, labels).tolist())
+
+    def column_totals(self, cells: Cells) -> np.ndarray:
+        """(columns,): the squared distances of all records to the centroid of all in each column, on the exact encoding."""
+        return self._variation(cells, np.zeros(len(cells), np.int32))
+
+    def total(self, cells: Cells) -> float:
+        """The squared distances of all records to the centroid of all, on the exact encoding."""
+        return self.within(cells, np.zeros(len(cells), np.int32))
 
     def as_data(self) -> dict[str, Any]:
         """What a certificate says of the way from values to points; steps and places follow from the data themselves."""
         return {"scale": self.scale, "centre": self.centre.tolist(), "width": self.width.tolist()}
 
-    def about_column(self, column: int) -> dict[str, float]:
+    def about_column(self, column: int) -> dict[str, Any]:
         """What the internal manifest says of the way of one column."""
-        axis = self.axes[self.axes_of(column)][0]
-        return {"centre": axis.centre, "width": axis.width}
+        return self.columns[column].about()
+
+    @property
+    def _size(self) -> int:
+        return sum(column.size for column in self.columns)
+
+    def _variation(self, cells: Cells, labels: np.ndarray) -> np.ndarray:
+        """(columns,): the variation within groups in each column."""
+        by_record = (
+            column.variation(_column(cells, j), _of_column(labels, j))
+            for j, column in enumerate(self.columns)
+        )
+        return np.array([_total(errors) for errors in by_record])
+
+    def _errors(self, before: Cells, after: Cells, labels: np.ndarray) -> Iterator[np.ndarray]:
+        for j, column in enumerate(self.columns):
+            if after.variables[j].coarse:
+                yield column.variation(_column(before, j), _of_column(labels, j))
+            else:
+                yield column.squares(_column(before, j), _column(after, j))
+
+    def _blocks(self, cells: Cells) -> Iterator[tuple[slice, np.ndarray]]:
+        """Rows, and their coordinates on the axes of the columns; numbers from their mean, if all will be turned."""
+        homes = np.zeros(self._size)
+        if self.turning is not None:
+            homes[[self.axes_of(j).start for j in self._scaled]] = [
+                column.home for column in self.columns if isinstance(column, Scaled)
+            ]
+        for first in range(0, len(cells), _ROWS_AT_A_TIME):
+            rows = slice(first, first + _ROWS_AT_A_TIME)
+            parts = []
+            for j, column in enumerate(self.columns):
+                values, atoms = _column(cells, j)
+                parts.append(column.coordinates(values[rows], None if atoms is None else atoms[rows]))
+            yield rows, np.ascontiguousarray(np.hstack(parts) - homes)
+
+    @property
+    def _scaled(self) -> list[int]:
+        return [j for j, column in enumerate(self.columns) if isinstance(column, Scaled)]
 
 
-def _deviation_of_small(column: np.ndarray) -> float:
-    """The standard deviation of a column that is not constant, however small its numbers; never 0."""
-    spread = np.ptp(column)
-    deviation = float(spread * sums.column_moments((column / spread).reshape(-1, 1))[1][0])
-    return max(deviation, float(np.finfo(np.float64).smallest_subnormal))
+def _turned(space: Space, cells: Cells) -> Space:
+    """The same space on principal axes, if there is a nominal column that varies and not too many axes."""
+    size = space._size
+    nominal = any(isinstance(column, Coded) and not column.constant for column in space.columns)
+    if not nominal or size > WIDEST_TURN:
+        return space
+    unturned = Space(space.scale, space.columns, Turning(np.eye(size), np.zeros(size)))
+    first, second = np.zeros(size), np.zeros((size, size))
+    for _, block in unturned._blocks(cells):
+        turning.add_moments(block, first, second)
+    mean = first / len(cells)
+    variances, rows = turning.principal(second / len(cells) - np.outer(mean, mean))
+    axes = np.ascontiguousarray(rows.T)
+    kept = ~_null(unturned, cells, axes, variances <= 1e-9 * variances[0])
+    kept[0] = True
+    axes = np.ascontiguousarray(axes[:, kept])
+    offset = np.zeros((1, axes.shape[1]))
+    turning.turn(-mean.reshape(1, -1), np.zeros(axes.shape[1]), axes, offset)
+    return Space(space.scale, space.columns, Turning(axes, offset[0]))
+
+
+def _null(unturned: Space, cells: Cells, axes: np.ndarray, doubtful: np.ndarray) -> np.ndarray:
+    """Which of the doubtful axes have no coordinates but rounding.
+
+    Variances alone do not tell: in a table of very large and very small numbers, rounding of the large exceeds the small.
+    """
+    spread = min(column.spread for column in unturned.columns if not column.constant)
+    tried = np.ascontiguousarray(axes[:, doubtful])
+    low, high = np.full(tried.shape[1], np.inf), np.full(tried.shape[1], -np.inf)
+    for _, block in unturned._blocks(cells):
+        turned = np.empty((len(block), tried.shape[1]))
+        turning.turn(block, np.zeros(tried.shape[1]), tried, turned)
+        low, high = np.minimum(low, turned.min(axis=0)), np.maximum(high, turned.max(axis=0))
+    null = np.zeros(len(doubtful), bool)
+    null[doubtful] = high - low <= NULL * spread
+    return null
+
+
+def _as_cells(cells: Cells | np.ndarray) -> Cells:
+    return cells if isinstance(cells, Cells) else Cells.plain(cells, [""] * cells.shape[1])
+
+
+def _column(cells: Cells, column: int) -> Pair:
+    return cells.values[:, column], cells.atoms_of(column)
+
+
+def _of_column(labels: np.ndarray, column: int) -> np.ndarray:
+    return labels if labels.ndim == 1 else np.ascontiguousarray(labels[:, column])
+
+
+def _total(terms: np.ndarray) -> float:
+    return sums.rounded(sums.column_sums(np.ascontiguousarray(terms).reshape(-1, 1)), 0)

@@ -1,0 +1,296 @@
+"""How the columns of a table become axes: numbers by a scale, with one axis for each atom, and categories by codes.
+
+A column is `Scaled` or `Coded`. Both give coordinates to search in, and count squared errors on the exact encoding.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from microagg.kernels import random, sums
+from microagg.table.scales import SCALES, Axis
+from microagg.table.schema import Kind
+from microagg.table.variable import Variable
+
+MOST_INDICATORS = 64
+"""Up to so many values of a nominal column have an axis each; more get sign codes of this length."""
+
+QUARTILES_OF_NORMAL = 1.349
+"""The distance between the quartiles of a normal column, in standard deviations."""
+
+_A_DAY = {"D": 1.0, "s": 86400.0, "ms": 86400e3, "us": 86400e6, "ns": 86400e9}
+_BROUGHT_TO_ONE = ("zscore", "rank")  # scales that give each column a total variance of 1
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A column of numbers, or of ordered levels by their places: one axis, and one more for each atom that occurs.
+
+    >>> column = Scaled(Axis(30.0, 10.0), home=0.0, away=1.0, atoms=(0,))
+    >>> column.coordinates(np.array([40.0, np.nan]), np.array([-1, 0])).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    axis: Axis
+    home: float = 0.0
+    """Where the mean of the values lies on their axis: atoms lie there."""
+    away: float = 0.0
+    """How far an atom lies from there on its own axis."""
+    atoms: tuple[int, ...] = ()
+    """The atoms that occur, by their places among the marks."""
+    constant: bool = False
+
+    exact = True
+
+    @property
+    def size(self) -> int:
+        """How many axes there are."""
+        return 1 + len(self.atoms)
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the values on their axis, or (`robust`) what it is in a normal column."""
+        return self.away
+
+    def coordinates(self, values: np.ndarray, atoms: np.ndarray | None) -> np.ndarray:
+        """(n, size): the coordinates of cells, as searched and exactly."""
+        found = np.zeros((len(values), self.size))
+        found[:, 0] = self.axis.coordinates(values)
+        if atoms is not None:
+            found[atoms >= 0, 0] = self.home
+            for place, atom in enumerate(self.atoms, 1):
+                found[atoms == atom, place] = self.away
+        return found
+
+    def squares(self, before: Pair, after: Pair) -> np.ndarray:
+        """(n,): the squared distance between the cells of each record."""
+        return _row_squares(self.coordinates(*before) - self.coordinates(*after))
+
+    def variation(self, cells: Pair, labels: np.ndarray) -> np.ndarray:
+        """(n,): the squared distance of each record's cell to the centroid of its group."""
+        points = self.coordinates(*cells)
+        means = sums.group_means(points, labels, int(labels.max()) + 1)
+        return _row_squares(points - means[labels])
+
+    def about(self) -> dict[str, Any]:
+        """What the internal manifest says of this column."""
+        said: dict[str, Any] = {"centre": self.axis.centre, "width": self.axis.width}
+        return said | (
+            {"home": self.home, "away": self.away, "atoms": list(self.atoms)} if self.atoms else {}
+        )
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of categories: any two are equally far apart, or as far as the share of a tree's levels that differ.
+
+    >>> column = Coded(np.array([[0], [1], [2]]), step=2.0)
+    >>> column.codes.tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    >>> column.squares((np.array([0.0, 1.0]), None), (np.array([0.0, 2.0]), None)).tolist()
+    [0.0, 2.0]
+    """
+
+    nodes: np.ndarray
+    """(categories, levels): the node of each category on each level; without a tree there is one level."""
+    step: float
+    """What each level that differs adds to the squared distance."""
+    of_atoms: bool = False
+    """Whether the categories are those of a scaled column whose values are all equal: the value, then its marks."""
+
+    @property
+    def constant(self) -> bool:
+        """Whether there is nothing to tell apart."""
+        return self.step == 0.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether `codes` are as far apart as they should be."""
+        return self.constant or all(nodes.max() < MOST_INDICATORS for nodes in self.nodes.T)
+
+    @property
+    def size(self) -> int:
+        """How many axes there are."""
+        return self.codes.shape[1]
+
+    @property
+    def spread(self) -> float:
+        """The distance of two categories that differ on one level."""
+        return math.sqrt(self.step)
+
+    @functools.cached_property
+    def codes(self) -> np.ndarray:
+        """(categories, size): the coordinates of each category, as searched."""
+        if self.constant:
+            return np.zeros((len(self.nodes), 1))
+        return np.hstack([_codes(int(nodes.max()) + 1, self.step)[nodes] for nodes in self.nodes.T])
+
+    def categories(self, values: np.ndarray, atoms: np.ndarray | None) -> np.ndarray:
+        """(n,): which category each cell is."""
+        if not self.of_atoms:
+            return values.astype(np.int64)
+        return np.zeros(len(values), np.int64) if atoms is None else atoms.astype(np.int64) + 1
+
+    def coordinates(self, values: np.ndarray, atoms: np.ndarray | None) -> np.ndarray:
+        """(n, size): the coordinates of cells, as searched."""
+        return self.codes[self.categories(values, atoms)]
+
+    def squares(self, before: Pair, after: Pair) -> np.ndarray:
+        """(n,): the exact squared distance between the cells of each record."""
+        was, became = self.categories(*before), self.categories(*after)
+        differing = np.zeros(len(was))
+        for nodes in self.nodes.T:
+            differing += nodes[was] != nodes[became]
+        return self.step * differing
+
+    def variation(self, cells: Pair, labels: np.ndarray) -> np.ndarray:
+        """(n,): the exact squared distance of each record's cell to the centroid of its group.
+
+        With indicators e_v it is (1 - p_v)² + Σ p² over the other nodes = 1 - 2 p_v + Σ p², p the shares in the group.
+        """
+        categories = self.categories(*cells)
+        sizes = np.bincount(labels)
+        found = np.zeros(len(categories))
+        for nodes in self.nodes.T:
+            count = int(nodes.max()) + 1
+            pairs, which, counts = np.unique(
+                labels.astype(np.int64) * count + nodes[categories], return_inverse=True, return_counts=True
+            )
+            groups = pairs // count
+            shares = counts / sizes[groups]
+            squares = np.bincount(groups, shares**2, len(sizes))
+            # groups of one node have no variation at all, not one of rounding
+            alone = shares[which] == 1.0
+            found += np.where(alone, 0.0, 1.0 - 2.0 * shares[which] + squares[labels])
+        return 0.5 * self.step * found
+
+    def about(self) -> dict[str, Any]:
+        """What the internal manifest says of this column."""
+        return {"categories": len(self.nodes), "levels": self.nodes.shape[1], "step": self.step}
+
+
+ColumnAxes = Scaled | Coded
+Pair = tuple[np.ndarray, np.ndarray | None]
+"""The values and the atoms of one column."""
+
+
+def axes_of_numbers(column: np.ndarray, scale: str, unit: str = "", importance: float = 1.0) -> Scaled:
+    """The axis of a contiguous column of numbers, all of them values.
+
+    >>> axes_of_numbers(np.array([0.0, 4.0]), "minmax", importance=4.0).coordinates(np.array([3.0]), None).tolist()
+    [[1.5]]
+    """
+    axis = SCALES[scale].measure(column)
+    constant = bool(column.min() == column.max())
+    if constant:
+        axis = replace(axis, width=1.0)
+    elif scale == "none":
+        axis = replace(axis, width=_A_DAY.get(unit, 1.0))
+    elif axis.width == 0.0:
+        # quartiles coincide where more than half of a column shares one value, and squares of very small numbers vanish
+        axis = replace(axis, width=_deviation_of_small(column))
+    if importance != 1.0:
+        axis = replace(axis, width=axis.width / float(np.sqrt(importance)))
+    return Scaled(axis, constant=constant)
+
+
+def axes_of(
+    variable: Variable, values: np.ndarray, atoms: np.ndarray | None, scale: str, importance: float = 1.0
+) -> ColumnAxes:
+    """How a column of a mixed table becomes axes: fitted on its values, and on how often each atom occurs."""
+    if variable.kind is Kind.NOMINAL:
+        return _axes_of_categories(variable, values.astype(np.int64), scale, importance)
+    known = np.ascontiguousarray(values if atoms is None else values[atoms < 0])
+    counts = np.zeros(0, np.int64) if atoms is None else np.bincount(atoms[atoms >= 0])
+    if len(known) < len(values) and (len(known) == 0 or known.min() == known.max()):
+        categories = np.zeros(len(values), np.int64) if atoms is None else atoms.astype(np.int64) + 1
+        nodes = np.arange(len(variable.marks) + 1).reshape(-1, 1)
+        return Coded(nodes, _step(nodes, categories, scale, importance), of_atoms=True)
+    column = axes_of_numbers(known, scale, variable.unit)
+    mean, deviation = sums.column_moments(column.coordinates(known, None)).reshape(-1)
+    away = 1.0 / QUARTILES_OF_NORMAL if scale == "robust" else float(deviation)
+    column = replace(column, home=float(mean), away=away, atoms=tuple(np.flatnonzero(counts).tolist()))
+    factor = float(np.sqrt(importance))
+    if column.atoms and scale in _BROUGHT_TO_ONE:
+        shares = (counts / len(values)).tolist()
+        apart = math.fsum(share * (1.0 - share) for share in shares)
+        variance = float(deviation) ** 2 * len(known) / len(values) + away**2 * apart
+        factor /= float(np.sqrt(variance))
+    return column if factor == 1.0 else _stretched(column, factor)
+
+
+def _stretched(column: Scaled, factor: float) -> Scaled:
+    axis = replace(column.axis, width=column.axis.width / factor)
+    return replace(column, axis=axis, home=column.home * factor, away=column.away * factor)
+
+
+def _axes_of_categories(variable: Variable, categories: np.ndarray, scale: str, importance: float) -> Coded:
+    count = max(len(variable.levels), int(categories.max()) + 1)
+    nodes = np.arange(count).reshape(-1, 1)
+    if variable.hierarchy is not None:
+        nodes = _nodes_of(variable.levels, variable.hierarchy.paths)
+    return Coded(nodes, _step(nodes, categories, scale, importance))
+
+
+def _nodes_of(levels: Sequence[Any], paths: dict[str, tuple[str, ...]]) -> np.ndarray:
+    """(values, levels of the tree below its top): nodes numbered in their order; what is missing has nodes of its own."""
+    own = {level: paths[level if level in paths else str(level)] for level in levels if level is not None}
+    depth = len(next(iter(own.values()))) - 1 if own else 1
+    nodes = np.empty((len(levels), depth), np.int64)
+    for j in range(depth):
+        numbers = {name: number for number, name in enumerate(sorted({path[j] for path in own.values()}))}
+        nodes[:, j] = [len(numbers) if level is None else numbers[own[level][j]] for level in levels]
+    return nodes
+
+
+def _step(nodes: np.ndarray, categories: np.ndarray, scale: str, importance: float) -> float:
+    """What each level that differs adds to the squared distance; 0 where all records have one category."""
+    if (categories == categories[0]).all():
+        return 0.0
+    if scale in ("minmax", "none"):
+        return importance / nodes.shape[1]
+    counts = np.bincount(categories, minlength=len(nodes))
+    spread = 0.0
+    for level in nodes.T:
+        # 1 - Σp² in whole numbers: n² exceeds 2⁵³, and Python's do not end
+        of_nodes = [int(count) for count in np.bincount(level, counts)]
+        records = sum(of_nodes)
+        spread += (records**2 - sum(count**2 for count in of_nodes)) / records**2
+    step = 2.0 * importance / spread
+    return step / QUARTILES_OF_NORMAL**2 if scale == "robust" else step
+
+
+def _codes(count: int, step: float) -> np.ndarray:
+    """(count, axes): coordinates of categories whose squared distances are all `step`, or nearly where there are many.
+
+    Many get a sign on each of 64 axes, the bits of our random numbers in their order: any two differ on about half of them.
+    """
+    if count <= 2:
+        return np.array([[-0.5], [0.5]])[:count] * np.sqrt(step)
+    norm = np.sqrt(0.5 * step)
+    if count <= MOST_INDICATORS:
+        return norm * np.eye(count)
+    state = random.seeded("codes of nominal values")
+    drawn = np.array([random.next_integer(state) for _ in range(count)], np.uint64)
+    bits = (drawn[:, None] >> np.arange(MOST_INDICATORS, dtype=np.uint64)) & np.uint64(1)
+    return norm / np.sqrt(MOST_INDICATORS) * (2.0 * bits - 1.0)
+
+
+def _row_squares(differences: np.ndarray) -> np.ndarray:
+    total = np.zeros(len(differences))
+    for column in differences.T:
+        total += column * column
+    return total
+
+
+def _deviation_of_small(column: np.ndarray) -> float:
+    """The standard deviation of a column that is not constant, however small its numbers; never 0."""
+    spread = np.ptp(column)
+    deviation = float(spread * sums.column_moments((column / spread).reshape(-1, 1))[1][0])
+    return max(deviation, float(np.finfo(np.float64).smallest_subnormal))
