@@ -41,6 +41,13 @@ class Variable:
     numbers are exact differences from the least value."""
     unit: str = ""
     """Numeric: "" for plain numbers, else the unit that the numbers count: "D", "s", "ms", "us" or "ns"."""
+    step: int = 1
+    """Of times: the resolution of the column, in units: the largest of day, hour, minute, second … that divides all its values
+    (on the clock of its own zone). A mean is rounded to it."""
+    wall: bool = False
+    """Of stamps with a zone: whether the numbers count on the clock of that zone, not on that of Greenwich."""
+    gap: Any = None
+    """What a missing cell is given back as: a marker, as the column spells it; None where the type has something for it."""
     single: bool = False
     """Whether the values were stored in single precision."""
     hierarchy: Hierarchy | None = None

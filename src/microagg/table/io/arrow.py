@@ -29,7 +29,7 @@ def bare(table: pa.Table, *, marked: bool = False) -> pa.Table:
     fields, columns = [], []
     for field, column in zip(table.schema, table.columns, strict=True):
         kept = NUMBERS_AS_TEXT if marked and means_numbers(field) else None
-        columns.append(_of_used_values(_of_plain_type(column)))
+        columns.append(_of_used_values(of_plain_type(column)))
         fields.append(pa.field(field.name, columns[-1].type, metadata=kept))
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
@@ -44,7 +44,8 @@ def is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
 
 
-def _of_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def of_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without views and types that some library has added."""
     while isinstance(column.type, pa.BaseExtensionType):
         chunks = [chunk.storage for chunk in column.chunks]
         column = pa.chunked_array(chunks, column.type.storage_type)
@@ -105,11 +106,20 @@ def give_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
+def _without_nan(numbers: pa.ChunkedArray) -> pa.ChunkedArray:
+    """What is no number is missing, like what is null."""
+    wrong = compute.is_nan(numbers)
+    if not compute.any(wrong).as_py():
+        return numbers
+    return compute.if_else(compute.fill_null(wrong, True), pa.scalar(None, numbers.type), numbers)
+
+
 def comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column that Arrow can group by, with equal values where the given one has them."""
     kind = column.type
     if pa.types.is_floating(kind):
-        return compute.add(compute.cast(column, pa.float64()), 0.0)  # 0 and -0 are one number
+        numbers = compute.add(compute.cast(column, pa.float64()), 0.0)  # 0 and -0 are one number
+        return _without_nan(numbers)
     if pa.types.is_dictionary(kind):
         return comparable(compute.cast(column, kind.value_type))
     if pa.types.is_nested(kind):
@@ -117,5 +127,5 @@ def comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
             [[None if value is None else repr(value) for value in column.to_pylist()]], pa.string()
         )
     if isinstance(kind, pa.BaseExtensionType) or kind in (pa.string_view(), pa.binary_view()):
-        return comparable(_of_plain_type(column))
+        return comparable(of_plain_type(column))
     return column

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.arrow import bare
+from microagg.table.io.arrow import bare, of_plain_type
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.reading import NUMBER, refuse_value
 from microagg.table.schema import ColumnFacts, refuse_duplicates
@@ -125,6 +125,33 @@ def to_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
 
 def _as_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
     return bare(frame.to_arrow().select(list(frame.columns)), marked=True)
+
+
+def arrow_column(frame: nw.DataFrame[Any], name: str) -> tuple[pa.Field, pa.ChunkedArray]:
+    """One column as Arrow has it, categories that no record has included; types that no release could hold are refused."""
+    if frame.implementation.is_polars() and frame[name].dtype == nw.Object:
+        raise InputError(f"column {name!r} {UNKNOWN_TYPE}")
+    try:
+        table = frame.select(name).to_arrow().select([name])
+        field = table.schema.field(0)
+        odd = isinstance(field.type, pa.BaseExtensionType)
+        column = of_plain_type(table.column(0))
+    except MemoryError:
+        raise
+    except Exception:  # whose message would quote a value
+        _, why = _odd_column(frame.select(name))
+        raise InputError(f"column {name!r} {why}") from None
+    if odd or is_odd(column.type):
+        raise InputError(f"column {name!r} {UNKNOWN_TYPE}")
+    return field, column
+
+
+def is_odd(kind: pa.DataType) -> bool:
+    """Whether a type is one of lists, bytes and the like, of which no quasi-identifier can be."""
+    if pa.types.is_dictionary(kind):
+        return is_odd(kind.value_type)
+    bytes_ = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    return bool(pa.types.is_nested(kind) or bytes_ or pa.types.is_interval(kind))
 
 
 def _odd_column(frame: nw.DataFrame[Any]) -> tuple[str, str]:
