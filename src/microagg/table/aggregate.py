@@ -1,12 +1,242 @@
-"""Replacing the values of a group by one."""
+"""Replacing the cells of a group by one: what a release shows of each quasi-identifying column."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
 import numpy as np
 
+from microagg.errors import InputError
 from microagg.kernels import sums
+from microagg.table.aggregates import Aggregate, Drawing, Gathered, aggregate_of, check_aggregates
+from microagg.table.grouping import Groups
+from microagg.table.precision import (
+    FINEST,
+    decimals_of,
+    decimals_of_variable,
+    round_to,
+    rounded_means,
+)
+from microagg.table.schema import Kind
+from microagg.table.variable import NO_ATOM, Cells, Variable
 
-FINEST = 9  # a column that needs more decimals than this is taken to have no precision of its own
+__all__ = ["FINEST", "Aggregated", "aggregated", "decimals_of", "group_means_for_records", "round_to"]
+
+FEWEST = 3  # values that a group with atoms needs at least to release one of them, where k is not less
+
+
+class Distances(Protocol):
+    """What knows how far records are from the centroids of their groups, on all columns: a Space."""
+
+    def centroid_distances(self, cells: Cells, labels: np.ndarray) -> np.ndarray:
+        """(n,): the squared distance of each record to its group's centroid, on the exact encoding."""
+        ...
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """What all groups release, and what became of the cells."""
+
+    cells: Cells
+    """The released cells, one row for each record."""
+    decimals: list[int | None]
+    """Of each column the decimals that its means were rounded to; None where nothing was."""
+    of_values: np.ndarray
+    """(groups, columns): whether the group releases a value, not an atom. Where each column has its own groups, those that a
+    column lacks count as False."""
+    filled: tuple[int, ...]
+    """Of each column how many atoms were replaced by a value; inside only."""
+    blanked: tuple[int, ...]
+    """Of each column how many values were replaced by an atom; inside only."""
+    labels: np.ndarray
+    _unrounded: np.ndarray | list[np.ndarray] | None
+    """By group and column the values before rounding; None where they are those released."""
+
+    @functools.cached_property
+    def means(self) -> Cells:
+        """The released cells as they would be without rounding."""
+        if self._unrounded is None:
+            return self.cells
+        return Cells(self.cells.variables, _for_records(self._unrounded, self.labels), self.cells.atoms)
+
+
+def aggregated(
+    cells: Cells,
+    labels: np.ndarray,
+    *,
+    how: Mapping[str, str] | None = None,
+    precision: str = "column",
+    k: int = 2,
+    seed: int = 0,
+    space: Distances | None = None,
+    exact: Cells | None = None,
+) -> Aggregated:
+    """What each group releases: for each record the cells of its group. O(n log n) for each column.
+
+    `how` names aggregates by column; others get that of their kind. A group with atoms and values releases the aggregate of
+    its values if they are more than half of its records and at least min(k, 3), else its most frequent atom. `exact` are the
+    cells before any cap: their decimals are the columns' precision. `space` is needed for medoids only.
+
+    >>> cells = Cells.plain(np.array([[30.0], [33.0], [60.0]]), ["age"])
+    >>> aggregated(cells, np.array([0, 0, 1], np.int32), how={}, precision="column", k=2, seed=0).cells.values[:, 0].tolist()
+    [32.0, 32.0, 60.0]
+    """
+    how = how or {}
+    check_aggregates(cells.variables, how, {each.name for each in cells.variables if each.hierarchy})
+    chosen = [aggregate_of(variable, how) for variable in cells.variables]
+    if cells.is_plain and labels.ndim == 1 and all(entry.name == "mean" for entry in chosen):
+        return _of_means(cells, labels, precision, cells if exact is None else exact)
+
+    @functools.cache
+    def distances() -> np.ndarray:
+        if space is None or labels.ndim == 2:
+            raise InputError("medoid needs groups of whole records; choose another aggregate or method.")
+        return space.centroid_distances(cells, labels)
+
+    partitions = [Groups.of(labels)] if labels.ndim == 1 else [Groups.of(each) for each in labels.T]
+    columns = []
+    for j, entry in enumerate(chosen):
+        groups = partitions[j % len(partitions)]
+        if entry.member is not None:
+            record = entry.member(Drawing(cells.variables[j].name, groups, seed, distances))
+            columns.append(_of_members(cells, j, record))
+        else:
+            own = (cells if exact is None else exact).values[:, j]
+            columns.append(_of_values(cells, j, groups, entry, k=k, precision=precision, exact=own))
+    return _assembled(cells, labels, columns)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """What the groups of one column release."""
+
+    variable: Variable
+    values: np.ndarray
+    """(groups,): NaN where an atom is released."""
+    atoms: np.ndarray | None
+    """(groups,): the atom, or -1; None where the column has none."""
+    unrounded: np.ndarray
+    decimals: int | None = None
+
+
+def _of_means(cells: Cells, labels: np.ndarray, precision: str, exact: Cells) -> Aggregated:
+    """Plain tables: the means of all columns at once."""
+    means = sums.group_means(cells.values, labels, int(labels.max()) + 1)
+    decimals: list[int | None] = []
+    rounded = np.empty_like(means)
+    for j, variable in enumerate(cells.variables):
+        own = decimals_of_variable(variable, exact.values[:, j]) if precision == "column" else None
+        decimals.append(own)
+        rounded[:, j] = _at_precision(variable, means[:, j], own, precision)
+    none = (0,) * len(decimals)
+    released = Cells(cells.variables, _for_records(rounded, labels))
+    return Aggregated(released, decimals, np.ones(means.shape, bool), none, none, labels, means)
+
+
+def _at_precision(variable: Variable, means: np.ndarray, decimals: int | None, precision: str) -> np.ndarray:
+    return rounded_means(variable, means, decimals) if precision == "column" else means + 0.0
+
+
+def _of_members(cells: Cells, j: int, records: np.ndarray) -> _Column:
+    """What groups release that take the cell of one of their members as it is."""
+    atoms, values = cells.atoms_of(j), cells.values[records, j]
+    return _Column(cells.variables[j], values, None if atoms is None else atoms[records], values)
+
+
+def _of_values(
+    cells: Cells, j: int, groups: Groups, entry: Aggregate, *, k: int, precision: str, exact: np.ndarray
+) -> _Column:
+    """What groups release that make one value of their values: the rule for atoms, the aggregate, and rounding."""
+    variable, whole = cells.variables[j], np.ascontiguousarray(cells.values[:, j])
+    precise = variable.kind is Kind.NUMERIC and precision == "column"
+    decimals = decimals_of_variable(variable, exact) if precise else None
+    atoms = cells.atoms_of(j)
+    released_atoms, of_values, values, counted = None, np.ones(groups.count, bool), whole, groups
+    if atoms is not None:
+        of_values = releases_value(atoms, groups, k)
+        released_atoms = _most_frequent_atoms(atoms, groups, of_values, len(variable.marks))
+        known = (atoms == NO_ATOM) & of_values[groups.labels]
+        numbers = np.cumsum(of_values) - 1
+        values, counted = whole[known], Groups(numbers[groups.labels[known]], int(of_values.sum()))
+    assert entry.values is not None
+    found = entry.values(Gathered(variable, values, counted, whole, decimals))
+    unrounded, rounded = np.full(groups.count, np.nan), np.full(groups.count, np.nan)
+    unrounded[of_values] = found.values
+    if found.rounds:
+        rounded[of_values] = _at_precision(variable, found.values, decimals, precision)
+    return _Column(
+        found.variable, rounded if found.rounds else unrounded, released_atoms, unrounded,
+        decimals if found.rounds else None,
+    )  # fmt: skip
+
+
+def releases_value(atoms: np.ndarray, groups: Groups, k: int) -> np.ndarray:
+    """(groups,): whether a group releases a value of a column with these atoms (-1 where there is a value).
+
+    It does if all its records have one, or if more than half of them do, and at least min(k, 3).
+
+    >>> releases_value(np.array([-1, -1, 0, -1, 0]), Groups.of(np.array([0, 0, 0, 1, 1])), 2).tolist()
+    [True, False]
+    """
+    known = groups.counts(atoms == NO_ATOM)
+    return (known == groups.sizes) | ((2 * known > groups.sizes) & (known >= min(k, FEWEST)))
+
+
+def _most_frequent_atoms(atoms: np.ndarray, groups: Groups, of_values: np.ndarray, marks: int) -> np.ndarray:
+    """(groups,): the atom that each group releases which releases no value, -1 for the others."""
+    released = np.full(groups.count, NO_ATOM, np.int16)
+    frequency = np.bincount(atoms[atoms != NO_ATOM], minlength=marks)
+    wanted = (atoms != NO_ATOM) & ~of_values[groups.labels]
+    numbers = np.cumsum(~of_values) - 1
+    among = Groups(numbers[groups.labels[wanted]], int((~of_values).sum()))
+    released[~of_values] = among.most_frequent(atoms[wanted].astype(np.int64), frequency)
+    return released
+
+
+def _assembled(cells: Cells, labels: np.ndarray, columns: list[_Column]) -> Aggregated:
+    """What the groups release, as cells of the records."""
+    variables = tuple(column.variable for column in columns)
+    values = _for_records([column.values for column in columns], labels)
+    atoms, of_values = None, np.zeros((max(len(each.values) for each in columns), len(columns)), bool)
+    for j, column in enumerate(columns):
+        own = column.atoms
+        of_values[: len(column.values), j] = True if own is None else own == NO_ATOM
+        if own is not None and (own != NO_ATOM).any():
+            atoms = np.full(values.shape, NO_ATOM, np.int16) if atoms is None else atoms
+            atoms[:, j] = own[labels if labels.ndim == 1 else labels[:, j]]
+    released = Cells(variables, values, atoms)
+    before, after = ([_missing(each, j) for j in range(len(columns))] for each in (cells, released))
+    return Aggregated(
+        released,
+        [column.decimals for column in columns],
+        of_values,
+        tuple(int((b & ~a).sum()) for b, a in zip(before, after, strict=True)),
+        tuple(int((a & ~b).sum()) for b, a in zip(before, after, strict=True)),
+        labels,
+        [column.unrounded for column in columns],
+    )
+
+
+def _missing(cells: Cells, j: int) -> np.ndarray:
+    """(n,): which cells of a column hold no value: atoms, and the missing ones of a nominal column, where that is a level."""
+    atoms, levels = cells.atoms_of(j), cells.variables[j].levels
+    missing = np.zeros(len(cells), bool) if atoms is None else atoms != NO_ATOM
+    if levels and levels[-1] is None:
+        missing |= cells.values[:, j] == len(levels) - 1
+    return missing
+
+
+def _for_records(of_groups: np.ndarray | list[np.ndarray], labels: np.ndarray) -> np.ndarray:
+    """(n, d): for each record the values of its group; those of columns one by one where they are a list."""
+    if isinstance(of_groups, np.ndarray):
+        return of_groups[labels]
+    values = np.empty((len(labels), len(of_groups)))
+    for j, column in enumerate(of_groups):
+        values[:, j] = column[labels if labels.ndim == 1 else labels[:, j]]
+    return values
 
 
 def group_means_for_records(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -24,28 +254,3 @@ def group_means_for_records(values: np.ndarray, labels: np.ndarray) -> np.ndarra
         return np.concatenate(columns, axis=1)
     means = sums.group_means(values, labels, int(labels.max()) + 1)
     return means[labels]
-
-
-def decimals_of(column: np.ndarray, *, single: bool = False) -> int | None:
-    """How many decimals a column's values have; None if it takes more than nine.
-
-    Values that were stored in single precision carry some seven digits: what lies beyond is not theirs.
-
-    >>> decimals_of(np.array([1.5, 2.25])), decimals_of(np.array([3.0, 4.0])), decimals_of(np.array([1 / 3]))
-    (2, 0, None)
-    """
-    # what rounding left over is small beside the value and the column's usual ones, but one large value excuses no other
-    sizes = np.abs(column)
-    usual = np.partition(sizes, len(sizes) // 2)[len(sizes) // 2]
-    slack = (1e-7 if single else 2e-15) * np.maximum(sizes, usual)
-    for decimals in range(FINEST + 1):
-        scaled = column * 10.0**decimals
-        if (np.abs(scaled - np.rint(scaled)) <= slack * 10.0**decimals).all():
-            return decimals
-    return None
-
-
-def round_to(column: np.ndarray, decimals: int | None) -> np.ndarray:
-    """The column rounded to so many decimals; as it is for None. Never leaves a negative zero."""
-    rounded = column if decimals is None else np.round(column, decimals)
-    return rounded + 0.0
