@@ -63,10 +63,11 @@ class Pair:
         >>> Pair.of_cells(before, Cells.plain(np.array([[31.0], [31.0]]), ["age"])).released.tolist()
         [[31.0], [31.0]]
         """
-        numbers = [
-            j for j in range(len(before.variables)) if _holds_numbers(before, j) and _holds_numbers(after, j)
-        ]
-        plain = before.is_plain and after.is_plain
+        numbers = sorted(set(columns_of_numbers(before)) & set(columns_of_numbers(after)))
+        plain = all(
+            cells.is_plain and not any(each.unit or each.origin for each in cells.variables)
+            for cells in (before, after)
+        )
         everything = len(numbers) == len(before.variables)  # no copy, then
         return Pair(
             before.values if everything else before.values[:, numbers].copy(),
@@ -117,7 +118,7 @@ class Pair:
     @property
     def groups(self) -> np.ndarray:
         """The groups where they are known, else the classes of the release."""
-        return self.classes.labels if self.labels is None else self.labels
+        return self.classes.labels.astype(np.int32) if self.labels is None else self.labels
 
     def once(self, compute: Callable[..., Found], *settings: Hashable) -> Found:
         """compute(pair, *settings), from memory if it was asked for before.
@@ -177,9 +178,14 @@ def has_atoms(cells: Cells, column: int) -> bool:
     return atoms is not None and bool((atoms != NO_ATOM).any())
 
 
-def _holds_numbers(cells: Cells, column: int) -> bool:
-    variable = cells.variables[column]
-    return variable.kind is Kind.NUMERIC and not variable.coarse and not has_atoms(cells, column)
+def columns_of_numbers(cells: Cells) -> list[int]:
+    """The places of the columns that are numbers without gaps: what measures of numbers are about.
+
+    >>> columns_of_numbers(Cells.plain(np.array([[1.0]]), ["age"]))
+    [0]
+    """
+    numeric = (j for j, each in enumerate(cells.variables) if each.kind is Kind.NUMERIC and not each.coarse)
+    return [j for j in numeric if not has_atoms(cells, j)]
 
 
 @dataclass(frozen=True)

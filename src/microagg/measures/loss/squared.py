@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from microagg.measures.loss.mixed import loss_by_column, loss_of_release
 from microagg.measures.loss.sse import loss_between
 from microagg.measures.measure import Figure, Measure, Pair, columns_of
 from microagg.measures.risk.classes import columns_to_compare
@@ -58,24 +59,20 @@ def squared_loss(pair: Pair, scale: str = "zscore") -> tuple[Figure, Figure]:
 
 
 def _squared_loss_of_cells(pair: Pair, scale: str) -> tuple[Figure, Figure]:
-    """The same on the encoding of a mixed table; IL by column in z-scores, where each column that varies has variance 1.
+    """The same on the encoding of a mixed table.
 
     Every record counts once: the encoding is that of the records, whatever their weights.
     """
-    from microagg.measures.loss.mixed import loss_of_release
-
-    before, after = pair.before, pair.after
+    before, after, groups = pair.before, pair.after, pair.groups
     space = Space.fit(before, scale)
-    total = loss_of_release(space, before, after, pair.groups)
-    errors = space.column_errors(before, after, pair.groups)
-    columns = {}
-    for j, name in enumerate(pair.quasi if scale == "zscore" else ()):
-        varies, one_value = _varies(before, j), not _varies(after, j)
-        percent = 100.0 * float(errors[j]) / len(before) if varies else 0.0
-        columns[name] = min(percent, 100.0) if one_value else percent
-    return (
-        Figure(total["SSE"], dict(zip(pair.quasi, errors.tolist(), strict=True))),
-        Figure(total["IL"], columns),
+    total = loss_of_release(space, before, after, groups)
+    errors = space.column_errors(before, after, groups)
+    columns = loss_by_column(space, before, after, groups)
+    for j, name in enumerate(pair.quasi):
+        if not _varies(after, j):  # all is lost, and no more
+            columns[name] = min(columns[name], 100.0)
+    return Figure(total["SSE"], dict(zip(pair.quasi, errors.tolist(), strict=True))), Figure(
+        total["IL"], columns
     )
 
 
