@@ -88,6 +88,7 @@ def words(cells: Cells) -> list[tuple[Any, ...]]:
             elif variable.levels:
                 row.append(variable.levels[int(cells.values[i, j])])
             else:
-                row.append(float(cells.values[i, j]) + float(variable.origin))
+                counted = float(cells.values[i, j]) + float(variable.origin)
+                row.append(counted / 86_400 if variable.unit == "s" else counted)  # times in days
         found.append(tuple(row))
     return found

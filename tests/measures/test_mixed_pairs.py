@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import pytest
 
 from microagg.errors import InputError
 from microagg.measures.measure import Pair, columns_of
+from microagg.measures.pairing import in_the_same_terms
 from microagg.measures.registry import assess_pair, measures
 from microagg.measures.risk.dominance import dominance
 from microagg.table.schema import Kind
@@ -153,3 +155,128 @@ def test_coarse_columns_are_no_numbers() -> None:
     )
     assert coarse.names == ("born",)
     assert set(dominance(coarse).columns) == {"income"}
+
+
+def distances(before: Cells, after: Cells, j: int) -> list[list[float]]:
+    """The squared distance of each released cell (row) to each original one in z-scores, by the words of the definition."""
+    variable, n = before.variables[j], len(before)
+    olds, news = [row[j] for row in words(before)], [row[j] for row in words(after)]
+    if variable.kind is Kind.NOMINAL:
+        spread = 1.0 - sum((count / n) ** 2 for count in Counter(olds).values())
+        return [[0.0 if new == old else 2.0 / spread for old in olds] for new in news]
+    rank = (lambda word: float(variable.levels.index(word))) if variable.levels else float
+    values = [rank(word) for word in olds if not isinstance(word, tuple)]
+    mean = math.fsum(values) / len(values)
+    variance = math.fsum((x - mean) ** 2 for x in values) / len(values)
+    marks = sorted({word for word in olds if isinstance(word, tuple)}, key=repr)
+
+    def point(word: object) -> list[float]:
+        """The place on the scale, and on an axis for each atom."""
+        if isinstance(word, tuple):
+            return [mean, *(math.sqrt(variance) * (mark == word) for mark in marks)]
+        return [rank(word), *(0.0 for _ in marks)]
+
+    points = [point(word) for word in olds]
+    centre = [math.fsum(axis) / n for axis in zip(*points, strict=True)]
+    total = math.fsum((x - c) ** 2 for each in points for x, c in zip(each, centre, strict=True)) / n
+    return [
+        [sum((x - y) ** 2 for x, y in zip(point(new), old, strict=True)) / total for old in points]
+        for new in news
+    ]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_loss_and_linkage_are_those_of_the_encoding(seed: int) -> None:
+    before = mixed_cells(seed, 30)
+    pair = Pair.of_cells(before, released_cells(before, mixed_groups(seed, 30)))
+    columns = [distances(pair.before, pair.after, j) for j in range(5)]
+    errors = {
+        name: math.fsum(column[i][i] for i in range(30))
+        for name, column in zip(pair.quasi, columns, strict=True)
+    }
+    found = {measure.name: figure for measure, figure in assess_pair(pair, ["il", "sse", "linkage"])}
+    assert found["sse"].columns == pytest.approx(errors, rel=1e-9)
+    assert found["sse"].value == pytest.approx(sum(errors.values()), rel=1e-9)
+    assert found["il"].value == pytest.approx(100 * sum(errors.values()) / (30 * 5), rel=1e-9)
+    assert found["il"].columns == pytest.approx({name: 100 * e / 30 for name, e in errors.items()}, rel=1e-9)
+    linked = 0.0
+    for i in range(30):
+        far = [sum(column[i][o] for column in columns) for o in range(30)]
+        nearest = [o for o in range(30) if far[o] <= min(far) + 1e-9]
+        linked += (i in nearest) / len(nearest)
+    assert found["linkage"].value == pytest.approx(100 * linked / 30, rel=1e-9)
+
+
+def test_linkage_leaves_coarse_columns_out() -> None:
+    pair = mixed_pair(1)
+    town = Variable("town", Kind.NOMINAL, ("*",), coarse=True)
+    values = pair.after.values.copy()
+    values[:, 4] = 0.0
+    after = Cells((*pair.after.variables[:4], town), values, pair.after.atoms)
+    coarse = Pair.of_cells(pair.before, after)
+    (_, found), *_ = assess_pair(coarse, ["linkage"])
+    (_, known), *_ = assess_pair(
+        replace(pair, weights=None), ["linkage"], known=["income", "age", "born", "school"]
+    )
+    assert found.value == known.value
+    assert assess_pair(coarse, ["linkage"], known=["town"]) == [], "there is nothing to look for"
+
+
+def read_by_itself(cells: Cells) -> Cells:
+    """The same cells with levels in another order, marks too, and numbers counted from elsewhere."""
+    variables, values = list(cells.variables), cells.values.copy()
+    assert cells.atoms is not None
+    atoms = cells.atoms.copy()
+    variables[0] = replace(variables[0], marks=(None, 97.0))
+    atoms[:, 0] = np.array([1, 0, -1])[atoms[:, 0]]
+    variables[2] = replace(variables[2], origin=(variables[2].origin - 7) * 86_400, unit="s")
+    values[:, 2] = (values[:, 2] + 7) * 86_400
+    variables[3] = replace(variables[3], levels=variables[3].levels[::-1])
+    values[:, 3] = len(variables[3].levels) - 1 - values[:, 3]
+    return Cells(tuple(variables), values, atoms)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_tables_read_each_by_itself_are_brought_to_the_same_terms(seed: int) -> None:
+    pair = mixed_pair(seed)
+    own = read_by_itself(pair.after)
+    assert words(own) == words(pair.after)
+    old, new = in_the_same_terms(pair.before, own)
+    assert words(new) == words(pair.after)
+    assert words(old) == words(pair.before)
+    for j, variable in enumerate(new.variables):
+        assert variable.levels == old.variables[j].levels
+        assert set(variable.marks) == set(old.variables[j].marks)
+        assert (variable.origin, variable.unit) == (old.variables[j].origin, old.variables[j].unit)
+
+
+def test_what_only_the_release_has() -> None:
+    """Blanked cells, values of another tool's making, an order that lacks a level."""
+    before = Cells(
+        (
+            Variable("age"),
+            Variable("town", Kind.NOMINAL, ("Pisa", "Rome")),
+            Variable("school", Kind.ORDINAL, ("a", "b")),
+        ),
+        np.array([[30.0, 0.0, 0.0], [40.0, 1.0, 1.0]]),
+    )
+    after = Cells(
+        (
+            Variable("age", marks=(None,)),
+            Variable("town", Kind.NOMINAL, ("*", "Rome")),
+            Variable("school", Kind.ORDINAL, ("a or b",)),
+        ),
+        np.array([[np.nan, 0.0, 0.0], [40.0, 1.0, 0.0]]),
+        np.array([[0, -1, -1], [-1, -1, -1]], np.int16),
+    )
+    old, new = in_the_same_terms(before, after)
+    assert words(new) == [(("atom", None), "*", "a or b"), (40.0, "Rome", "a or b")]
+    assert old.variables[0].marks == (None,)
+    assert old.variables[1].levels == ("Pisa", "Rome", "*")
+    assert new.variables[2].coarse
+    figures = {
+        measure.name: figure
+        for measure, figure in assess_pair(Pair.of_cells(old, new), ["il", "linkage", "k"])
+    }
+    assert all(math.isfinite(figure.value) for figure in figures.values())
+    assert figures["k"].value == 1
