@@ -25,7 +25,7 @@ from microagg.drawing.pictures import draw_class_sizes
 assert draw_class_sizes(["5", "6"], [190, 8], k=5)
 ===
 from microagg.drawing.pictures import draw_distribution
-assert draw_distribution("age", [30.0], [40, 60], [45, 55])
+assert draw_distribution("age", ["30"], [40, 60], [45, 55])
 ===
 from microagg.drawing.pictures import draw_correlations
 assert draw_correlations(["a", "b"], np.eye(2), "before")

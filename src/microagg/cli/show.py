@@ -19,6 +19,7 @@ from microagg.guarantees.k import Anonymity
 from microagg.kernels.compiling import on_first_compile
 from microagg.methods.families import by_family
 from microagg.methods.method import Method
+from microagg.release.changes import Change, rows_of_changes, sentence_on_changes
 from microagg.release.manifest import manifest_paths
 from microagg.release.release import Release
 from microagg.release.report.terminal import size_bars
@@ -30,6 +31,8 @@ from microagg.studies.compare import Comparison
 from microagg.studies.reproduce import Reproduced, count_verdicts
 from microagg.studies.verdicts import AGREEING
 from microagg.table.schema import Role
+
+CHANGED = 30  # columns of which is told what became of their cells
 
 
 class Terminal(Console):
@@ -132,6 +135,19 @@ def release(done: Release, target: Path) -> None:
     internal, public = manifest_paths(target)
     out.print(f"written     {target}, {public}")
     out.print(f"internal    {internal} (do not publish: it holds the seed and the scaling)")
+
+
+def changes(found: Mapping[str, Change]) -> None:
+    """What became of the cells, column by column: for the data holder."""
+    out.print(f"cells       {sentence_on_changes(found)}")
+    shown = Table(
+        "", "column", "unchanged", "mean change", "gaps", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+    )
+    for name, _, unchanged, moved, gaps in list(rows_of_changes(found))[:CHANGED]:
+        shown.add_row(" " * 10, name, f"{unchanged} %", moved, gaps)
+    out.print(shown)
+    if len(found) > CHANGED:
+        out.print(f"            ... and {len(found) - CHANGED:,} more columns.")
 
 
 def bounded(found: Bounded, certificate: Path | None) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from microagg.drawing.canvas import blank_figure, can_draw
-from microagg.drawing.wording import number, printable, shortened
+from microagg.drawing.wording import printable, shortened
 
 BEFORE, AFTER, INK, FAINT = "#c3ccd4", "#16557f", "#333f48", "#dde3e8"
 LOOK = {
@@ -53,33 +53,69 @@ def draw_class_sizes(sizes: Sequence[str], classes: Sequence[int], k: int) -> st
 
 
 def draw_distribution(
-    name: str, edges: Sequence[float], after: Sequence[float], before: Sequence[float] | None = None
+    name: str,
+    edges: Sequence[str],
+    after: Sequence[float],
+    before: Sequence[float] | None = None,
+    beside: Sequence[str] = (),
 ) -> str:
     """One column as released (outlined), in percent of the records per bin, and before (filled) where that is given.
 
-    Without it, the released column is filled. All bins are equally wide.
+    Without it, the released column is filled. All bins are equally wide. The last shares are those `beside` the scale, such as
+    what is missing: bars of their own.
 
-    >>> draw_distribution("age", [30.0], [45, 55], before=[40, 60])[:4]
+    >>> draw_distribution("age", ["30"], [45, 55], before=[40, 60])[:4]
+    '<svg'
+    """
+    filled = after if before is None else before
+    on_scale = len(after) - len(beside)
+
+    def draw(figure: Any) -> None:
+        axes = figure.add_subplot()
+        places = np.arange(on_scale + 1)
+        axes.stairs(filled[:on_scale], places, fill=True, color=BEFORE)
+        axes.stairs(after[:on_scale], places, color=AFTER, linewidth=1.6)
+        every = -(-len(edges) // 6) or 1
+        ticks, texts = places[1:-1][::every].tolist(), list(edges)[::every]
+        if beside:
+            apart = on_scale + 1.1 + 1.5 * np.arange(len(beside))
+            axes.bar(apart, filled[on_scale:], width=1.0, color=BEFORE)
+            axes.bar(apart, after[on_scale:], width=1.0, fill=False, edgecolor=AFTER, linewidth=1.6)
+            ticks, texts = [*ticks, *apart.tolist()], [*texts, *(shortened(each, 12) for each in beside)]
+        axes.set_xticks(ticks, texts)
+        longest = max((len(text) for text in texts), default=0)
+        if longest > 5:
+            axes.tick_params(axis="x", rotation=35 if longest < 14 else 60)
+        axes.set_xlim(0, len(after) if not beside else on_scale + 0.5 + 1.5 * len(beside))
+        axes.set_ylim(0, 1.1 * max(*filled, *after))
+        axes.set_ylabel("% of records")
+        _calm(axes)
+
+    return _drawn(draw, (3.5, 2.0), f"distribution of {name}")
+
+
+def draw_levels(
+    name: str, levels: Sequence[str], after: Sequence[float], before: Sequence[float] | None = None
+) -> str:
+    """Bars: the levels of one column as released (outlined), in percent of the records, and before (filled) where that is given.
+
+    >>> draw_levels("sex", ["F", "M"], [45, 55], before=[40, 60])[:4]
     '<svg'
     """
     filled = after if before is None else before
 
     def draw(figure: Any) -> None:
         axes = figure.add_subplot()
-        places = np.arange(len(after) + 1)
-        axes.stairs(filled, places, fill=True, color=BEFORE)
-        axes.stairs(after, places, color=AFTER, linewidth=1.6)
-        every = -(-len(edges) // 6)
-        axes.set_xticks(places[1:-1][::every], [number(edge, 12) for edge in edges][::every])
-        longest = max(len(number(edge, 12)) for edge in edges)
-        if longest > 5:
-            axes.tick_params(axis="x", rotation=35 if longest < 14 else 60)
-        axes.set_xlim(0, len(after))
-        axes.set_ylim(0, 1.1 * max(*filled, *after))
-        axes.set_ylabel("% of records")
-        _calm(axes)
+        places = np.arange(len(levels))
+        axes.barh(places, filled, height=0.76, color=BEFORE)
+        axes.barh(places, after, height=0.76, fill=False, edgecolor=AFTER, linewidth=1.6)
+        axes.set_yticks(places, [shortened(level, 18) for level in levels])
+        axes.set_ylim(len(levels) - 0.4, -0.6)
+        axes.set_xlim(0, 1.1 * max(*filled, *after))
+        axes.set_xlabel("% of records")
+        _calm(axes, along="x")
 
-    return _drawn(draw, (3.5, 2.0), f"distribution of {name}")
+    return _drawn(draw, (3.5, max(2.0, 0.55 + 0.19 * len(levels))), f"levels of {name}")
 
 
 def draw_correlations(names: Sequence[str], matrix: np.ndarray, when: str) -> str:
@@ -112,14 +148,14 @@ def draw_correlations(names: Sequence[str], matrix: np.ndarray, when: str) -> st
     return _drawn(draw, (4.6, 3.9), f"correlations {when}")
 
 
-def _calm(axes: Any, grid: bool = True) -> None:
+def _calm(axes: Any, grid: bool = True, along: str = "y") -> None:
     for side in ("top", "right", "left", "bottom") if not grid else ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.tick_params(length=0, colors=INK)
     if grid:
-        axes.grid(axis="y", color=FAINT, linewidth=0.8)
+        axes.grid(axis=along, color=FAINT, linewidth=0.8)
         axes.set_axisbelow(True)
-        axes.locator_params(axis="y", integer=True, nbins=5)
+        axes.locator_params(axis=along, integer=True, nbins=5)
 
 
 def _drawn(draw: Callable[[Any], None], inches: tuple[float, float], salt: str) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from microagg.measures.loss.standardise import StandardPair, standardise
 from microagg.measures.risk.classes import ReleasedClasses, classes_of_kept, classes_of_released
+from microagg.table.schema import Kind
+from microagg.table.variable import NO_ATOM, Cells
 
 Found = TypeVar("Found")
 
@@ -17,6 +19,9 @@ Found = TypeVar("Found")
 @dataclass(frozen=True)
 class Pair:
     """A table and its release, record by record in the same order, as numbers.
+
+    Of a mixed table (categories, gaps, dates) `cells` and `released_cells` have all quasi-identifiers, and the matrices those that are
+    numbers without gaps before and after, which may be none; `Pair.of_cells` makes it. Of a plain table the matrices are all there is.
 
     What several measures start from is computed for the first of them and kept until `forget`.
 
@@ -26,7 +31,7 @@ class Pair:
     """
 
     original: np.ndarray
-    """(n, d) float64: the quasi-identifiers before"""
+    """(n, d) float64: the quasi-identifiers before, as far as they are numbers without gaps"""
     released: np.ndarray
     """(n, d) float64: and after"""
     names: tuple[str, ...]
@@ -42,7 +47,78 @@ class Pair:
     k: int | None = None
     capped: np.ndarray | None = None
     """(n, d) float64: the quasi-identifiers that groups were formed of, where values were capped before."""
+    cells: Cells | None = None
+    """All quasi-identifiers before, where the table is mixed."""
+    released_cells: Cells | None = None
+    """And after, in terms of the same levels, marks and origins; other ones where they were made coarse."""
+    labels: np.ndarray | None = None
+    """The groups, where they are known and the table is mixed; else the classes of the release stand for them."""
     _known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @staticmethod
+    def of_cells(before: Cells, after: Cells, **more: Any) -> Pair:
+        """The pair of a table's cells and those of its release; `more` are further fields.
+
+        >>> before = Cells.plain(np.array([[30.0], [32.0]]), ["age"])
+        >>> Pair.of_cells(before, Cells.plain(np.array([[31.0], [31.0]]), ["age"])).released.tolist()
+        [[31.0], [31.0]]
+        """
+        numbers = sorted(set(columns_of_numbers(before)) & set(columns_of_numbers(after)))
+        plain = all(
+            cells.is_plain and not any(each.unit or each.origin for each in cells.variables)
+            for cells in (before, after)
+        )
+        everything = len(numbers) == len(before.variables)  # no copy, then
+        return Pair(
+            before.values if everything else before.values[:, numbers].copy(),
+            after.values if everything else after.values[:, numbers].copy(),
+            tuple(before.names[j] for j in numbers),
+            cells=None if plain else before,
+            released_cells=None if plain else after,
+            **more,
+        )
+
+    def of_columns(self, names: Sequence[str]) -> Pair:
+        """The same with these quasi-identifiers alone.
+
+        >>> table = np.array([[1.0, 2.0]])
+        >>> Pair(table, table, ("age", "rent")).of_columns(["rent"]).original.tolist()
+        [[2.0]]
+        """
+        numbers = [j for j, name in enumerate(self.names) if name in names]
+        chosen = [j for j, name in enumerate(self.quasi) if name in names]
+        return replace(
+            self,
+            original=self.original[:, numbers].copy(),
+            released=self.released[:, numbers].copy(),
+            names=tuple(self.names[j] for j in numbers),
+            capped=None if self.capped is None else self.capped[:, numbers].copy(),
+            cells=None if self.cells is None else columns_of(self.cells, chosen),
+            released_cells=None if self.released_cells is None else columns_of(self.released_cells, chosen),
+            labels=self.labels
+            if self.labels is None or self.labels.ndim == 1
+            else self.labels[:, chosen].copy(),
+        )
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The names of all quasi-identifiers, of whatever kind."""
+        return self.names if self.cells is None else tuple(self.cells.names)
+
+    @property
+    def before(self) -> Cells:
+        """The quasi-identifiers before, of whatever kind."""
+        return Cells.plain(self.original, self.names) if self.cells is None else self.cells
+
+    @property
+    def after(self) -> Cells:
+        """And after."""
+        return Cells.plain(self.released, self.names) if self.released_cells is None else self.released_cells
+
+    @property
+    def groups(self) -> np.ndarray:
+        """The groups where they are known, else the classes of the release."""
+        return self.classes.labels.astype(np.int32) if self.labels is None else self.labels
 
     def once(self, compute: Callable[..., Found], *settings: Hashable) -> Found:
         """compute(pair, *settings), from memory if it was asked for before.
@@ -79,6 +155,37 @@ class Pair:
     def classes_with_kept(self) -> ReleasedClasses:
         """The classes of these and of the columns released as they were."""
         return self.once(classes_of_kept) if self.kept else self.classes
+
+
+def columns_of(cells: Cells, places: Sequence[int]) -> Cells:
+    """The cells of some columns.
+
+    >>> columns_of(Cells.plain(np.array([[1.0, 2.0]]), ["a", "b"]), [1]).names
+    ['b']
+    """
+    places = list(places)
+    atoms = None if cells.atoms is None else cells.atoms[:, places].copy()
+    return Cells(tuple(cells.variables[j] for j in places), cells.values[:, places].copy(), atoms)
+
+
+def has_atoms(cells: Cells, column: int) -> bool:
+    """Whether a cell of that column is missing or a special code.
+
+    >>> has_atoms(Cells.plain(np.array([[1.0]]), ["age"]), 0)
+    False
+    """
+    atoms = cells.atoms_of(column)
+    return atoms is not None and bool((atoms != NO_ATOM).any())
+
+
+def columns_of_numbers(cells: Cells) -> list[int]:
+    """The places of the columns that are numbers without gaps: what measures of numbers are about.
+
+    >>> columns_of_numbers(Cells.plain(np.array([[1.0]]), ["age"]))
+    [0]
+    """
+    numeric = (j for j, each in enumerate(cells.variables) if each.kind is Kind.NUMERIC and not each.coarse)
+    return [j for j in numeric if not has_atoms(cells, j)]
 
 
 @dataclass(frozen=True)
@@ -119,4 +226,6 @@ class Measure:
     "pair": both tables; it stays inside unless the data holder publishes it by name.
     "record": both, and single records decide it (a largest value, a range); it stays inside whatever is asked for."""
     needs: str = ""
-    """What the pair must have besides the quasi-identifiers: "" | "confidential" | "categories" (confidential ones) | "kept" | "k"."""
+    """What the pair must have: "" | "numbers" (quasi-identifiers that are numbers without gaps; it is about those alone) | "amounts"
+    (numbers, but no dates; gaps do no harm) | "points" (quasi-identifiers that were not made ranges or ancestors) | "confidential" |
+    "categories" (confidential ones, and numbers to tell them by) | "kept" | "k"."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import narwhals as nw
@@ -14,6 +16,9 @@ from microagg.measures.measure import Pair
 from microagg.table.confidential import attributes_of, codes_of
 from microagg.table.io.frames import to_arrow, values_of
 from microagg.table.schema import Kind
+from microagg.table.variable import NO_ATOM, Cells, Variable
+
+_PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
 def pair_of(
@@ -26,12 +31,14 @@ def pair_of(
     weight: str | None = None,
     k: int | None = None,
     exact: bool = False,
+    cells: tuple[Cells, Cells] | None = None,
 ) -> Pair:
     """The pair of a table and its release, whose rows must match; weights are the original's, all else is the release's.
 
     A confidential column counts as numbers if it holds nothing else, as ordered categories if its type says so (an
     ordered categorical), and as plain categories otherwise; what is missing is a category of its own.
-    Spellings of one text are one category, as for l and t, unless `exact`.
+    Spellings of one text are one category, as for l and t, unless `exact`. Quasi-identifiers of a mixed table are given as
+    `cells`, before and after; the two may have been read each by itself.
 
     >>> before, after = pa.table({"age": [30, 32]}), pa.table({"age": [31, 31], "ill": ["no", "yes"]})
     >>> pair = pair_of(nw.from_native(before), nw.from_native(after), quasi=["age"], confidential=["ill"])
@@ -41,16 +48,60 @@ def pair_of(
     columns = to_arrow(release.select(*confidential, *keep)) if confidential or keep else pa.table({})
     attributes = attributes_of(columns, confidential, exact=exact)
     kept = {name: codes_of(columns.column(name)) for name in keep}
-    return Pair(
-        original=_values(original, quasi, "original"),
-        released=_values(release, quasi, "release"),
-        names=tuple(quasi),
+    if cells is None:
+        pair = Pair(_values(original, quasi, "original"), _values(release, quasi, "release"), tuple(quasi))
+    else:
+        pair = Pair.of_cells(*in_the_same_terms(*cells))
+    return replace(
+        pair,
         confidential={a.name: a.values for a in attributes if a.kind is not Kind.ORDINAL},
         ordered={a.name: a.values for a in attributes if a.kind is Kind.ORDINAL},
         kept=kept,
         weights=None if weight is None else _weights(original, weight),
         k=k,
     )
+
+
+def in_the_same_terms(before: Cells, after: Cells) -> tuple[Cells, Cells]:
+    """Cells that were read each by themselves, with the same levels, marks, units and origins.
+
+    What only the release has (values that another tool wrote, cells that it blanked) becomes a level or mark that no record had
+    before. An ordered column with values that have no place in the order, or a column whose kind has changed, is taken for coarse.
+
+    >>> towns = [Cells((Variable("town", Kind.NOMINAL, names),), np.array([[0.0]])) for names in (("Rome",), ("*",))]
+    >>> found = in_the_same_terms(*towns)
+    >>> found[0].variables[0].levels, found[1].values.tolist()
+    (('Rome', '*'), [[1.0]])
+    """
+    olds, news = list(before.variables), list(after.variables)
+    values, atoms = after.values.copy(), None if after.atoms is None else after.atoms.copy()
+    for j, (old, new) in enumerate(zip(before.variables, after.variables, strict=True)):
+        if old == new or new.coarse:
+            continue
+        marks = (*old.marks, *(mark for mark in new.marks if mark not in old.marks))
+        if old.kind is not Kind.NOMINAL and atoms is not None and new.marks:
+            places = np.array([*(marks.index(mark) for mark in new.marks), NO_ATOM], np.int16)
+            atoms[:, j] = places[atoms[:, j]]
+        if old.kind is not new.kind or (old.kind is Kind.ORDINAL and not set(new.levels) <= set(old.levels)):
+            news[j] = replace(new, marks=marks, coarse=True)
+            continue
+        if old.kind is Kind.NUMERIC:
+            values[:, j] = _counted_like(old, new, values[:, j])
+            news[j] = olds[j] = replace(old, marks=marks)
+            continue
+        levels = (*old.levels, *(level for level in new.levels if level not in old.levels))
+        place = {level: rank for rank, level in enumerate(levels)}
+        ranks = np.array([place[level] for level in new.levels], np.float64)
+        there = ~np.isnan(values[:, j])
+        values[there, j] = ranks[values[there, j].astype(np.int64)]
+        news[j] = olds[j] = replace(old, levels=levels, marks=marks if old.kind is Kind.ORDINAL else ())
+    return Cells(tuple(olds), before.values, before.atoms), Cells(tuple(news), values, atoms)
+
+
+def _counted_like(old: Variable, new: Variable, values: np.ndarray) -> np.ndarray:
+    """Numbers in the unit and from the origin of another column."""
+    size = Fraction(_PER_DAY[old.unit], _PER_DAY[new.unit]) if old.unit and new.unit else Fraction(1)
+    return values * float(size) + float(Fraction(new.origin) * size - Fraction(old.origin))
 
 
 def _values(frame: nw.DataFrame[Any], names: Sequence[str], which: str) -> np.ndarray:

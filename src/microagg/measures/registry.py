@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Sequence
-from dataclasses import replace
 
 from microagg.errors import InputError
 from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.risk.dominance import amounts_of
 from microagg.problem.problem import Progress
 
 MEASURES: tuple[str, ...] = (
@@ -82,7 +82,7 @@ def assess_pair(
 ) -> list[tuple[Measure, Figure]]:
     """The figures of these measures (of all, if none are named) in the order asked for.
 
-    Measures that need what the pair does not have (confidential columns, kept ones, k) are left out. An intruder knows all
+    Measures that need what the pair does not have (numbers, confidential columns, kept ones, k) are left out. An intruder knows all
     quasi-identifiers unless `known` names some of them; record linkage then looks at those alone.
 
     >>> import numpy as np
@@ -92,8 +92,10 @@ def assess_pair(
     [('il', 3.85)]
     """
     asked = _all() if names is None else tuple(measure_named(name) for name in names)
-    chosen = [measure for measure in asked if _is_met(measure.needs, pair)]
     seen = _seen_by_intruder(pair, known)
+    chosen = [
+        measure for measure in asked if _is_met(measure.needs, seen if measure.name in LINKING else pair)
+    ]
     figures = []
     for done, measure in enumerate(chosen):
         if done > 0 and measure.side != chosen[done - 1].side:
@@ -107,9 +109,12 @@ def assess_pair(
 def _is_met(need: str, pair: Pair) -> bool:
     has = {
         "": True,
+        "numbers": bool(pair.names),
+        "amounts": bool(amounts_of(pair)),
+        "points": any(not variable.coarse for variable in pair.after.variables),
         "confidential": bool(pair.confidential or pair.ordered),
-        "categories": bool(pair.ordered)
-        or any(codes.dtype.kind != "f" for codes in pair.confidential.values()),
+        "categories": bool(pair.names)
+        and (bool(pair.ordered) or any(codes.dtype.kind != "f" for codes in pair.confidential.values())),
         "kept": bool(pair.kept),
         "k": pair.k is not None,
     }
@@ -119,18 +124,12 @@ def _is_met(need: str, pair: Pair) -> bool:
 def _seen_by_intruder(pair: Pair, known: Sequence[str]) -> Pair:
     if not known:
         return pair
-    unknown = [name for name in known if name not in pair.names]
+    unknown = [name for name in known if name not in pair.quasi]
     if unknown:
         raise InputError(
-            f"an intruder cannot know {unknown[0]!r}: it is no quasi-identifier; those are {', '.join(map(repr, pair.names))}."
+            f"an intruder cannot know {unknown[0]!r}: it is no quasi-identifier; those are {', '.join(map(repr, pair.quasi))}."
         )
-    columns = [j for j, name in enumerate(pair.names) if name in known]
-    return replace(
-        pair,
-        original=pair.original[:, columns].copy(),
-        released=pair.released[:, columns].copy(),
-        names=tuple(pair.names[j] for j in columns),
-    )
+    return pair.of_columns(known)
 
 
 @functools.cache

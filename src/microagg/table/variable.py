@@ -46,6 +46,8 @@ class Variable:
     (on the clock of its own zone). A mean is rounded to it."""
     wall: bool = False
     """Of stamps with a zone: whether the numbers count on the clock of that zone, not on that of Greenwich."""
+    span: bool = False
+    """Of times: whether they are lengths of time or times of day, not dates and stamps."""
     gap: Any = None
     """What a missing cell is given back as: a marker, as the column spells it; None where the type has something for it."""
     single: bool = False

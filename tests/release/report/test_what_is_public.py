@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,8 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
+from microagg.measures.measure import Pair
+from microagg.measures.registry import assess_pair
 from microagg.methods.method import Found
 from microagg.methods.registry import method_named
 from microagg.release.manifest import public_manifest
@@ -21,6 +24,8 @@ from microagg.release.publishing import NOT_TOLD
 from microagg.release.release import Release
 from microagg.release.report.building import build_document
 from microagg.release.report.plain import to_json
+from microagg.table.variable import Cells
+from mixed_tables import mixed_cells, mixed_groups, released_cells, words
 
 METHODS = [method.name for method in ma.methods()]
 FORMS = (".html", ".md", ".json")
@@ -219,6 +224,90 @@ def test_an_attack_on_six_records(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(candidates) > 400
     some = candidates[:: len(candidates) // 40]
     assert sum(told(ages) == seen for ages in some) == len(some) >= 40
+
+
+def other_mixed(cells: Cells, labels: np.ndarray, number: int) -> tuple[Cells, Cells]:
+    """Another original with the same released cells, and those: in terms of its own, rows in another order.
+
+    Members of a group that released a value get gaps and values around it, levels are numbered otherwise and some are new.
+    """
+    released = released_cells(cells, labels)
+    rng = np.random.default_rng(number)
+    order = rng.permutation(len(cells))
+    assert released.atoms is not None
+    values, atoms = released.values.copy(), released.atoms.copy()
+    for group in range(int(labels.max()) + 1):
+        first, second = np.flatnonzero(labels == group)[:2]
+        moved = rng.integers(1, 90)
+        values[first, 1:3] += moved
+        values[second, 1:3] -= moved
+        values[first, 0], atoms[first, 0] = np.nan, int(rng.integers(0, 2))
+        values[first, 3], atoms[first, 3] = np.nan, 0
+        values[first, 4] = rng.integers(0, 6)
+    income, age, born, school, town = cells.variables
+    variables = (
+        income, age, replace(born, origin=(born.origin - 500) * 86_400, unit="s"), school,
+        replace(town, levels=("Aachen", *town.levels[:-1], "Zürich", None)),
+    )  # fmt: skip
+
+    def in_other_terms(values: np.ndarray, atoms: np.ndarray) -> Cells:
+        values = values[order]
+        values[:, 2] = (values[:, 2] + 500) * 86_400
+        values[:, 4] += np.where(values[:, 4] == len(town.levels) - 1, 2, 1)
+        return Cells(variables, values, atoms[order])
+
+    original, again = in_other_terms(values, atoms), in_other_terms(released.values, released.atoms)
+    assert sorted(map(repr, words(again))) == sorted(map(repr, words(released)))
+    assert sorted(map(repr, words(original))) != sorted(map(repr, words(cells)))
+    return original, again
+
+
+def mixed_document(before: Cells, after: Cells, labels: np.ndarray, *, public: bool) -> str:
+    """The report, with all figures that can be had."""
+    pair = Pair.of_cells(before, after, labels=labels, k=4)
+    figures = assess_pair(pair)
+    names = pair.quasi
+    manifest = {
+        "settings": {"k": 4, "method": "mdav", "scale": "zscore", "aggregate": {}, "missing": "group"},
+        "records": len(before), "roles": dict.fromkeys(names, "quasi"), "guarantee": {"of": "each combination"},
+        "loss": {"IL": dict((m.name, f.value) for m, f in figures)["il"]}, "largest_share": 0.01,
+    }  # fmt: skip
+    return to_json(
+        build_document(
+            manifest=manifest,
+            public=public,
+            pair=pair,
+            class_sizes=np.sort(pair.classes.sizes),
+            figures=figures,
+            notes=["a canary"],
+        )  # fmt: skip
+    )
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("number", range(12))
+def test_other_mixed_originals_give_the_same_report(number: int) -> None:
+    cells, labels = mixed_cells(number), mixed_groups(number)
+    after = released_cells(cells, labels)
+    original, again = other_mixed(cells, labels, number)
+    order = np.random.default_rng(number).permutation(len(cells))
+    one = mixed_document(cells, after, labels, public=True)
+    other = mixed_document(original, again, labels[order], public=True)
+    assert one == other
+    for secret in ("canary", "filled", "blanked", "unchanged", "Aachen", "Zürich"):
+        assert secret not in one
+    inside = mixed_document(cells, after, labels, public=False)
+    assert inside != mixed_document(original, again, labels[order], public=False)
+    assert "filled" in inside
+
+
+@pytest.mark.slow
+def test_other_mixed_originals_give_the_same_pictures() -> None:
+    cells, labels = mixed_cells(3), mixed_groups(3)
+    original, again = other_mixed(cells, labels, 3)
+    order = np.random.default_rng(3).permutation(len(cells))
+    one = mixed_document(cells, released_cells(cells, labels), labels, public=True)
+    assert one == mixed_document(original, again, labels[order], public=True)
 
 
 def grouped(records: int, **more: Any) -> Release:

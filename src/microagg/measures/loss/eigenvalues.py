@@ -81,4 +81,5 @@ EIGENVALUES = Measure(
     highest_means="The release no longer varies at all.",
     source="After the eigen measure of sdcMicro (Templ, Kowarik and Meindl 2015), as Σ|λ - λ'| / Σ max(λ, λ') on correlations.",
     compute=eigenvalue_difference,
+    needs="numbers",
 )

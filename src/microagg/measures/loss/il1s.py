@@ -63,6 +63,7 @@ IL1S = Measure(
     highest_means="There is no end; it grows with the number of records.",
     source="Abidi, Ben Yahia and Perera 2020, equation 1; S_j with n - 1.",
     compute=lambda pair: pair.once(il1s),
+    needs="numbers",
 )
 
 IL1S_PERCENT = Measure(
@@ -78,4 +79,5 @@ IL1S_PERCENT = Measure(
     "All records at the column means give at most 100/√2.",
     source="Abidi, Ben Yahia and Perera 2020, equation 1, times 100/n; S_j with n - 1.",
     compute=il1s_percent,
+    needs="numbers",
 )

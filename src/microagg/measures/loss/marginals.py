@@ -75,6 +75,7 @@ KOLMOGOROV_SMIRNOV = Measure(
     highest_means="Each column's released values lie all above, or all below, the original ones.",
     source="Kolmogorov 1933, Smirnov 1948; weighted shares, values equal up to rounding count as equal.",
     compute=kolmogorov_smirnov,
+    needs="numbers",
 )
 
 WASSERSTEIN = Measure(
@@ -89,4 +90,5 @@ WASSERSTEIN = Measure(
     highest_means="There is no end; all records at the column means give at most 1.",
     source="Wasserstein-1 (Vaserstein 1969), divided by the original column's standard deviation.",
     compute=wasserstein,
+    needs="numbers",
 )

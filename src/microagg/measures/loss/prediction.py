@@ -209,6 +209,7 @@ REGRESSION_KEPT = Measure(
     highest_means="A regression fitted on the release predicts original records as well as one fitted on the original.",
     source="Train on the release, test on the original (Esteban, Hyland and Rätsch 2017), with least squares and R².",
     compute=regression_kept,
+    needs="numbers",
 )
 
 CLASSIFICATION_KEPT = Measure(

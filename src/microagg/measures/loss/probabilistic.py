@@ -270,6 +270,7 @@ def _declared(statistics: str, compute: Callable[[Pair], Figure]) -> Measure:
         highest_means=f"No sample of that many records would have {statistics} so far from the original's.",
         source="Mateo-Sanz, Domingo-Ferrer and Sebé 2005; variances of the statistics as written in the module.",
         compute=compute,
+        needs="numbers",
     )
 
 

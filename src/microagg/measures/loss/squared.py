@@ -15,10 +15,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from microagg.measures.loss.mixed import loss_by_column, loss_of_release
 from microagg.measures.loss.sse import loss_between
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Figure, Measure, Pair, columns_of
+from microagg.measures.risk.classes import columns_to_compare
 from microagg.problem.problem import as_points
 from microagg.table.encoder import Space
+from microagg.table.variable import Cells
 
 ROWS_AT_A_TIME = 65_536
 
@@ -31,6 +34,8 @@ def squared_loss(pair: Pair, scale: str = "zscore") -> tuple[Figure, Figure]:
     >>> sse.value, round(il.value, 3)
     (4.0, 3.846)
     """
+    if pair.cells is not None and scale != "none":  # raw units of numbers do not compare with categories
+        return _squared_loss_of_cells(pair, scale)
     before, after = _scaled(pair, scale)
     weights = np.ones(len(before)) if pair.weights is None else np.asarray(pair.weights, np.float64)
     shares = weights / weights.sum()
@@ -51,6 +56,29 @@ def squared_loss(pair: Pair, scale: str = "zscore") -> tuple[Figure, Figure]:
         Figure(total["SSE"], dict(zip(pair.names, sse.tolist(), strict=True))),
         Figure(total["IL"], dict(zip(pair.names, percents.tolist(), strict=True))),
     )
+
+
+def _squared_loss_of_cells(pair: Pair, scale: str) -> tuple[Figure, Figure]:
+    """The same on the encoding of a mixed table.
+
+    Every record counts once: the encoding is that of the records, whatever their weights.
+    """
+    before, after, groups = pair.before, pair.after, pair.groups
+    space = Space.fit(before, scale)
+    total = loss_of_release(space, before, after, groups)
+    errors = space.column_errors(before, after, groups)
+    columns = loss_by_column(space, before, after, groups)
+    for j, name in enumerate(pair.quasi):
+        if not _varies(after, j):  # all is lost, and no more
+            columns[name] = min(columns[name], 100.0)
+    return Figure(total["SSE"], dict(zip(pair.quasi, errors.tolist(), strict=True))), Figure(
+        total["IL"], columns
+    )
+
+
+def _varies(cells: Cells, column: int) -> bool:
+    """Whether there are two different cells in a column."""
+    return any((each[1:] != each[:-1]).any() for each in columns_to_compare(columns_of(cells, [column])))
 
 
 def _scaled(pair: Pair, scale: str) -> tuple[np.ndarray, np.ndarray]:
@@ -88,9 +116,8 @@ def _sse(name: str, title: str, scale: str, unit: str) -> Measure:
     def compute(pair: Pair) -> Figure:
         return pair.once(squared_loss, scale)[0]
 
-    of = _OF.get(scale, "pair")
     return _declared(
-        name, title, unit, compute, of, "Every record is released as it was.", "There is no end."
+        name, title, unit, compute, scale, "Every record is released as it was.", "There is no end."
     )
 
 
@@ -103,14 +130,14 @@ def _il(name: str, title: str, scale: str) -> Measure:
         title,
         "percent",
         compute,
-        _OF.get(scale, "pair"),
+        scale,
         "Every record is released as it was.",
         "At 100 the records are as far from their released values as from the mean of all; there is no end.",
     )
 
 
 def _declared(
-    name: str, title: str, unit: str, compute: Callable[[Pair], Figure], of: str, zero: str, highest: str
+    name: str, title: str, unit: str, compute: Callable[[Pair], Figure], scale: str, zero: str, highest: str
 ) -> Measure:
     return Measure(
         name=name,
@@ -122,9 +149,11 @@ def _declared(
         highest=float("inf"),
         zero_means=zero,
         highest_means=highest,
-        source="Domingo-Ferrer and Mateo-Sanz 2002; population standard deviations, weighted where weights are given.",
+        source="Domingo-Ferrer and Mateo-Sanz 2002; population standard deviations, weighted where weights are given. "
+        "Categories and gaps as they are encoded where groups are formed, each record counted once.",
         compute=compute,
-        of=of,
+        of=_OF.get(scale, "pair"),
+        needs="numbers" if scale == "none" else "",
     )
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from microagg.table.variable import NO_ATOM, Cells
+
 if TYPE_CHECKING:
     from microagg.measures.measure import Pair
 
@@ -57,7 +59,25 @@ def classes_of_released(pair: Pair) -> ReleasedClasses:
     >>> len(classes_of_released(pair)), len(classes_of_kept(pair))
     (1, 2)
     """
-    return classes_of([*pair.released.T])
+    return classes_of(
+        [*pair.released.T] if pair.released_cells is None else columns_to_compare(pair.released_cells)
+    )
+
+
+def columns_to_compare(cells: Cells) -> list[np.ndarray]:
+    """Columns that are equal in two records where their cells are: values, and atoms where there are any.
+
+    A missing value equals a missing value and nothing else, and so does each special code.
+
+    >>> columns_to_compare(Cells.plain(np.array([[1.0], [2.0]]), ["age"]))
+    [array([1., 2.])]
+    """
+    columns = []
+    for j in range(len(cells.variables)):
+        atoms = cells.atoms_of(j)
+        values = cells.values[:, j]
+        columns += [values] if atoms is None else [np.where(atoms == NO_ATOM, values, 0.0), atoms]
+    return columns
 
 
 def classes_of_kept(pair: Pair) -> ReleasedClasses:

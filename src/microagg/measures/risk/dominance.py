@@ -6,6 +6,8 @@ import numpy as np
 
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.risk.classes import ReleasedClasses
+from microagg.table.schema import Kind
+from microagg.table.variable import NO_ATOM
 
 THRESHOLD = 50.0
 P = 10.0
@@ -17,8 +19,9 @@ def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
     """The largest part, in percent, of a class's total in a column that one record makes up.
 
     A record makes up |value| (times its weight, where there are any) of the column that means were taken of. A class whose values are
-    all 0 has no part to give: 0. What is no number before (missing, a special code), or is released as none, made no mean. The details tell how many classes exceed the threshold in any column, and how many
-    fail the p % rule: what is left of the total without the two largest is less than p percent of the largest, so the
+    all 0 has no part to give: 0. What is no number before (missing, a special code), or is
+    released as none, made no mean. The details tell how many classes exceed the threshold in any column, and how many fail the
+    p % rule: what is left of the total without the two largest is less than p percent of the largest, so the
     second largest could work out the largest that closely.
 
     >>> pair = Pair(np.array([[1.0], [2.0], [97.0]]), np.full((3, 1), 100.0 / 3.0), ("turnover",))
@@ -28,9 +31,9 @@ def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
     classes = pair.classes
     exceeding, failing = np.zeros(len(classes), bool), np.zeros(len(classes), bool)
     columns: dict[str, float] = {}
-    for name, column, after in zip(pair.names, pair.averaged.T, pair.released.T, strict=True):
+    for name in amounts_of(pair):
+        column = _amounts(pair, name)
         parts = np.abs(column) if pair.weights is None else np.abs(column) * pair.weights
-        parts[np.isnan(column) | np.isnan(after)] = 0.0
         total, largest, second = _totals(parts, classes)
         share = 100.0 * np.divide(largest, total, out=np.zeros(len(classes)), where=total > 0.0)
         exceeding |= share > threshold
@@ -41,6 +44,40 @@ def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
         f"classes failing the {p:g} % rule": float(failing.sum()),
     }
     return Figure(max(columns.values()), columns, details)
+
+
+def amounts_of(pair: Pair) -> list[str]:
+    """The columns that hold amounts, of which a record can make up a part: numbers that are no dates, released as such.
+
+    >>> amounts_of(Pair(np.zeros((1, 1)), np.zeros((1, 1)), ("age",)))
+    ['age']
+    """
+    if pair.cells is None:
+        return list(pair.names)
+    both = zip(pair.before.variables, pair.after.variables, strict=True)
+    return [
+        before.name
+        for before, after in both
+        if before.kind is Kind.NUMERIC and not before.unit and not after.coarse
+    ]
+
+
+def _amounts(pair: Pair, name: str) -> np.ndarray:
+    """The values of a column that made its aggregates: 0 for an atom, and where an atom is released."""
+    if pair.cells is None or name in pair.names:
+        amounts = pair.averaged[:, pair.names.index(name)]
+        return amounts if pair.cells is None else amounts + _origin(pair, name)
+    j = pair.quasi.index(name)
+    amounts = pair.cells.values[:, j] + _origin(pair, name)
+    for cells in (pair.before, pair.after):
+        atoms = cells.atoms_of(j)
+        if atoms is not None:
+            amounts[atoms != NO_ATOM] = 0.0
+    return amounts
+
+
+def _origin(pair: Pair, name: str) -> float:
+    return float(pair.before.variables[pair.quasi.index(name)].origin)
 
 
 def dominated_groups(
@@ -88,4 +125,5 @@ DOMINANCE = Measure(
     "values of the original quasi-identifiers; with weights, a record makes up its weighted value.",
     compute=dominance,
     of="record",
+    needs="amounts",
 )

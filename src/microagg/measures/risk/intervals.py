@@ -112,6 +112,7 @@ RANK_INTERVALS = Measure(
     highest_means="Every original value lies between the nearest neighbours in rank of its released value.",
     source=_SOURCE + "ranks are those among the released records, ties sharing the mean of theirs.",
     compute=rank_interval_disclosure,
+    needs="numbers",
 )
 
 DEVIATION_INTERVALS = Measure(
@@ -128,4 +129,5 @@ DEVIATION_INTERVALS = Measure(
     + "the deviation is that of all original values, each counted once, and the interval reaches to both "
     "sides by the given percentage of it (as in sdcMicro, which takes the deviation of the released values instead).",
     compute=deviation_interval_disclosure,
+    needs="numbers",
 )

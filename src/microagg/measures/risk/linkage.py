@@ -11,7 +11,7 @@ from microagg.kernels import tree_build
 from microagg.kernels.tree import handle_of
 from microagg.kernels.tree_levels import link
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.risk.classes import classes_of, percent_of_records
+from microagg.measures.risk.classes import ReleasedClasses, classes_of, columns_to_compare, percent_of_records
 from microagg.table.encoder import Space
 
 
@@ -43,13 +43,40 @@ def linked_parts(
     """
     if len(pair.original) == 0:
         return np.empty(0), np.empty(0)
+    if pair.cells is not None:
+        return _linked_parts_of_cells(
+            pair if columns is None else pair.of_columns(_known(pair, columns)), scale
+        )
     known = _positions(pair.names, columns)
     space = Space.fit(_chosen(pair.original, known), scale)
-    originals, own, counts = _distinct(space.points(_chosen(pair.original, known)))
-    tree = tree_build.build(originals)
+    originals = space.points(_chosen(pair.original, known))
     with np.errstate(over="ignore"):  # what is released may be beyond all originals: infinitely far, then
         released = space.points(_chosen(pair.released, known))
     classes = pair.classes if len(known) == len(pair.names) else classes_of([*released.T])
+    return _linked(originals, classes_of([*originals.T]), released, classes)
+
+
+def _linked_parts_of_cells(pair: Pair, scale: str) -> tuple[np.ndarray, np.ndarray]:
+    """The same on the encoding of a mixed table. Ranges and ancestors have no point: such columns are left out."""
+    kept = [variable.name for variable in pair.after.variables if not variable.coarse]
+    if len(kept) < len(pair.quasi):
+        pair = pair.of_columns(kept)
+    space = Space.fit(pair.before, scale)
+    originals, released = space.points(pair.before), space.points(pair.after)
+    # equal cells, not equal points: those may differ in their last digits
+    return _linked(originals, classes_of(columns_to_compare(pair.before)), released, pair.classes)
+
+
+def _linked(
+    originals: np.ndarray, equal: ReleasedClasses, released: np.ndarray, classes: ReleasedClasses
+) -> tuple[np.ndarray, np.ndarray]:
+    """From the points of both tables, and which of them are equal, to each record's part in the ties."""
+    if len(equal) < len(originals):  # no copy otherwise
+        originals = originals[equal.order[equal.starts[:-1]]]
+        own, counts = equal.labels.astype(np.int32), equal.sizes.astype(np.int32)
+    else:
+        own, counts = np.arange(len(originals), dtype=np.int32), np.ones(len(originals), np.int32)
+    tree = tree_build.build(originals)
     nearest, second = np.empty(len(released)), np.empty(len(released))
     link(released, classes.order, classes.starts, own, counts, handle_of(tree), nearest, second)
     return nearest, second
@@ -67,19 +94,14 @@ def _positions(names: Sequence[str], columns: Sequence[str] | None) -> list[int]
     return [names.index(name) for name in dict.fromkeys(columns)]
 
 
+def _known(pair: Pair, columns: Sequence[str]) -> list[str]:
+    return [pair.quasi[j] for j in _positions(pair.quasi, columns)]
+
+
 def _chosen(values: np.ndarray, known: list[int]) -> np.ndarray:
     """These columns; the table itself where they are all, unless it is read-only, which kernels were not compiled for."""
     everything = known == list(range(values.shape[1]))
     return np.require(values if everything else values[:, known], np.float64, ["C", "W"])
-
-
-def _distinct(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct points, the one that each point is, and how often each occurs."""
-    classes = classes_of([*points.T])
-    if len(classes) == len(points):  # no copy, then
-        return points, np.arange(len(points), dtype=np.int32), np.ones(len(points), np.int32)
-    firsts = classes.order[classes.starts[:-1]]
-    return points[firsts], classes.labels.astype(np.int32), classes.sizes.astype(np.int32)
 
 
 LINKAGE = Measure(
@@ -95,6 +117,8 @@ LINKAGE = Measure(
     source="Pagliuca and Seri 1999, as used by Abidi, Ben Yahia and Perera 2020: from each released record to the "
     "originals, Euclidean on z-scores of the original columns. A tie among m originals counts 1/m, so guessing "
     "blindly (all records released alike) links one record. The second nearest are those at the next distance. "
-    "Weights count the linked records; they change no distance.",
+    "Weights count the linked records; they change no distance. Categories and gaps are as far apart as where groups are "
+    "formed; columns released as ranges or ancestors are left out.",
     compute=record_linkage,
+    needs="points",
 )

@@ -45,7 +45,7 @@ def build_document(
         subject = public_subject(told, pair, np.asarray(class_sizes), figures)
         return Document("Disclosure control report", "public", tuple(_public_sections(subject)))
     subject = Subject(
-        manifest, False, pair.names, pair.released, np.asarray(class_sizes), figures, notes, both=pair
+        manifest, False, pair.quasi, pair.after, np.asarray(class_sizes), figures, notes, both=pair
     )
     limit = bound if bound is not None else manifest.get("bound")
     return Document("Disclosure control report", "internal", tuple(_internal_sections(subject, limit)))

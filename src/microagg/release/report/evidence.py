@@ -13,18 +13,21 @@ from typing import Any
 import numpy as np
 
 from microagg.drawing.canvas import can_draw
-from microagg.drawing.pictures import draw_class_sizes, draw_correlations, draw_distribution
+from microagg.drawing.pictures import draw_class_sizes, draw_correlations
 from microagg.drawing.wording import counted, listed, number, promised, promised_beside, short_unit
+from microagg.measures.loss.squared import squared_loss
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.release.report.bins import Bins, bins_of
+from microagg.release.changes import changes, rows_of_changes, sentence_on_changes
 from microagg.release.report.document import Block, Facts, Grid, Listing, Paragraph, Picture, Section, Warn
+from microagg.release.report.moments import moments
+from microagg.release.report.spread import spread_of
 from microagg.release.report.subject import Subject, correlations, lost_of_columns
+from microagg.table.schema import Kind
 
 DISTRIBUTIONS = 12  # pictures of columns; more are not looked at
 OF_MANY = 6  # the same where there are more columns than a table of the report has: a glimpse in either case
 HEATED = 12  # columns of a heat map
 TABLED = 100  # columns of a table; more are not read
-QUARTERS = (0, 0.25, 0.5, 0.75, 1)
 SIZES = 24  # bars of class sizes
 SAME_BY_COLUMN = frozenset({"il", "il-minmax", "il-raw"})
 ABREAST = 5  # measures that fit side by side in a table of columns
@@ -32,6 +35,12 @@ CORRELATION = (
     "A correlation is a number from −1 to 1 without a unit: 0 says that two columns have no linear relation, 1 and −1 "
     "that one follows from the other; red is above 0, blue below. Averaging within groups takes noise away, so correlations tend to grow."
 )
+ALL_LOST = (
+    "as far off as if every record had the column's mean, or of a category the shares of the whole table; a column of categories "
+    "can lose more than that"
+)
+LEVELS_AND_GAPS = "Categories are bars, at most a dozen by name; what is missing, and special codes, have bars of their own."
+ONLY_NUMBERS = "Only columns of numbers without gaps are correlated."
 WITHOUT_PICTURES = (
     "The pictures are tables here, because matplotlib is not installed; install microagg with the extra 'plots' "
     "(pip install 'microagg[plots]') to have them drawn."
@@ -123,15 +132,17 @@ def loss(subject: Subject) -> Section:
     """What was lost, column by column with the distributions before and after, and by every measure."""
     lost = subject.pair.once(_lost)
     order = np.argsort(-lost, kind="stable")[:TABLED]
-    names = [subject.pair.names[j] for j in order]
+    names = [subject.names[j] for j in order]
     many = f" Of {len(lost)} columns, the {TABLED} that lost most are shown." if len(lost) > TABLED else ""
     measured = subject.figures_of("loss")
     blocks: list[Block] = [
         Grid(
             ("column", "variation lost, %"),
             tuple((name, subject.number(percent)) for name, percent in zip(names, lost[order], strict=True)),
-            f"Each column by itself, the one that lost most first. 0 %: untouched; 100 %: nothing but its mean is left.{many}",
+            f"Each column by itself, the one that lost most first. 0 %: untouched; 100 %: "
+            f"{ALL_LOST if subject.mixed else 'nothing but its mean is left'}.{many}",
         ),
+        *(_changes(subject, names) if subject.mixed else ()),
         *_distributions(subject, order),
     ]
     if measured:
@@ -141,11 +152,14 @@ def loss(subject: Subject) -> Section:
         blocks.append(Facts(tuple(rows_of_figures(subject, measured))))
     caption = f"Column by column, the one that lost most of its variation first.{many}"
     blocks.extend(by_column(subject, names, measured, caption))
-    blocks.append(_moments(subject, order))
+    if any(subject.pair.before.variables[j].kind is Kind.NUMERIC for j in order):
+        blocks.append(moments(subject.pair, order))
     return Section("What was lost", tuple(blocks))
 
 
 def _lost(pair: Pair) -> np.ndarray:
+    if pair.cells is not None:
+        return np.array(list(pair.once(squared_loss, "zscore")[1].columns.values()))
     return lost_of_columns(pair.original, pair.released)
 
 
@@ -155,6 +169,12 @@ def rows_of_figures(
     """Name, figure and meaning of each measure."""
     for measure, figure in measured:
         told = meaning_of(measure)
+        if (
+            measure.needs == "numbers"
+            and subject.both is not None
+            and len(subject.both.names) < len(subject.names)
+        ):
+            told += f" Of the columns of numbers without gaps alone: {listed(subject.both.names)}."
         if figure.details:
             details = (f"{_plain(name)} {subject.number(value)}" for name, value in figure.details.items())
             told += f" Details: {'; '.join(details)}."
@@ -203,27 +223,13 @@ def _unit(unit: str) -> str:
     return short_unit(unit.partition(",")[0]) or "no unit"
 
 
-def _moments(subject: Subject, order: np.ndarray) -> Grid:
-    """Where a column lay before and after; for the data holder's eyes, for extremes are single records."""
-    rows = []
-    for j in order:
-        for when, values in (("before", subject.pair.original[:, j]), ("after", subject.pair.released[:, j])):
-            size = float(np.abs(values).max()) or 1.0  # scaled, so that squares of huge values stay finite
-            spread = size * float((values / size).std())
-            told = [size * float((values / size).mean()), spread, *map(float, np.quantile(values, QUARTERS))]
-            rows.append((subject.pair.names[j], when, *(number(value, 6) for value in told)))
-    head = (
-        "column",
-        "when",
-        "mean",
-        "standard deviation",
-        "minimum",
-        "quarter",
-        "median",
-        "three quarters",
-        "maximum",
-    )
-    return Grid(head, tuple(rows), "Before and after, in the units of each column (internal report only).")
+def _changes(subject: Subject, names: Sequence[str]) -> Iterator[Block]:
+    """What became of the cells; for the data holder's eyes."""
+    found = changes(subject.pair.before, subject.pair.after)
+    yield Paragraph(f"{sentence_on_changes(found)}.")
+    head = ("column", "kind", "cells unchanged, %", "mean change of a cell", "gaps")
+    rows = tuple(rows_of_changes({name: found[name] for name in names}))
+    yield Grid(head, rows, "What became of the cells (internal report only).")
 
 
 def pictured(columns: int) -> int:
@@ -236,44 +242,28 @@ def pictured(columns: int) -> int:
 
 
 def _distributions(subject: Subject, order: np.ndarray) -> Iterator[Block]:
-    names = subject.pair.names
+    names, tables = subject.names, [subject.pair.before, subject.pair.after]
     most = pictured(len(names))
-    found = [(names[j], _bins(subject, int(j))) for j in order[:most]]
+    found = [(names[j], spread_of(tables, int(j))) for j in order[:most]]
     text = "The columns before (grey area) and after (blue line). "
+    if subject.mixed:
+        text += f"{LEVELS_AND_GAPS} "
     if len(names) > most:
         text += f"Of {len(names)} columns, the {most} that lost most are shown. "
     if subject.pair.weights is not None:
         text += "Records are counted, not weighted. "
     yield Paragraph(text.strip())
-    yield from (_picture_of_column(subject, name, bins) for name, bins in found if bins is not None)
-    missing = [name for name, bins in found if bins is None]
+    yield from (spread.picture(before_and_after=True) for _, spread in found if spread is not None)
+    missing = [name for name, spread in found if spread is None]
     if missing:
         yield Paragraph(f"Without a picture, because there are not two bins to show: {listed(missing)}.")
-
-
-def _bins(subject: Subject, j: int) -> Bins | None:
-    original, released = subject.pair.original[:, j], subject.pair.released[:, j]
-    return bins_of(original, original, released)
-
-
-def _picture_of_column(subject: Subject, name: str, bins: Bins) -> Picture:
-    n = len(subject.pair.original)
-    before, after = ([round(100 * count / n, 1) for count in counts] for counts in bins.counts)
-    rows = tuple(
-        (bin_name, f"{b:.1f}", f"{a:.1f}") for bin_name, b, a in zip(bins.names(), before, after, strict=True)
-    )
-    grid = Grid((name, "before, % of records", "after, % of records"), rows, f"{name}, before and after.")
-    alternative = (
-        f"{name}: shares of records in {len(before)} bins, before (grey area) and after (blue line)."
-    )
-    return Picture(draw_distribution(name, bins.edges, after, before), alternative, name, grid, 3)
 
 
 def correlation(subject: Subject) -> Section:
     """Correlations of the columns before and after."""
     title = "Correlations before and after"
     if len(subject.pair.names) < 2:
-        return Section(title, (Paragraph("There is one column only, so there is nothing to correlate."),))
+        return Section(title, (Paragraph(nothing_to_correlate(len(subject.names))),))
     before, after = subject.pair.once(_correlations_of_both)
     change = np.nan_to_num(np.abs(after - before))
     largest = change.max()
@@ -287,12 +277,25 @@ def correlation(subject: Subject) -> Section:
     shown = np.sort(np.argsort(-change.max(axis=0), kind="stable")[:HEATED])
     if len(names) > HEATED:
         told += f" Of {len(names)} columns, the {HEATED} whose correlations changed most are shown."
+    if len(names) < len(subject.names):
+        told += f" {ONLY_NUMBERS}"
     told += f" {CORRELATION}"
     pictures = [
         picture_of_correlations([names[int(c)] for c in shown], matrix[np.ix_(shown, shown)], when)
         for when, matrix in (("before", before), ("after", after))
     ]
     return Section(title, (Paragraph(told), *pictures))
+
+
+def nothing_to_correlate(columns: int) -> str:
+    """Why there are no correlations.
+
+    >>> nothing_to_correlate(1)
+    'There is one column only, so there is nothing to correlate.'
+    """
+    if columns < 2:
+        return "There is one column only, so there is nothing to correlate."
+    return "There are not two columns of numbers without gaps, so there is nothing to correlate."
 
 
 def _correlations_of_both(pair: Pair) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from microagg.release.publishing import NOT_TOLD, WHY_NOT
 from microagg.release.report.document import Block, Facts, Grid, Paragraph, Section, Signature, Warn
 from microagg.release.report.subject import Subject
 from microagg.table.scales import SCALE
-from microagg.table.schema import Role
+from microagg.table.schema import Kind, Role
 
 WHAT_HAPPENED = {
     Role.IDENTIFIER: ("names somebody directly", "left out"),
@@ -21,6 +21,17 @@ WHAT_HAPPENED = {
     Role.STRATUM: ("the part of the sample a record is from", "released as it was"),
     Role.KEEP: ("neither of these, says the data holder", "released as it was"),
 }
+RELEASED = {
+    "mean": "the mean of its group",
+    "median": "the median of its group, a value that somebody in it has",
+    "mode": "the most frequent value of its group",
+    "draw": "the value of one record of its group, drawn by lot",
+    "medoid": "the value of the most central record of its group",
+    "range": "the range of its group, from the least value to the largest",
+    "generalise": "the narrowest category that holds all values of its group",
+}
+# aggregates that show what single records have, and in columns of which kinds that tells of them
+TRUE_VALUES = {"median": (Kind.NUMERIC,), "range": tuple(Kind), "draw": tuple(Kind), "medoid": tuple(Kind)}
 UNCHANGED = (Role.KEEP, Role.WEIGHT, Role.STRATUM)
 
 
@@ -47,12 +58,23 @@ def _what_was_done(subject: Subject) -> str:
     quasi = subject.columns(Role.QUASI)
     several = len(quasi) > 1
     each = "each column by itself" if _by_column(subject) else "these columns"
+    if only_means(subject):
+        took = f"the group's mean took the place of {'these values' if several else 'this value'} in each of its records"
+    else:
+        took = (
+            f"one value for the whole group took the place of {'these values' if several else 'this value'} in each of its "
+            "records: a mean, a median or the most frequent value, as the next part says"
+        )
     return (
         f"The table has {counted(int(subject.manifest['records']), 'record')}. {counted(len(quasi), 'column')} could tell "
         f"whose record it is, since others may know or look up such values: {listed(quasi)}. Before the table leaves the "
-        f"house, records that are alike in {each} were put together in groups of at least {subject.k}, and the group's mean "
-        f"took the place of {'these values' if several else 'this value'} in each of its records (microaggregation)."
+        f"house, records that are alike in {each} were put together in groups of at least {subject.k}, and {took} (microaggregation)."
     )
+
+
+def only_means(subject: Subject) -> bool:
+    """Whether all that groups release are means of numbers."""
+    return set(subject.aggregates.values()) <= {"mean"}
 
 
 def _why_it_is_safe(subject: Subject) -> str:
@@ -90,6 +112,11 @@ def _what_is_not_safe(subject: Subject) -> str:
 
 def _what_it_cost(subject: Subject) -> str:
     kept = "Totals and means stay what they were, up to rounding."
+    if subject.mixed:
+        kept = (
+            "Totals and means of columns released as means stay what they were, up to rounding and gaps; how often categories and "
+            "gaps occur changes, and rare ones tend to grow rarer."
+        )
     if subject.lost == NOT_TOLD:
         return f"The price is accuracy. How much of the variation in these columns is gone is {NOT_TOLD} here: {WHY_NOT}. {kept}"
     return (
@@ -140,7 +167,12 @@ def _what_this_tells(subject: Subject) -> str:
 
 def _headlines(subject: Subject) -> Iterator[tuple[str, str, str]]:
     sizes = subject.class_sizes
-    yield "Records", counted(int(subject.manifest["records"]), "record"), "none was left out, none was added"
+    left_out = (
+        "those with gaps were left out before"
+        if subject.settings.get("missing") == "drop"
+        else "none was left out"
+    )
+    yield "Records", counted(int(subject.manifest["records"]), "record"), f"{left_out}, none was added"
     yield (
         "Smallest class",
         counted(int(sizes.min()), "record"),
@@ -174,6 +206,8 @@ def roles(subject: Subject) -> Section:
     rows = []
     for name, role in subject.manifest["roles"].items():
         what, happened = WHAT_HAPPENED[Role(role)]
+        if name in subject.aggregates:
+            happened = f"replaced by {RELEASED.get(subject.aggregates[name], 'one value for its group')}"
         rows.append((name, role, what, happened))
     return Section(
         "The columns and their roles",
@@ -234,6 +268,13 @@ def _not_covered(subject: Subject) -> Iterator[tuple[str, str, str]]:
         "The mean of a class in which one value is far larger than the others nearly tells that value.",
         "The figures on dominance in the internal report; top coding before the groups are formed.",
     )
+    single = [name for name in subject.names if _shows_single_values(subject, name)]
+    if single:
+        yield (
+            f"true values of single records: {listed(single)}",
+            "What these columns release is the value of somebody in the group. A value that nobody else has is recognised.",
+            "Means, or the most frequent value, instead; coarser values before the groups are formed.",
+        )
     yield (
         "several releases of the same records",
         "Classes of two releases can be set against each other: a person is then among those only who are in both.",
@@ -273,6 +314,11 @@ def _homogeneity(subject: Subject) -> Iterator[tuple[str, str, str]]:
         "A promise on confidential values: l (l-diversity) or t (t-closeness), which were not asked for here; see the "
         "figures on both among the risks.",
     )
+
+
+def _shows_single_values(subject: Subject, name: str) -> bool:
+    kind = subject.released.variables[subject.names.index(name)].kind
+    return kind in TRUE_VALUES.get(subject.aggregates[name], ())
 
 
 def _by_column(subject: Subject) -> bool:

@@ -6,34 +6,39 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from microagg.drawing.pictures import draw_distribution
 from microagg.drawing.wording import listed, with_unit
+from microagg.measures.measure import columns_of_numbers
 from microagg.release.publishing import DIGITS
-from microagg.release.report.bins import Bins, bins_of
-from microagg.release.report.document import Block, Facts, Grid, Paragraph, Picture, Section
+from microagg.release.report.document import Block, Facts, Paragraph, Section
 from microagg.release.report.evidence import (
     CORRELATION,
     HEATED,
+    LEVELS_AND_GAPS,
+    ONLY_NUMBERS,
     TABLED,
     by_column,
+    nothing_to_correlate,
     picture_of_correlations,
     pictured,
     rounded_correlations,
     rows_of_figures,
 )
+from microagg.release.report.spread import spread_of
 from microagg.release.report.subject import Subject
 
 
 def distributions(subject: Subject) -> Section:
     """How the released values are spread, column by column."""
     names = subject.names[: pictured(len(subject.names))]
-    found = [(name, bins_of(subject.released[:, j], subject.released[:, j])) for j, name in enumerate(names)]
+    found = [(name, spread_of([subject.released], j)) for j, name in enumerate(names)]
     text = "The columns as released: how many records, in percent, have a value within each bin. The outermost bins are open."
+    if subject.mixed:
+        text += f" {LEVELS_AND_GAPS}"
     if len(subject.names) > len(names):
         text += f" Of {len(subject.names)} columns, the first {len(names)} are shown."
     blocks: list[Block] = [Paragraph(text)]
-    blocks += [_picture_of_column(subject, name, bins) for name, bins in found if bins is not None]
-    missing = [name for name, bins in found if bins is None]
+    blocks += [spread.picture(before_and_after=False) for _, spread in found if spread is not None]
+    missing = [name for name, spread in found if spread is None]
     if missing:
         blocks.append(
             Paragraph(f"Without a picture, because there are not two bins to show: {listed(missing)}.")
@@ -41,25 +46,20 @@ def distributions(subject: Subject) -> Section:
     return Section("The released values", tuple(blocks))
 
 
-def _picture_of_column(subject: Subject, name: str, bins: Bins) -> Picture:
-    (counts,) = bins.counts
-    shares = [round(100 * count / len(subject.released), 1) for count in counts]
-    rows = tuple((bin_name, f"{share:.1f}") for bin_name, share in zip(bins.names(), shares, strict=True))
-    grid = Grid((name, "% of records"), rows, f"{name}, as released.")
-    alternative = f"{name}: shares of records in {len(shares)} bins, as released."
-    return Picture(draw_distribution(name, bins.edges, shares), alternative, name, grid, 3)
-
-
 def correlation(subject: Subject) -> Section:
     """Correlations of the released columns."""
     title = "Correlations of the released columns"
-    if len(subject.names) < 2:
-        return Section(title, (Paragraph("There is one column only, so there is nothing to correlate."),))
+    numbers = columns_of_numbers(subject.released)
+    if len(numbers) < 2:
+        return Section(title, (Paragraph(nothing_to_correlate(len(subject.names))),))
     told = CORRELATION
-    if len(subject.names) > HEATED:
-        told += f" Of {len(subject.names)} columns, the first {HEATED} are shown."
-    shown = subject.names[:HEATED]
-    matrix = rounded_correlations(np.ascontiguousarray(subject.released[:, : len(shown)]))
+    if len(numbers) < len(subject.names):
+        told += f" {ONLY_NUMBERS}"
+    if len(numbers) > HEATED:
+        told += f" Of {len(numbers)} columns, the first {HEATED} are shown."
+    numbers = numbers[:HEATED]
+    shown = [subject.names[j] for j in numbers]
+    matrix = rounded_correlations(np.ascontiguousarray(subject.released.values[:, numbers]))
     return Section(title, (Paragraph(told), picture_of_correlations(shown, matrix, "as released")))
 
 

@@ -11,7 +11,11 @@ import numpy as np
 from microagg.drawing.wording import number, with_unit
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.release.publishing import DIGITS, is_published, steady
-from microagg.table.schema import Role
+from microagg.release.report.spread import as_released
+from microagg.table.schema import Kind, Role
+from microagg.table.variable import Cells
+
+USUAL = {Kind.NUMERIC: "mean", Kind.ORDINAL: "median", Kind.NOMINAL: "mode"}
 
 
 @dataclass(frozen=True)
@@ -22,8 +26,8 @@ class Subject:
     public: bool
     names: tuple[str, ...]
     """The quasi-identifying columns."""
-    released: np.ndarray
-    """(n, d): their released values."""
+    released: Cells
+    """Their released cells; in a public report in terms that follow from them alone (`as_released`)."""
     class_sizes: np.ndarray
     figures: Sequence[tuple[Measure, Figure]]
     notes: Sequence[str] = ()
@@ -36,6 +40,26 @@ class Subject:
         if self.both is None:
             raise RuntimeError("a public report does not have the original table")
         return self.both
+
+    @property
+    def mixed(self) -> bool:
+        """Whether some column is no plain numbers: categories, dates, gaps."""
+        return (
+            not self.released.is_plain or any(each.unit for each in self.released.variables) or self._has_gaps
+        )
+
+    @property
+    def _has_gaps(self) -> bool:
+        return self.both is not None and self.both.cells is not None
+
+    @property
+    def aggregates(self) -> dict[str, str]:
+        """What the groups release in each quasi-identifying column: mean, median, mode …"""
+        asked = self.settings.get("aggregate") or {}
+        return {
+            each.name: asked.get(each.name) or ("mode" if each.coarse else USUAL[each.kind])
+            for each in self.released.variables
+        }
 
     @property
     def lost(self) -> str:
@@ -104,16 +128,15 @@ def public_subject(
 
     >>> values = np.array([[3.0], [1.0]])
     >>> subject = public_subject({"settings": {"k": 2}, "records": 2}, Pair(values + 1, values, ("age",)), np.array([2]), [])
-    >>> subject.released.tolist(), subject.both
+    >>> subject.released.values.tolist(), subject.both
     ([[1.0], [3.0]], None)
     """
-    rows = np.lexsort(pair.released.T[::-1])
     shown = [
         (measure, _without_details(figure) if measure.of == "pair" else figure)
         for measure, figure in figures
         if measure.of == "release" or (measure.of == "pair" and is_published(measure.name, manifest))
     ]
-    return Subject(manifest, True, pair.names, pair.released[rows], class_sizes, shown)
+    return Subject(manifest, True, pair.quasi, as_released(pair.after), class_sizes, shown)
 
 
 def _without_details(figure: Figure) -> Figure:

@@ -195,7 +195,8 @@ def _of_times(column: pa.ChunkedArray, codes: Codes) -> Numbers:
     origin = int(counts[there].min()) if there.any() else 0
     values = (counts - origin).astype(np.float64)
     values[~there] = np.nan
-    facts = {"origin": origin, "unit": fine.unit, "step": fine.step, "wall": wall}
+    span = not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type))
+    facts = {"origin": origin, "unit": fine.unit, "step": fine.step, "wall": wall, "span": span}
     return Numbers(values, found, missing, facts)
 
 

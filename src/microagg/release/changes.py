@@ -1,0 +1,184 @@
+"""What became of the cells of a table, column by column: the everyday figures of a release, for the data holder's eyes.
+
+How many cells are as they were, how far numbers and dates moved, by how many levels ordered categories did, how many gaps were
+filled and how many values blanked. All of it is of both tables, so none of it is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from microagg.drawing.wording import counted, listed, number
+from microagg.table.schema import Kind
+from microagg.table.variable import NO_ATOM, Cells, Variable
+
+# what units of time are called, and how many of the next smaller one make one; from the longest to the shortest
+UNITS = (("D", "days", 24), ("h", "hours", 60), ("m", "minutes", 60), ("s", "seconds", 1000),
+         ("ms", "milliseconds", 1000), ("us", "microseconds", 1000), ("ns", "nanoseconds", 1))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of the cells of one column.
+
+    >>> Change("age", Kind.NUMERIC, 50.0, 1.5, "", 0, 0).moved
+    1.5
+    """
+
+    name: str
+    kind: Kind
+    unchanged: float
+    """Cells that are as they were, in percent; none where a column was made coarse, unless a range or an ancestor is the value."""
+    moved: float | None
+    """The mean absolute change where there was a value before and after: in the units of numbers, in `unit` for dates and times, in
+    levels for ordinal columns; None for nominal ones, for coarse ones, and where there is no such cell."""
+    unit: str
+    """What `moved` counts: "" for plain numbers, "levels", or a unit of time such as "days"."""
+    filled: int
+    """Cells that were missing or a special code, and have a value now."""
+    blanked: int
+    """Cells that had a value, and are missing or a special code now."""
+
+
+def changes(before: Cells, after: Cells) -> dict[str, Change]:
+    """What became of the cells of each column, by its name. Both have the same records in the same order.
+
+    Cells are compared by what they stand for: the levels of the two may be numbered differently.
+
+    >>> before = Cells.plain(np.array([[30.0], [32.0], [31.0]]), ["age"])
+    >>> changes(before, Cells.plain(np.full((3, 1), 31.0), ["age"]))["age"].moved
+    0.6666666666666666
+    """
+    return {variable.name: _change(before, after, j) for j, variable in enumerate(before.variables)}
+
+
+def unchanged_on_average(found: Mapping[str, Change]) -> float:
+    """The cells that are as they were, in percent, averaged over columns.
+
+    >>> unchanged_on_average({"a": Change("a", Kind.NOMINAL, 90.0, None, "", 0, 0), "b": Change("b", Kind.NOMINAL, 100.0, None, "", 0, 0)})
+    95.0
+    """
+    return float(np.mean([change.unchanged for change in found.values()])) if found else 100.0
+
+
+def _change(before: Cells, after: Cells, j: int) -> Change:
+    old, new = before.variables[j], after.variables[j]
+    had, has = _there(before, j), _there(after, j)
+    filled, blanked = int((~had & has).sum()), int((had & ~has).sum())
+    same = _same_atoms(before, after, j)
+    both = np.flatnonzero(had & has)
+    moved, unit = None, ""
+    x, y = before.values[both, j], after.values[both, j]
+    if new.coarse:
+        same[both] = _same_words(old, new, x, y)
+    elif old.kind is Kind.NUMERIC:
+        change = np.abs(y - x + float(new.origin - old.origin))
+        same[both] = change == 0.0
+        moved, unit = _in_fitting_unit(float(change.mean()) if len(both) else None, old.unit)
+    else:
+        places = _places(old.levels, new.levels)[y.astype(np.int64)]
+        same[both] = places == x
+        known = places >= 0  # a level of an ordered column that was not there before has no place
+        if old.kind is Kind.ORDINAL and known.any():
+            moved, unit = float(np.abs(places - x)[known].mean()), "levels"
+    unchanged = 100.0 * float(same.mean()) if len(same) else 100.0
+    return Change(old.name, old.kind, unchanged, moved, unit, filled, blanked)
+
+
+def _there(cells: Cells, j: int) -> np.ndarray:
+    """Which cells of a column have a value: neither missing nor a special code."""
+    variable, atoms = cells.variables[j], cells.atoms_of(j)
+    there = np.ones(len(cells), bool) if atoms is None else atoms == NO_ATOM
+    if variable.levels and variable.levels[-1] is None:  # of nominal columns missing is a level, the last
+        there &= cells.values[:, j] != len(variable.levels) - 1
+    return there
+
+
+def _same_atoms(before: Cells, after: Cells, j: int) -> np.ndarray:
+    """Where the same special code stands before and after, or nothing."""
+    marks: list[object] = []
+    found = []
+    for cells in (before, after):
+        atoms, variable = cells.atoms_of(j), cells.variables[j]
+        codes = np.full(len(cells), -1)
+        codes[~_there(cells, j)] = _numbered(None, marks)
+        for place, mark in enumerate(variable.marks if atoms is not None else ()):
+            codes[atoms == place] = _numbered(mark, marks)
+        found.append(codes)
+    return (found[0] == found[1]) & (found[0] >= 0)
+
+
+def _numbered(mark: object, marks: list[object]) -> int:
+    if mark not in marks:
+        marks.append(mark)
+    return marks.index(mark)
+
+
+def _places(before: Sequence[object], after: Sequence[object]) -> np.ndarray:
+    """Where the levels of the release are among those before; -1 where they are not."""
+    known = {level: place for place, level in enumerate(before)}
+    return np.array([known.get(level, -1) for level in after] or [-1], np.int64)
+
+
+def _same_words(old: Variable, new: Variable, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Where a range or an ancestor is the value that was there: a range of one value, a value that has its own branch."""
+    if old.levels:
+        words = np.array([str(level) for level in old.levels], object)[x.astype(np.int64)]
+        return words == np.array([str(level) for level in new.levels], object)[y.astype(np.int64)]
+    one = np.array(
+        [".." not in str(level) for level in new.levels], bool
+    )  # then all its records have that value
+    return one[y.astype(np.int64)]
+
+
+def _in_fitting_unit(moved: float | None, unit: str) -> tuple[float | None, str]:
+    """A length of time in the longest unit of which it has at least one; in its own where it is shorter than all.
+
+    >>> _in_fitting_unit(90.0, "s"), _in_fitting_unit(0.5, "D")
+    ((1.5, 'minutes'), (0.5, 'days'))
+    """
+    if not unit:
+        return moved, ""
+    place = [short for short, _, _ in UNITS].index(unit)
+    fitting = moved
+    while fitting is not None and place > 0 and fitting / UNITS[place - 1][2] >= 1.0:
+        place -= 1
+        fitting /= UNITS[place][2]
+    return fitting, UNITS[place][1]
+
+
+def rows_of_changes(found: Mapping[str, Change]) -> Iterator[tuple[str, str, str, str, str]]:
+    """For a table: column, kind, cells unchanged in percent, by how much they moved, what was filled and blanked.
+
+    >>> list(rows_of_changes({"age": Change("age", Kind.NUMERIC, 50.0, 1.5, "", 2, 0)}))
+    [('age', 'numeric', '50.0', '1.5', '2 filled')]
+    """
+    for change in found.values():
+        moved = "–" if change.moved is None else f"{number(change.moved, 3)} {change.unit}".strip()
+        gaps = [
+            f"{count:,} {what}"
+            for count, what in ((change.filled, "filled"), (change.blanked, "blanked"))
+            if count
+        ]
+        yield change.name, change.kind.value, f"{change.unchanged:.1f}", moved, ", ".join(gaps) or "–"
+
+
+def sentence_on_changes(found: Mapping[str, Change]) -> str:
+    """The everyday figure in words.
+
+    >>> sentence_on_changes({"age": Change("age", Kind.NUMERIC, 50.0, 1.5, "", 2, 0)})
+    '50.0 % of the cells are as they were, averaged over columns; 2 gaps were filled (age)'
+    """
+    told = f"{unchanged_on_average(found):.1f} % of the cells are as they were, averaged over columns"
+    filled = {name: change.filled for name, change in found.items() if change.filled}
+    blanked = {name: change.blanked for name, change in found.items() if change.blanked}
+    if filled:
+        was = "was" if sum(filled.values()) == 1 else "were"
+        told += f"; {counted(sum(filled.values()), 'gap')} {was} filled ({listed(list(filled))})"
+    if blanked:
+        was = "was" if sum(blanked.values()) == 1 else "were"
+        told += f"; {counted(sum(blanked.values()), 'value')} {was} blanked ({listed(list(blanked))})"
+    return told
