@@ -15,7 +15,7 @@ import typer.main
 import microagg as ma
 import tables
 from microagg.cli.commands import NOT_SHARED, app
-from microagg.cli.options import SEARCHING
+from microagg.cli.options import SEARCHING, flag_of
 from microagg.release.files import anonymize_file
 from microagg.release.manifest import RESULTS, public_manifest
 from microagg.release.settings import Settings
@@ -65,7 +65,7 @@ def options_of(command: str) -> set[str]:
 
 
 def test_the_command_line_has_an_option_for_each_setting() -> None:
-    flags = {f"--{name.replace('_', '-')}" for name in Settings.parameters() if name != "params"}
+    flags = {flag_of(name) for name in Settings.parameters() if name != "params"}
     searching = {f"--{name.replace('_', '-')}" for name in SEARCHING}
     own = {"--threads", "--keep-order", "--report", "--escape-formulas"}
     own |= {f"--{name}" for name in reading_options()}
@@ -74,7 +74,7 @@ def test_the_command_line_has_an_option_for_each_setting() -> None:
 
 
 def test_a_comparison_has_an_option_for_each_setting_that_releases_can_share() -> None:
-    flags = {f"--{name.replace('_', '-')}" for name in Settings.parameters() if name not in NOT_SHARED}
+    flags = {flag_of(name) for name in Settings.parameters() if name not in NOT_SHARED}
     assert {"--l", "--t", "--scale", "--precision", "--refine"} <= flags <= options_of("compare")
 
 
@@ -99,7 +99,10 @@ def test_settings_survive_a_manifest() -> None:
     asked = Settings.of(
         k="4", quasi="age", confidential=["ill"], l="2", diversity="recursive", c=3, t=0.4, method="v-mdav",
         params={"gamma": "0.3"}, refine=True, scale="rank", precision="full", publish=["il", "bound"], seed=5,
-        date="2026-02-03",
+        date="2026-02-03", kinds={"zip": "nominal"}, nominal=["sex"], ordinal={"education": ["P", "S", "PS"], "grade": None},
+        importance={"age": 2}, aggregate={"age": "median", "town": "generalise"},
+        hierarchy={"town": {"Rome": ["Rome", "Italy", "*"], "Pisa": ["Pisa", "Italy", "*"]}}, missing="drop",
+        special={"age": [97, "refused"]}, na=[-9, "x"],
     )  # fmt: skip
     assert Settings.from_data(json.loads(json.dumps(asked.as_data()))) == asked
     assert (asked.k, asked.l, asked.c, asked.params) == (4, 2, 3.0, {"gamma": 0.3})

@@ -15,12 +15,25 @@ import typer
 from microagg.errors import InputError
 from microagg.release.settings import MeasuresByName, MethodByName, MethodParameters, Settings
 from microagg.table.io.formats import reading_options
+from microagg.table.kind_parameters import ByColumn, Codes, Hierarchies, Markers, Orders, WeightByColumn
 from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, GroupSize, Maybe, Names, Several
 
 GIVEN = "given"
 READING = "reading"
+QUOTES = "'"
 SEVERAL = "Comma-separated; may be repeated."
-METAVARS: dict[type, str] = {MethodByName: "NAME", MeasuresByName: "NAMES", Day: "YYYY-MM-DD"}
+METAVARS: dict[type, str] = {
+    MethodByName: "NAME",
+    MeasuresByName: "NAMES",
+    Day: "YYYY-MM-DD",
+    Markers: "TEXT",
+    Orders: "COLUMN[=ORDER]",
+    WeightByColumn: "COLUMN=NUMBER",
+    Hierarchies: "COLUMN=FILE",
+    Codes: "COLUMN=CODES",
+}
+TYPED_AS = {"kinds": "kind"}
+"""Settings whose option has another name, for it is given for one column at a time."""
 SEARCHING = {
     "effort": "How hard the default method searches: quick, balanced, thorough, prove, or a number of steps per record.",
     "time_limit": "Stop the search after this many seconds and keep the best grouping found.",
@@ -112,6 +125,13 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
                 name, list[str] | None, None, f"{declared.help} {SEVERAL}", metavar="|".join(declared.choices)
             )
         ]
+    if isinstance(declared, ByColumn):
+        told = f"{declared.help} May be repeated."
+        if isinstance(declared, Orders):
+            told = f'{declared.help} As "education=LOW<MIDDLE<HIGH", or education=@FILE with a level a line. May be repeated.'
+        words = "|".join(getattr(declared, "choices", ()))
+        what = METAVARS.get(type(declared), f"COLUMN={words}")
+        return [_option(name, list[str] | None, None, told, metavar=what)]
     if isinstance(declared, Caps):
         told = f"{declared.help} May be repeated."
         return [_option(name, list[str] | None, None, told, metavar="COLUMN=LIMIT")]
@@ -131,10 +151,18 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
 
 
 def _option(name: str, kind: Any, default: Any, told: str, **more: Any) -> inspect.Parameter:
-    flag = f"--{name.replace('_', '-')}"
     return _parameter(
-        name, Annotated[kind, typer.Option(flag, help=told, show_default=False, **more)], default
+        name, Annotated[kind, typer.Option(flag_of(name), help=told, show_default=False, **more)], default
     )
+
+
+def flag_of(setting: str) -> str:
+    """The option that a setting has on the command line.
+
+    >>> flag_of("accept_risk"), flag_of("kinds")
+    ('--accept-risk', '--kind')
+    """
+    return f"--{TYPED_AS.get(setting, setting).replace('_', '-')}"
 
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
@@ -187,13 +215,26 @@ def as_typed(sentence: str) -> str:
 
     >>> as_typed("precision='full' avoids it"), as_typed("l=2 prevents that")
     ('--precision full avoids it', '--l 2 prevents that')
+    >>> as_typed("say kinds={'sex': 'nominal'}, nominal=['sex'] or na=['…']")
+    'say --kind sex=nominal, --nominal sex or --na …'
     """
+
+    def of_column(found: re.Match[str]) -> str:
+        name, column, value = found.groups()
+        return (
+            f"{flag_of(name)} {column}={value.strip(QUOTES)}" if name in Settings.parameters() else found[0]
+        )
+
+    def of_names(found: re.Match[str]) -> str:
+        return f"{flag_of(found[1])} {found[2]}" if found[1] in Settings.parameters() else found[0]
 
     def option(found: re.Match[str]) -> str:
         name, word, number = found.groups()
-        return f"--{name.replace('_', '-')} {word or number}" if name in Settings.parameters() else found[0]
+        return f"{flag_of(name)} {word or number}" if name in Settings.parameters() else found[0]
 
     sentence = re.sub(
         r"\b(exact|escape_formulas)=True", lambda flag: f"--{flag[1].replace('_', '-')}", sentence
     )
+    sentence = re.sub(r"\b([a-z_]+)=\{'([^']*)': ('[^']*'|[^'}]*)\}", of_column, sentence)
+    sentence = re.sub(r"\b([a-z_]+)=\['([^']*)'\]", of_names, sentence)
     return re.sub(r"\b([a-z_]+)=(?:'([^']*)'|(\d+(?:\.\d+)?))", option, sentence)

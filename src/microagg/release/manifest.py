@@ -149,7 +149,7 @@ def public_manifest(internal: Mapping[str, Any]) -> dict[str, Any]:
 
 def _public_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What was asked for, as far as everybody may know it; of the method's parameters, not where it was stopped."""
-    told = {name: value for name, value in settings.items() if name in Settings.public_names()}
+    told = Settings.public_part(settings)
     if "params" in told:
         try:
             known = method_named(str(told["method"])).public_parameters

@@ -185,6 +185,15 @@ def anonymize(
     method: str = "auto",
     refine: bool = False,
     scale: str = "zscore",
+    kinds: Mapping[str, str] | Sequence[str] | str | None = None,
+    nominal: Names = (),
+    ordinal: Mapping[str, Any] | Names | None = None,
+    importance: Mapping[str, float] | Sequence[str] | str | None = None,
+    aggregate: Mapping[str, str] | Sequence[str] | str | None = None,
+    hierarchy: Mapping[str, Any] | Sequence[str] | str | None = None,
+    missing: str = "group",
+    special: Mapping[str, Any] | Sequence[str] | str | None = None,
+    na: Sequence[Any] | str | float = (),
     precision: str = "column",
     cap: Mapping[str, Any] | Sequence[str] | str | None = None,
     accept_risk: Sequence[str] | str = (),
@@ -203,6 +212,12 @@ def anonymize(
     the others ("error", "drop", "keep"). `l`: records that share their quasi-identifying values have at least l well-spread
     values in each confidential column (`diversity`: "distinct", "entropy" or "recursive", the last with `c`); `t`: these are
     spread as in the whole table, up to this earth mover's distance; both take spellings of one text for one value unless `exact`.
+    `kinds` says whether a column is "numeric", "ordinal" or "nominal" where its type does not; `nominal` names columns of categories,
+    `ordinal` columns with an order, and that order ({"education": ["P", "S", "PS"]}). `importance` makes distances in a column count
+    so many times. `aggregate` says what a group releases of a column: "mean", "median", "mode", "draw", "medoid", "range", or
+    "generalise" with a `hierarchy`, a tree over the values. Records with `missing` quasi-identifiers are grouped with their like
+    ("group"), refused ("error") or left out ("drop"); `special` names codes that are no values ({"AGEYOUNG": [97]}), `na` further
+    markers of missing values.
     With precision="column" a group's value is rounded to the decimals of its column, so whole numbers stay whole; with "full" it is
     the exact mean. `cap` gives columns a highest value ({"income": "99.5%"} or {"income": 50000}) or a lowest and a highest
     ({"income": ("1%", "99%")}), which values beyond become before groups are formed; loss is measured against what they were.

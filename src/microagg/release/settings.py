@@ -15,9 +15,22 @@ from typing import TYPE_CHECKING, Any
 from microagg.errors import InputError
 from microagg.guarantees.declared import DIVERSITY, EXACT, C, L, T
 from microagg.release.risks import ACCEPT_RISK
+from microagg.table.kind_parameters import (
+    AGGREGATE,
+    HIERARCHY,
+    IMPORTANCE,
+    KINDS,
+    MISSING,
+    NA,
+    NOMINAL,
+    OF_COLUMNS,
+    ORDINAL,
+    SPECIAL,
+    column_settings,
+)
 from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, K, Names, Whole
 from microagg.table.scales import SCALE
-from microagg.table.schema import REST, Role
+from microagg.table.schema import REST, ColumnSettings, Role
 
 if TYPE_CHECKING:
     from microagg.guarantees.promise import Promise
@@ -138,6 +151,15 @@ class Settings:
     params: dict[str, Any] = declared(MethodParameters("params", "Parameters of the method."), public=True)  # noqa: RUF009  it makes a field
     refine: bool = declared(Flag("refine", "Improve the groups of any method by local search."), public=True)
     scale: str = declared(SCALE, public=True)
+    kinds: dict[str, str] = declared(KINDS, public=True)  # noqa: RUF009  it makes a field
+    nominal: tuple[str, ...] = declared(NOMINAL, public=True)
+    ordinal: dict[str, Any] = declared(ORDINAL, public=True)  # noqa: RUF009
+    importance: dict[str, float] = declared(IMPORTANCE, public=True)  # noqa: RUF009
+    aggregate: dict[str, str] = declared(AGGREGATE, public=True)  # noqa: RUF009
+    hierarchy: dict[str, Any] = declared(HIERARCHY, public=True)  # noqa: RUF009
+    missing: str = declared(MISSING, public=True)
+    special: dict[str, tuple[Any, ...]] = declared(SPECIAL, public=True)  # noqa: RUF009
+    na: tuple[str, ...] = declared(NA, public=True)
     precision: str = declared(
         Choice(
             "precision",
@@ -183,6 +205,7 @@ class Settings:
             name: parameter.parse(given.get(name, parameter.default))
             for name, parameter in parameters.items()
         }
+        column_settings(**{each.name: values[each.name] for each in OF_COLUMNS})
         values |= Promise.of(*(values[name] for name in ("l", "t", "diversity", "c"))).as_data()
         others = {name: value for name, value in given.items() if name not in parameters}
         twice = sorted(set(others) & set(values["params"]))
@@ -203,8 +226,22 @@ class Settings:
 
     def as_data(self, *, public: bool = False) -> dict[str, Any]:
         """Plain data, such as a manifest keeps; with `public` only what everybody may know."""
-        names = self.public_names() if public else tuple(self.parameters())
-        return {name: _plain(getattr(self, name)) for name in names}
+        whole = {name: _plain(getattr(self, name)) for name in self.parameters()}
+        return self.public_part(whole) if public else whole
+
+    @staticmethod
+    def public_part(data: Mapping[str, Any]) -> dict[str, Any]:
+        """What everybody may know of what `as_data` gave; of what this gave, everything.
+
+        >>> Settings.public_part({"k": 5, "seed": 7, "ordinal": {"education": ["P", "S", "PS"]}})
+        {'k': 5, 'ordinal': ['education']}
+        """
+        parameters = Settings.parameters()
+        told = {name: value for name, value in data.items() if name in Settings.public_names()}
+        for name, value in told.items():
+            shown = getattr(parameters[name], "public_form", None)
+            told[name] = value if shown is None else shown(value)
+        return told
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Settings:
@@ -240,6 +277,11 @@ class Settings:
             Role.CONFIDENTIAL: self.confidential,
             Role.KEEP: self.keep,
         }
+
+    @property
+    def columns(self) -> ColumnSettings:
+        """What was said of single columns, put together."""
+        return column_settings(**{each.name: getattr(self, each.name) for each in OF_COLUMNS})
 
     @property
     def promise(self) -> Promise:
@@ -281,4 +323,6 @@ def _is_public(each: Field[Any]) -> bool:
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
+    if hasattr(value, "as_data"):
+        return value.as_data()
     return {name: _plain(each) for name, each in value.items()} if isinstance(value, Mapping) else value

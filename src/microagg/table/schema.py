@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
 from microagg.table.parameters import Choice
+
+if TYPE_CHECKING:
+    from microagg.table.hierarchy import Hierarchy
 
 
 class Role(StrEnum):
@@ -32,7 +36,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name, role and kind; for ordinal and nominal columns the levels, in order if they have one.
+    """One column: its name, role and kind; for ordinal columns the levels in their order, where that was declared.
 
     >>> Column("age", Role.QUASI, Kind.NUMERIC).role.value
     'quasi'
@@ -41,7 +45,7 @@ class Column:
     name: str
     role: Role
     kind: Kind
-    levels: tuple[str, ...] | None = None
+    levels: tuple[Any, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,46 @@ class ColumnFacts:
     distinct: int | None
     """How many different values there are; None if nobody counted."""
     records: int
+    kind: Kind | None = None
+    """What its type suggests; where nobody says, numbers are numeric and all else is nominal."""
+    text: bool = False
+    """Whether its values are texts."""
+
+    @property
+    def suggested(self) -> Kind:
+        """The kind that a column has unless somebody says otherwise."""
+        return self.kind or (Kind.NUMERIC if self.numeric else Kind.NOMINAL)
+
+
+FITTING_KINDS: dict[str, tuple[Kind, ...]] = {
+    "mean": (Kind.NUMERIC,),
+    "median": (Kind.NUMERIC, Kind.ORDINAL),
+    "mode": (Kind.ORDINAL, Kind.NOMINAL),
+    "draw": tuple(Kind),
+    "medoid": tuple(Kind),
+    "range": (Kind.NUMERIC, Kind.ORDINAL),
+    "generalise": tuple(Kind),
+}
+"""The aggregates, and the kinds of columns that each is for."""
+
+
+@dataclass(frozen=True)
+class ColumnSettings:
+    """What was said of single columns, by their names; `kind_parameters.column_settings` checks it and puts it together.
+
+    >>> ColumnSettings(kinds={"sex": Kind.NOMINAL}).kinds["sex"].value
+    'nominal'
+    """
+
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    """By kinds, nominal or ordinal: what wins over the type."""
+    levels: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """The levels of ordinal columns whose order was declared."""
+    importance: Mapping[str, float] = field(default_factory=dict)
+    aggregate: Mapping[str, str] = field(default_factory=dict)
+    hierarchy: Mapping[str, Hierarchy] = field(default_factory=dict)
+    special: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    na: tuple[str, ...] = ()
 
 
 ID_WORDS = ("id", "name", "nr", "no", "number", "code", "key", "ssn", "email", "phone", "uuid")
@@ -103,9 +147,14 @@ def _propose_column(fact: ColumnFacts) -> Column:
 
 
 def assign_roles(
-    facts: Sequence[ColumnFacts], wanted: Mapping[Role, Iterable[str]], rest: str = REST.default
+    facts: Sequence[ColumnFacts],
+    wanted: Mapping[Role, Iterable[str]],
+    rest: str = REST.default,
+    asked: ColumnSettings | None = None,
 ) -> Schema:
     """The schema a user asks for. Every column needs exactly one role; `rest` may drop or keep the others.
+
+    What is `asked` of single columns wins over what their types suggest, and must fit the columns that there are.
 
     >>> facts = [ColumnFacts("age", True, 40, 90), ColumnFacts("town", False, 9, 90)]
     >>> assign_roles(facts, {Role.QUASI: ["age"]}, rest="keep").names(Role.KEEP)
@@ -122,14 +171,94 @@ def assign_roles(
         )
     default = Role.KEEP if rest == "keep" else Role.IDENTIFIER
     columns = tuple(
-        Column(fact.name, roles.get(fact.name, default), Kind.NUMERIC if fact.numeric else Kind.NOMINAL)
-        for fact in facts
+        _resolved(fact, roles.get(fact.name, default), asked or ColumnSettings()) for fact in facts
     )
     if not any(column.role is Role.QUASI for column in columns):
         raise InputError(
             "no column is quasi-identifying, so there is nothing to protect; name some with quasi."
         )
+    if asked is not None:
+        _refuse_unfitting(columns, asked)
     return Schema(columns)
+
+
+def _resolved(fact: ColumnFacts, role: Role, asked: ColumnSettings) -> Column:
+    levels = asked.levels.get(fact.name)
+    if levels is not None and fact.numeric:
+        levels = tuple(map(_as_number, levels))
+    elif levels is not None and fact.text:
+        levels = tuple(map(str, levels))
+    return Column(fact.name, role, asked.kinds.get(fact.name, fact.suggested), levels)
+
+
+def _as_number(level: Any) -> Any:
+    """A level as it was typed, as the number that a column of numbers has for it."""
+    if not isinstance(level, str):
+        return level
+    try:
+        number = float(level)
+    except ValueError:
+        return level
+    return int(number) if number.is_integer() else number
+
+
+def _refuse_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
+    """Refuse what was said of columns that are not there, have another role, or are of another kind."""
+    by_name = {column.name: column for column in columns}
+    of_quasi = {"importance": asked.importance, "aggregate": asked.aggregate, "hierarchy": asked.hierarchy}
+    of_any = {"kinds, nominal or ordinal": asked.kinds, "special": asked.special}
+    for what, said in {**of_any, **of_quasi}.items():
+        for name in said:
+            if name not in by_name:
+                raise InputError(
+                    f"{what} names {name!r}, but there is no such column; the table has {', '.join(map(repr, by_name))}."
+                )
+            if (
+                by_name[name].role is Role.IDENTIFIER
+            ):  # everybody is told what is said of columns, and those not even by name
+                raise InputError(f"{what} names {name!r}, a column that is left out; say nothing of it.")
+            if what in of_quasi and by_name[name].role is not Role.QUASI:
+                raise InputError(
+                    f"{what} names {name!r}, which is no quasi-identifying column; others are not changed."
+                )
+    for name in asked.special:
+        _refuse_special(by_name[name])
+    for name, how in asked.aggregate.items():
+        _refuse_aggregate(by_name[name], how, name in asked.hierarchy)
+    for name in asked.hierarchy:
+        if by_name[name].kind is not Kind.NOMINAL and asked.aggregate.get(name) != "generalise":
+            raise InputError(
+                f"column {name!r} is {by_name[name].kind}, where a hierarchy serves generalise only; say "
+                f"aggregate={{{name!r}: 'generalise'}}, or leave the hierarchy out."
+            )
+
+
+def _refuse_special(column: Column) -> None:
+    if column.role not in (Role.QUASI, Role.CONFIDENTIAL):
+        raise InputError(
+            f"special names {column.name!r}, which is neither quasi-identifying nor confidential; leave it out."
+        )
+    if column.kind is Kind.NOMINAL:
+        raise InputError(
+            f"special names {column.name!r}, which is nominal: there every code is a category of its own; leave it out, or say "
+            f"kinds={{{column.name!r}: 'numeric'}} if the other values are numbers."
+        )
+
+
+def _refuse_aggregate(column: Column, how: str, has_tree: bool) -> None:
+    if column.kind not in FITTING_KINDS[how]:
+        fitting = [
+            word
+            for word, kinds in FITTING_KINDS.items()
+            if column.kind in kinds and (has_tree or word != "generalise")
+        ]
+        raise InputError(
+            f"column {column.name!r} is {column.kind}, and {how} is no aggregate for that; choose one of {', '.join(fitting)}."
+        )
+    if how == "generalise" and not has_tree:
+        raise InputError(
+            f"column {column.name!r} cannot be generalised without a hierarchy; give it one with hierarchy."
+        )
 
 
 def _roles_by_name(names: Sequence[str], wanted: Mapping[Role, Iterable[str]]) -> dict[str, Role]:

@@ -270,7 +270,7 @@ def mixed_document(before: Cells, after: Cells, labels: np.ndarray, *, public: b
     manifest = {
         "settings": {"k": 4, "method": "mdav", "scale": "zscore", "aggregate": {}, "missing": "group"},
         "records": len(before), "roles": dict.fromkeys(names, "quasi"), "guarantee": {"of": "each combination"},
-        "loss": {"IL": dict((m.name, f.value) for m, f in figures)["il"]}, "largest_share": 0.01,
+        "loss": {"IL": {m.name: f.value for m, f in figures}["il"]}, "largest_share": 0.01,
     }  # fmt: skip
     return to_json(
         build_document(
@@ -280,7 +280,7 @@ def mixed_document(before: Cells, after: Cells, labels: np.ndarray, *, public: b
             class_sizes=np.sort(pair.classes.sizes),
             figures=figures,
             notes=["a canary"],
-        )  # fmt: skip
+        )
     )
 
 

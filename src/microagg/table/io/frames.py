@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.arrow import bare, of_plain_type, of_used_categories
+from microagg.table.io.arrow import bare, means_numbers, of_plain_type, of_used_categories
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.reading import NUMBER, refuse_value
-from microagg.table.schema import ColumnFacts, refuse_duplicates
+from microagg.table.schema import ColumnFacts, Kind, refuse_duplicates
 
 UNKNOWN_TYPE = "is of a type that cannot be released; make it numbers or text, or leave it out."
 LARGEST = 1e100
@@ -194,7 +194,12 @@ def column_facts(frame: nw.DataFrame[Any], *, count: bool = False) -> list[Colum
     """What a look at each column tells; its distinct values are counted only when asked, for that takes time."""
     return [
         ColumnFacts(
-            name, _is_numeric(frame[name].dtype), _distinct(frame, name) if count else None, len(frame)
+            name,
+            _is_numeric(frame[name].dtype),
+            _distinct(frame, name) if count else None,
+            len(frame),
+            _suggested_kind(frame, name),
+            frame[name].dtype == nw.String,
         )
         for name in frame.columns
     ]
@@ -205,6 +210,20 @@ def _distinct(frame: nw.DataFrame[Any], name: str) -> int | None:
         return pc.count_distinct(to_arrow(frame.select(name)).column(0), mode="all").as_py()
     except pa.ArrowNotImplementedError:  # lists and the like
         return None
+
+
+def _suggested_kind(frame: nw.DataFrame[Any], name: str) -> Kind:
+    """What the type of a column says: numbers and times are numeric, ordered categories ordinal, all else is nominal."""
+    dtype, native = frame[name].dtype, frame.to_native()
+    if _is_numeric(dtype) or isinstance(dtype, nw.Date | nw.Datetime | nw.Duration | nw.Time):
+        return Kind.NUMERIC
+    if isinstance(native, pa.Table):
+        field = native.schema.field(name)
+        if means_numbers(field):
+            return Kind.NUMERIC
+        if pa.types.is_dictionary(field.type):
+            return Kind.ORDINAL if field.type.ordered else Kind.NOMINAL
+    return Kind.ORDINAL if nw.is_ordered_categorical(frame[name]) else Kind.NOMINAL
 
 
 def _is_numeric(dtype: Any) -> bool:
