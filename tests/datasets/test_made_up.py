@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 import microagg as ma
@@ -105,7 +104,8 @@ def test_residents_have_every_kind() -> None:
     works, commute = table.column("works"), table.column("commute_km")
     known = works.is_valid().to_numpy()
     assert (commute.is_valid().to_numpy() == works.to_numpy())[known].all(), "who works commutes"
-    assert pc.all(pc.less_equal(table.column("born"), table.column("moved_in"))).as_py()
+    dates = table.to_pandas()
+    assert ((dates["born"] <= dates["moved_in"]) | dates["moved_in"].isna()).all()
     married = np.array(table.column("marital").to_pylist()) == "married"
     assert 0.3 < married.mean() < 0.7
 
