@@ -43,7 +43,16 @@ def test_every_name_resolves(name: str) -> None:
 
 
 def test_the_names_of_the_design_are_there() -> None:
-    promised = {"anonymize", "Release", "partition", "information_loss", "lower_bound", "methods", "check"}
+    promised = {
+        "anonymize",
+        "Release",
+        "partition",
+        "information_loss",
+        "lower_bound",
+        "methods",
+        "check",
+        "datasets",
+    }
     errors = {"MicroaggError", "InputError", "GuaranteeError", "Cancelled"}
     assert promised | errors | {"__version__"} == set(ma.__all__)
 

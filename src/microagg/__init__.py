@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from microagg import datasets
     from microagg.bounds.lower import lower_bound
     from microagg.engine.run import partition
     from microagg.errors import Cancelled, GuaranteeError, InputError, MicroaggError
@@ -31,6 +32,7 @@ _HOMES = {
     "lower_bound": "microagg.bounds.lower",
     "check": "microagg.guarantees.check",
     "methods": "microagg.methods",  # the package itself can be called
+    "datasets": "microagg.datasets",
     "MicroaggError": "microagg.errors",
     "InputError": "microagg.errors",
     "GuaranteeError": "microagg.errors",
@@ -46,6 +48,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "check",
+    "datasets",
     "information_loss",
     "lower_bound",
     "methods",
@@ -57,7 +60,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'microagg' has no attribute {name!r}")
     home = importlib.import_module(_HOMES[name])
-    return home if name == "methods" else getattr(home, name)
+    return home if name in ("methods", "datasets") else getattr(home, name)
 
 
 def __dir__() -> list[str]:

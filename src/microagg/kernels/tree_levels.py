@@ -1,8 +1,9 @@
-"""Which originals are nearest and second nearest to released points: one walk of the kd-tree per distinct point.
+"""Which originals are nearest and second nearest to released points, and how far they are.
 
-What counts is how many originals lie at the lowest distance and at the next one, not which. So the walk keeps two
-distances and two counts, however many originals tie. It looks no farther than the originals whose released point the
-query is: whoever is behind two other distances is linked to neither.
+What counts is how many originals lie at the lowest distance and at the next one, not which. Two originals whose mean is released
+are equally far from it, and only rounding says otherwise; so distances up to `rounded_up` of the lowest are the lowest, too, and the
+next one is the lowest beyond. A walk of the kd-tree finds either, looking no farther than the originals whose released point
+the query is: whoever is behind two other distances is linked to neither. Only where one of them is in a tie, another walk counts it.
 """
 
 from __future__ import annotations
@@ -15,52 +16,85 @@ from microagg.kernels.lanes import LANES, box_gaps_at_most, distances_at_most, f
 from microagg.kernels.tree import first_leaf, tree_at, walk_of
 from microagg.kernels.tree_query import near_limit, push, turn_query
 
+EPSILON = 2.0**-52
+NOBODY = -1.0  # in place of a squared distance
+
 
 @kernel
-def link(released, order, starts, own, counts, handle, nearest, second):
+def link(released, order, starts, own, counts, slack, handle, nearest, second):
     """Fill in for each record its part in the tie for the nearest original of its released point, or the second nearest.
 
     The tree holds the distinct originals and `counts` how often each occurs; `own` is that of each record. The records
-    of one released point are order[starts[c] : starts[c + 1]].
+    of one released point are order[starts[c] : starts[c + 1]]. Rounding moves a point by up to `slack`.
     """
     tree = tree_at(handle)
     walk = walk_of(tree)
     for c in range(starts.shape[0] - 1):
         members = order[starts[c] : starts[c + 1]]
         q = released[members[0]]
-        first, other = _two_lowest(q, own, members, tree)
-        reach = other if other < np.inf else first
-        lower, at_lower, upper, at_upper = _levels(q, first, reach, counts, tree, walk)
+        first = _lowest_own(q, own, members, NOBODY, tree)
+        lowest, _ = _look(q, NOBODY, first, False, NOBODY, slack, counts, tree, walk)
+        lower = rounded_up(lowest, slack, q.shape[0])
+        other = _lowest_own(q, own, members, lower, tree)
+        at_lower, at_upper, upper = np.int64(0), np.int64(0), lower
+        if first <= lower:
+            at_lower = _look(q, NOBODY, lower, True, NOBODY, slack, counts, tree, walk)[1]
+        if other > lower:
+            following, _ = _look(q, lower, other, False, other, slack, counts, tree, walk)
+            upper = rounded_up(following, slack, q.shape[0])
+            if other <= upper:
+                at_upper = _look(q, lower, upper, True, NOBODY, slack, counts, tree, walk)[1]
         for record in members:
             distance = squared_distance(tree.points[own[record]], q)
-            nearest[record] = 1.0 / at_lower if distance == lower else 0.0
-            second[record] = 1.0 / at_upper if distance == upper and upper > lower else 0.0
+            nearest[record] = 1.0 / at_lower if distance <= lower else 0.0
+            second[record] = 1.0 / at_upper if lower < distance <= upper else 0.0
+
+
+@kernel
+def two_nearest(queries, counts, handle, nearest, second):
+    """Fill in the squared distance from each query to the original nearest to it, and to the second nearest.
+
+    The tree holds the distinct originals and `counts` how often each occurs. Without a second original, inf.
+    """
+    tree = tree_at(handle)
+    walk = walk_of(tree)
+    for i in range(queries.shape[0]):
+        q = queries[i]
+        lowest, _ = _look(q, NOBODY, np.inf, False, NOBODY, 0.0, counts, tree, walk)
+        nearest[i] = second[i] = lowest
+        if _look(q, NOBODY, lowest, True, NOBODY, 0.0, counts, tree, walk)[1] == 1:
+            second[i] = _look(q, lowest, np.inf, False, NOBODY, 0.0, counts, tree, walk)[0]
 
 
 @part
-def _two_lowest(q, own, members, tree):
-    """The two lowest distances between q and the originals of these records; inf where there is only one."""
-    first, other = np.inf, np.inf
+def rounded_up(x, slack, d):
+    """The highest squared distance that rounding may have made of x, in d columns."""
+    reach = np.sqrt(x) * (1.0 + (d + 8) * EPSILON) + slack
+    return max(x, reach * reach)
+
+
+@part
+def _lowest_own(q, own, members, floor, tree):
+    """The lowest squared distance above `floor` between q and the originals of these records, or NOBODY."""
+    lowest, there = np.inf, False
     for record in members:
         x = squared_distance(tree.points[own[record]], q)
-        if x < first:
-            first, other = x, first
-        elif first < x < other:
-            other = x
-    return first, other
+        if floor < x <= lowest:
+            lowest, there = x, True
+    return lowest if there else NOBODY
 
 
 @part
-def _levels(q, least, reach, counts, tree, walk):
-    """(lowest distance, originals there, next distance, originals there): all of them that are at most `reach`.
+def _look(q, floor, reach, counting, enough, slack, counts, tree, walk):
+    """(lowest squared distance above `floor` and up to `reach`, inf if there is none; how many originals are in between).
 
-    Ends at once when both are below `least`. Distances are squared.
+    They are counted only where `counting`; else the walk ends once the lowest, rounded up, is below `enough`.
     """
     d, w, lanes = q.shape[0], walk.w, walk.lanes
     length = turn_query(tree.frame, q, w)
     limit = near_limit(reach, length, tree.frame)
     leaves_from = first_leaf(tree)
-    lower, upper, at_lower, at_upper = np.inf, np.inf, np.int64(0), np.int64(0)
+    lowest, count = np.inf, np.int64(0)
     walk.stack[0], walk.bounds[0] = 0, 0.0
     top = 1
     while top > 0:
@@ -81,18 +115,12 @@ def _levels(q, least, reach, counts, tree, walk):
                 original = tree.slots[leaf, first_lane(hits)]
                 hits &= hits - 1
                 x = squared_distance(tree.points[original], q)
-                if x < lower:
-                    upper, at_upper = lower, at_lower
-                    lower, at_lower = x, counts[original]
-                elif x == lower:
-                    at_lower += counts[original]
-                elif x < upper:
-                    upper, at_upper = x, counts[original]
-                elif x == upper:
-                    at_upper += counts[original]
-            if upper < least:
-                return lower, at_lower, upper, at_upper
-            if upper < reach:
-                reach = upper
+                if floor < x <= reach:
+                    lowest = min(lowest, x)
+                    count += counts[original]
+            if not counting and lowest < reach:
+                if rounded_up(lowest, slack, d) < enough:
+                    return lowest, count
+                reach = lowest
                 limit = near_limit(reach, length, tree.frame)
-    return lower, at_lower, upper, at_upper
+    return lowest, count

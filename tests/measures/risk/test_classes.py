@@ -18,6 +18,7 @@ from measures.risk.pairs import (
     random_pair,
     weights_of,
 )
+from measures.risk.test_individual import slow_individual_risk
 from microagg.measures.measure import Pair
 from microagg.measures.risk import dominance, reidentification, uniqueness
 from microagg.measures.risk.dominance import DOMINANCE
@@ -61,7 +62,11 @@ def test_expected_reidentification(seed):
     classes, w = classes_of(pair), weights_of(pair)
     n = len(pair.original)
     population = [max(math.fsum(w[i] for i in group), len(group)) for group in classes]
-    chances = {i: 1.0 / size for group, size in zip(classes, population, strict=True) for i in group}
+    chances = {
+        i: slow_individual_risk(len(group), size)
+        for group, size in zip(classes, population, strict=True)
+        for i in group
+    }
     smallest = min(len(group) for group in classes)
 
     prosecutor = PROSECUTOR.compute(pair)
@@ -126,7 +131,7 @@ def test_extremes(weighted):
     assert SMALLEST_CLASS_WITH_KEPT.compute(flat).value == n / 2
     assert PROSECUTOR.compute(flat).value == MARKETER.compute(flat).value == pytest.approx(100.0 / n)
     population = math.fsum(weights_of(pair))
-    assert JOURNALIST.compute(flat).value == pytest.approx(100.0 / population)
+    assert JOURNALIST.compute(flat).value == pytest.approx(100.0 * slow_individual_risk(n, population))
     assert (JOURNALIST.compute(pair).value == JOURNALIST.highest) is not weighted
     zero = replace(flat, original=np.zeros((n, 3)))
     assert DOMINANCE.compute(zero).value == DOMINANCE.lowest

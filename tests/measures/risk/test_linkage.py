@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -23,25 +24,109 @@ from microagg.errors import InputError
 from microagg.measures.measure import Pair
 from microagg.measures.risk.linkage import LINKAGE, linked_parts, record_linkage
 
+UNIT = 2.0**-52
+
 
 def slow_parts(pair: Pair, columns: list[int] | None = None) -> tuple[list[float], list[float]]:
-    """Each record's part in the tie for the nearest original, and for the second nearest."""
+    """Each record's part in the tie for the nearest original, and for the second nearest; equal within rounding is equal."""
     chosen = range(pair.original.shape[1]) if columns is None else columns
-    before, after = [], []
+    before, after, moved = [], [], []
     for j in chosen:
         x = pair.original[:, j].tolist()
         centre, unit = math.fsum(x) / len(x), deviation(x) or 1.0
         before.append([(a - centre) / unit for a in x])
         after.append([(b - centre) / unit for b in pair.released[:, j].tolist()])
+        if min(x) < max(x):
+            moved.append(4.0 * UNIT * (abs(centre) / unit + 2.0 * max(map(abs, before[-1]))))
+
+    def rounded_up(squared: float) -> float:
+        reach = math.sqrt(squared) * (1.0 + (len(before) + 8) * UNIT) + math.hypot(*moved)
+        return max(squared, reach * reach)
+
     originals, everybody = np.array(before).T, range(len(pair.original))
     nearest, second = [], []
     for record, q in enumerate(np.array(after).T):
         distances = plain.squared_distances(originals, everybody, q).tolist()
-        levels = sorted(set(distances))
-        own = distances[record]
-        nearest.append(1.0 / distances.count(own) if own == levels[0] else 0.0)
-        second.append(1.0 / distances.count(own) if own in levels[1:2] else 0.0)
+        lower = rounded_up(min(distances))
+        beyond = [x for x in distances if x > lower]
+        upper = rounded_up(min(beyond)) if beyond else lower
+        first, following = [x for x in distances if x <= lower], [x for x in beyond if x <= upper]
+        nearest.append(1.0 / len(first) if distances[record] in first else 0.0)
+        second.append(1.0 / len(following) if distances[record] in following else 0.0)
     return nearest, second
+
+
+def exact_parts(
+    original: list[list[Fraction]], groups: list[list[int]]
+) -> tuple[list[Fraction], list[Fraction]]:
+    """The same where groups are released as their means, without any rounding: in fractions, so that ties are ties."""
+    n, d = len(original), len(original[0])
+    precisions = []
+    for j in range(d):
+        x = [row[j] for row in original]
+        centre = sum(x) / n
+        spread = sum((a - centre) ** 2 for a in x) / n
+        precisions.append(1 / spread if spread else Fraction(0))
+    nearest, second = [Fraction(0)] * n, [Fraction(0)] * n
+    for group in groups:
+        q = [sum(original[i][j] for i in group) / len(group) for j in range(d)]
+        distances = [
+            sum(precisions[j] * (row[j] - q[j]) ** 2 for j in range(d) if precisions[j]) for row in original
+        ]
+        levels = sorted(set(distances))[:2]
+        for i in group:
+            if distances[i] == levels[0]:
+                nearest[i] = Fraction(1, distances.count(levels[0]))
+            elif distances[i] == levels[1]:
+                second[i] = Fraction(1, distances.count(levels[1]))
+    return nearest, second
+
+
+def means_of_groups(original: np.ndarray, groups: list[list[int]]) -> np.ndarray:
+    released = original.copy()
+    for group in groups:
+        released[group] = [
+            math.fsum(original[group, j].tolist()) / len(group) for j in range(original.shape[1])
+        ]
+    return released
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_means_tie_as_they_do_without_rounding(seed):
+    """Groups of two and more, near ones and any; whole numbers, decimals and numbers far from 0."""
+    rng = np.random.default_rng([8, seed])
+    d, k, n = 1 + seed % 4, 2 + seed // 4 % 3, 24
+    table = rng.normal(size=(n, d)) * [1.0, 30.0, 1e-3, 7.0][:d]
+    table = [table, np.round(table, 2), np.round(10.0 * table), table + 1e6][seed % 5 % 4]
+    order = np.argsort(table[:, 0], kind="stable") if seed % 2 else rng.permutation(n)
+    groups = [sorted(order[i : i + k].tolist()) for i in range(0, n, k)]
+    nearest, second = exact_parts([[Fraction(x) for x in row] for row in table.tolist()], groups)
+    found = linked_parts(Pair(table, means_of_groups(table, groups), tuple("abcd"[:d])))
+    assert found[0].tolist() == [float(x) for x in nearest]
+    assert found[1].tolist() == [float(x) for x in second]
+
+
+def test_two_records_are_equally_far_from_their_mean():
+    """What was wrong: rounding made one of every two the nearest and the other the second nearest."""
+    rng = np.random.default_rng(5)
+    table = rng.normal(size=(400, 3))
+    order = np.argsort(table[:, 0], kind="stable").reshape(-1, 2).tolist()
+    pair = Pair(table, means_of_groups(table, order), ("a", "b", "c"))
+    nearest, second = linked_parts(pair)
+    for one, other in order:
+        assert nearest[one] == nearest[other]
+        assert second[one] == second[other]
+    assert LINKAGE.compute(pair).details["second nearest"] < 10.0
+
+
+def test_a_chain_of_ties_ends_where_the_first_does():
+    """Rounding reaches from the lowest distance only, not from one tied original to the next."""
+    step = 4.0 * UNIT * 2.0  # columns from 0 to 1 on their own scale: rounding moves a point by so much
+    original = np.array([[0.0], [0.6 * step], [1.2 * step], [1.8 * step], [1.0]])
+    pair = Pair(original, np.zeros((5, 1)), ("a",))
+    nearest, second = linked_parts(pair, scale="none")
+    assert nearest.tolist() == [0.5, 0.5, 0.0, 0.0, 0.0]
+    assert second.tolist() == [0.0, 0.0, 0.5, 0.5, 0.0]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,7 +1,13 @@
-"""Distance-based record linkage: how many released records lie nearest to their own original."""
+"""Distance-based record linkage: how many released records lie nearest to their own original.
+
+Distances that differ by no more than rounding are equal: at k = 2 both originals are equally far from their mean. What rounding
+may do is said by the numbers themselves: with u = 2**-52, a column of centre c and width w whose coordinates reach up to z moves
+a point by up to 4 u (|c| / w + 2 z) on its axis (a mean of some numbers, rounded, and the way to coordinates).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,10 +15,12 @@ import numpy as np
 from microagg.errors import InputError
 from microagg.kernels import tree_build
 from microagg.kernels.tree import handle_of
-from microagg.kernels.tree_levels import link
+from microagg.kernels.tree_levels import EPSILON, link
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.risk.classes import ReleasedClasses, classes_of, columns_to_compare, percent_of_records
 from microagg.table.encoder import Space
+
+_ROUNDINGS = 4.0 * EPSILON
 
 
 def record_linkage(pair: Pair, columns: Sequence[str] | None = None, scale: str = "zscore") -> Figure:
@@ -20,7 +28,7 @@ def record_linkage(pair: Pair, columns: Sequence[str] | None = None, scale: str 
 
     `columns` are those the intruder knows (all, if none are named). Columns are scaled by their originals. Where m
     originals are nearest, the intruder draws one of them, so each counts 1/m. The second nearest are the originals at
-    the next larger distance, shared in the same way. Exact; O(n log n) for all but strange data, O(n) memory.
+    the next larger distance, shared in the same way. Distances equal within rounding are equal. Exact; O(n log n) for all but strange data, O(n) memory.
 
     >>> pair = Pair(np.array([[0.0], [1.0], [5.0]]), np.array([[0.5], [0.5], [4.0]]), ("age",))
     >>> figure = record_linkage(pair)
@@ -48,12 +56,13 @@ def linked_parts(
             pair if columns is None else pair.of_columns(_known(pair, columns)), scale
         )
     known = _positions(pair.names, columns)
-    space = Space.fit(_chosen(pair.original, known), scale)
-    originals = space.points(_chosen(pair.original, known))
+    values = _chosen(pair.original, known)
+    space = Space.fit(values, scale)
+    originals = space.points(values)
     with np.errstate(over="ignore"):  # what is released may be beyond all originals: infinitely far, then
         released = space.points(_chosen(pair.released, known))
     classes = pair.classes if len(known) == len(pair.names) else classes_of([*released.T])
-    return _linked(originals, classes_of([*originals.T]), released, classes)
+    return _linked(originals, None, released, classes, _slack(space, originals))
 
 
 def _linked_parts_of_cells(pair: Pair, scale: str) -> tuple[np.ndarray, np.ndarray]:
@@ -64,22 +73,35 @@ def _linked_parts_of_cells(pair: Pair, scale: str) -> tuple[np.ndarray, np.ndarr
     space = Space.fit(pair.before, scale)
     originals, released = space.points(pair.before), space.points(pair.after)
     # equal cells, not equal points: those may differ in their last digits
-    return _linked(originals, classes_of(columns_to_compare(pair.before)), released, pair.classes)
+    equal = classes_of(columns_to_compare(pair.before))
+    return _linked(originals, equal, released, pair.classes, _slack_of_turned(originals))
 
 
 def _linked(
-    originals: np.ndarray, equal: ReleasedClasses, released: np.ndarray, classes: ReleasedClasses
+    points: np.ndarray,
+    equal: ReleasedClasses | None,
+    released: np.ndarray,
+    classes: ReleasedClasses,
+    slack: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """From the points of both tables, and which of them are equal, to each record's part in the ties."""
-    if len(equal) < len(originals):  # no copy otherwise
-        originals = originals[equal.order[equal.starts[:-1]]]
-        own, counts = equal.labels.astype(np.int32), equal.sizes.astype(np.int32)
-    else:
-        own, counts = np.arange(len(originals), dtype=np.int32), np.ones(len(originals), np.int32)
+    originals, own, counts = distinct_points(points, equal)
     tree = tree_build.build(originals)
     nearest, second = np.empty(len(released)), np.empty(len(released))
-    link(released, classes.order, classes.starts, own, counts, handle_of(tree), nearest, second)
+    link(released, classes.order, classes.starts, own, counts, slack, handle_of(tree), nearest, second)
     return nearest, second
+
+
+def _slack_of_turned(points: np.ndarray) -> float:
+    """How far rounding may move a point that is a sum over all axes before they were turned."""
+    return _ROUNDINGS * points.shape[1] * math.hypot(*(2.0 * np.abs(points).max(axis=0)))
+
+
+def _slack(space: Space, points: np.ndarray) -> float:
+    """How far rounding may move a point. A column that does not vary moves all alike, which changes no tie."""
+    axes = [j for j in range(points.shape[1]) if j not in space.constant]
+    offsets, extents = np.abs(space.centre) / space.width, np.abs(points).max(axis=0)
+    return _ROUNDINGS * math.hypot(*(float(offsets[j] + 2.0 * extents[j]) for j in axes))
 
 
 def _positions(names: Sequence[str], columns: Sequence[str] | None) -> list[int]:
@@ -104,6 +126,17 @@ def _chosen(values: np.ndarray, known: list[int]) -> np.ndarray:
     return np.require(values if everything else values[:, known], np.float64, ["C", "W"])
 
 
+def distinct_points(
+    points: np.ndarray, equal: ReleasedClasses | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The distinct points, the one that each point is, and how often each occurs; `equal` tells which of them are the same."""
+    classes = classes_of([*points.T]) if equal is None else equal
+    if len(classes) == len(points):  # no copy, then
+        return points, np.arange(len(points), dtype=np.int32), np.ones(len(points), np.int32)
+    firsts = classes.order[classes.starts[:-1]]
+    return points[firsts], classes.labels.astype(np.int32), classes.sizes.astype(np.int32)
+
+
 LINKAGE = Measure(
     name="linkage",
     title="records linked to their originals",
@@ -115,10 +148,10 @@ LINKAGE = Measure(
     zero_means="No record's nearest original is its own.",
     highest_means="Every released record is nearer to its own original than to any other.",
     source="Pagliuca and Seri 1999, as used by Abidi, Ben Yahia and Perera 2020: from each released record to the "
-    "originals, Euclidean on z-scores of the original columns. A tie among m originals counts 1/m, so guessing "
-    "blindly (all records released alike) links one record. The second nearest are those at the next distance. "
-    "Weights count the linked records; they change no distance. Categories and gaps are as far apart as where groups are "
-    "formed; columns released as ranges or ancestors are left out.",
+    "originals, Euclidean on z-scores of the original columns. Distances equal within rounding tie, and a tie among m "
+    "originals counts 1/m, so guessing blindly (all records released alike) links one record. The second nearest are those at "
+    "the next distance. Weights count the linked records; they change no distance. Categories and gaps are as far apart as where "
+    "groups are formed; columns released as ranges or ancestors are left out.",
     compute=record_linkage,
     needs="points",
 )

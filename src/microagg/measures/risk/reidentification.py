@@ -1,6 +1,18 @@
 """Expected re-identification: the chance that an intruder who draws one record of a class draws the right one.
 
 A prosecutor knows that the person is in the table, a journalist does not, a marketer is after as many as possible.
+
+Where the table is a sample with weights, the people of a class in the population are not counted but estimated, and the chance is
+the mean of 1 / F over what their number F may be (Benedetti and Franconi 1998). That is more than 1 over the mean of F: for one
+record with a weight of 100 it is 4.65 %, not 1 %. For f records of a class, whose weights add up to W, p = f / W, q = 1 - p:
+
+    F counts draws up to the f-th success     Pr(F = h) = C(h-1, f-1) p^f q^(h-f),  h = f, f+1, …
+    r(f) = Σ_h Pr(F = h) / h = p^f / f · ₂F₁(f, f; f+1; q) = p ∫₀¹ y^(f-1) / (p + q y) dy
+
+    r(1) = -p log p / q,   r(f+1) = (p / q) (1 / f - r(f))                which loses digits where p is not small
+    r(f) = p Σ_m q^m · m! (f-1)! / (f+m)!                                 which is slow where p is small
+
+The second follows from p + q y = 1 - q (1 - y). The recursion shrinks errors by p / q in each step, so it begins a few steps below f.
 """
 
 from __future__ import annotations
@@ -10,6 +22,10 @@ import numpy as np
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.risk.classes import ReleasedClasses
 
+_SMALL = 0.1  # chances p below: by recursion, whose errors shrink to a ninth in each step
+_STEPS = 20  # 9 ** -20 is less than float64 can tell
+_NOTHING = 2.0**-60
+
 
 def prosecutor_risk(pair: Pair) -> Figure:
     """The highest chance of any record, in percent: 100 / the size of the smallest class.
@@ -18,21 +34,21 @@ def prosecutor_risk(pair: Pair) -> Figure:
     50.0
     """
     sizes = pair.classes.sizes
-    return _highest(sizes, sizes)
+    return _highest(sizes, 1.0 / sizes)
 
 
 def journalist_risk(pair: Pair) -> Figure:
-    """The highest chance of any record among all people it may be, in percent: 100 / the size of a class in the population.
+    """The highest chance of any record among all people it may be, in percent.
 
-    The weights tell how many people a record stands for; those of a class add up to its size in the population, which
-    is at least its size in the table. Without weights the table is the population.
+    The weights tell how many people a record stands for; those of a class add up to its expected size in the population,
+    which is at least its size in the table. Without weights the table is the population: 100 / the smallest class.
 
-    >>> released = np.array([[1.0], [1.0], [2.0], [2.0]])
-    >>> journalist_risk(Pair(np.zeros((4, 1)), released, ("age",), weights=np.array([10.0, 10.0, 2.0, 3.0]))).value
-    20.0
+    >>> alone = Pair(np.zeros((1, 1)), np.ones((1, 1)), ("age",), weights=np.array([100.0]))
+    >>> round(journalist_risk(alone).value, 2)
+    4.65
     """
     classes = pair.classes
-    return _highest(classes.sizes, _population_sizes(pair, classes))
+    return _highest(classes.sizes, _chances(pair, classes))
 
 
 def marketer_risk(pair: Pair) -> Figure:
@@ -44,7 +60,7 @@ def marketer_risk(pair: Pair) -> Figure:
     classes = pair.classes
     if len(classes) == 0:
         return Figure(0.0)
-    expected = classes.sizes / _population_sizes(pair, classes)
+    expected = classes.sizes * _chances(pair, classes)
     return Figure(
         100.0 * len(classes) / len(classes.labels),
         details={
@@ -54,18 +70,56 @@ def marketer_risk(pair: Pair) -> Figure:
     )
 
 
-def _population_sizes(pair: Pair, classes: ReleasedClasses) -> np.ndarray:
+def individual_risk(sizes: np.ndarray, population: np.ndarray) -> np.ndarray:
+    """The mean of 1 / F for classes of so many records, whose weights add up to `population` (at least as many).
+
+    >>> individual_risk(np.array([1, 1, 2]), np.array([100.0, 1.0, 200.0])).round(6).tolist()
+    [0.046517, 1.0, 0.009631]
+    """
+    f = sizes.astype(np.float64)
+    p = np.minimum(f / population, 1.0)
+    small = p < _SMALL
+    chances = np.empty(len(f))
+    chances[small] = _by_recursion(f[small], p[small])
+    chances[~small] = _by_series(f[~small], p[~small])
+    return chances
+
+
+def _by_recursion(f: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """r(f) where p is small, from r(1), or from a guess at r(f - STEPS), whose error is gone after so many steps."""
+    q, begin = 1.0 - p, np.maximum(f - _STEPS, 1.0)
+    chance = np.where(begin == 1.0, -p * np.log(p) / q, p / begin)
+    for step in range(_STEPS):
+        at = begin + step
+        chance = np.where(at < f, p / q * (1.0 / at - chance), chance)
+    return chance
+
+
+def _by_series(f: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """r(f) where p is not small; every term is less than q times the one before, and none is negative."""
+    q = 1.0 - p
+    term, total, m = 1.0 / f, np.zeros(len(f)), 0
+    while len(f) > 0 and (term > _NOTHING * total).any():
+        total += term
+        m += 1
+        term = term * (q * m / (f + m))
+    return p * total
+
+
+def _chances(pair: Pair, classes: ReleasedClasses) -> np.ndarray:
+    """The chance of a record of each class among all people of the population that it may be."""
     if pair.weights is None:
-        return classes.sizes
-    return np.maximum(np.bincount(classes.labels, pair.weights, len(classes)), classes.sizes)
+        return 1.0 / classes.sizes
+    weights = np.bincount(classes.labels, pair.weights, len(classes))
+    return individual_risk(classes.sizes, np.maximum(weights, classes.sizes))
 
 
-def _highest(sizes: np.ndarray, population: np.ndarray) -> Figure:
+def _highest(sizes: np.ndarray, chances: np.ndarray) -> Figure:
     if len(sizes) == 0:
         return Figure(0.0)
-    least = population.min()
+    highest = chances.max()
     return Figure(
-        100.0 / float(least), details={"records at this risk": float(sizes[population == least].sum())}
+        100.0 * float(highest), details={"records at this risk": float(sizes[chances == highest].sum())}
     )
 
 
@@ -95,11 +149,12 @@ JOURNALIST = Measure(
     lower_is_better=True,
     lowest=0.0,
     highest=100.0,
-    zero_means="The table has no records; otherwise the least is 100 / the size of the population.",
+    zero_means="The table has no records; otherwise the least is a little more than 100 / the size of the population.",
     highest_means="Somebody is alone in a class, in the population too.",
     source=_EL_EMAM
-    + "100 / the smallest class in the population, estimated by the sum of the weights of its records but "
-    "never below their number; without weights the same as the prosecutor's.",
+    + "With weights the individual risk of Benedetti and Franconi 1998: the mean of 1 / F, F the people of the class in the "
+    "population, negative binomial given its f records, with f / the sum of their weights (never below f) as the chance "
+    "to be sampled. Without weights the same as the prosecutor's.",
     compute=journalist_risk,
     of="release",
 )
@@ -115,8 +170,8 @@ MARKETER = Measure(
     zero_means="The table has no records; with n records the least is 100 / n.",
     highest_means="Every record is alone in its class.",
     source=_EL_EMAM
-    + "100 x classes / records. Not weighted; the same against the population that the weights tell of is "
-    "among the details.",
+    + "100 x classes / records. Not weighted; the same against the population that the weights tell of "
+    "(individual risk of Benedetti and Franconi 1998) is among the details.",
     compute=marketer_risk,
     of="release",
 )
