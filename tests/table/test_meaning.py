@@ -53,9 +53,10 @@ def test_other_values_stay_apart(one: str, other: str) -> None:
     assert ma.check(pa.table({"age": [1, 1], "ill": [one, other]}), ["age"], 2, ["ill"], l=2).holds
 
 
-def test_a_gap_is_a_value_of_its_own() -> None:
+def test_a_gap_is_apart_from_all_values_and_none_itself() -> None:
     found = attributes_of(pa.table({"ill": ["", None, " ", "x"]}), ["ill"])[0]
-    assert found.distinct == 3
+    assert (found.distinct, found.known, found.spellings) == (3, 2, 1)
+    assert found.codes[1] == 2
 
 
 def test_categories_have_spellings_too() -> None:

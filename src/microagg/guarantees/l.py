@@ -6,7 +6,8 @@ Source: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam 2007. Three readin
 - entropy: an entropy of at least log l, as of l values that occur equally often;
 - recursive: the most frequent value occurs less than c times as often as the l-th most frequent one and all rarer ones together.
 
-Each confidential column by itself; a missing value is a value of its own. Values are counted, not spellings: numbers go by their
+Each confidential column by itself. What is known counts: neither a missing value nor a special code is a value, so that A, A and missing
+have l = 1, and a class in which nothing is known has l = 0. Values are counted, not spellings: numbers go by their
 value, texts by what is left of them after NFKC, case folding and collapsing of white space (`table.confidential`), unless exact. Two classes that are diverse stay so together.
 """
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from microagg.errors import InputError
 from microagg.guarantees.declared import DIVERSITY
-from microagg.guarantees.tally import Tally, entropies, tops_and_tails
+from microagg.guarantees.tally import Tally, entropies, over_known, tops_and_tails
 from microagg.kernels import standard
 
 SLACK = 10 * standard.CLOSE
@@ -81,14 +82,21 @@ class Diversity:
     def reached(self, found: Tally) -> np.ndarray:
         """What each class reaches: values, values counted by entropy, or the c that it needs to exceed."""
         if self.kind == "distinct":
-            return found.distinct.astype(np.float64)
+            return distinct_values(found)
         if self.kind == "entropy":
-            return np.exp(entropies(found))
+            return even_values(found)
+        return over_known(found, self._needed, np.inf)
+
+    def _needed(self, found: Tally) -> np.ndarray:
+        """The c that each class needs to exceed."""
         tops, tails = tops_and_tails(found, int(self.l))
         return np.divide(tops, tails, out=np.full(len(tops), np.inf), where=tails > 0.0)
 
     def kept(self, found: Tally) -> np.ndarray:
         """Whether each class is diverse enough."""
+        return over_known(found, self._kept_by_known, 0.0) > 0.0
+
+    def _kept_by_known(self, found: Tally) -> np.ndarray:
         if self.kind == "distinct":
             return found.distinct >= self.l
         if self.kind == "entropy":
@@ -109,6 +117,21 @@ class Diversity:
             asked[standard.ENTROPY] = math.log(self.l)
         else:
             asked[standard.RECURSIVE], asked[standard.C] = self.l, self.c or 0.0
+
+
+def distinct_values(found: Tally) -> np.ndarray:
+    """How many different values each class has; 0 where nothing is known.
+
+    >>> from microagg.guarantees.tally import tally
+    >>> distinct_values(tally(np.array([1.0, 1.0, np.nan, np.nan]), np.array([0, 0, 0, 1]), 2)).tolist()
+    [1.0, 0.0]
+    """
+    return over_known(found, lambda known: known.distinct, 0.0)
+
+
+def even_values(found: Tally) -> np.ndarray:
+    """How many equally frequent values are as uncertain as those of each class: exp of the entropy; 0 where nothing is known."""
+    return over_known(found, lambda known: np.exp(entropies(known)), 0.0)
 
 
 def _ordinal(rank: int) -> str:

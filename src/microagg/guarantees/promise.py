@@ -12,7 +12,7 @@ from microagg.errors import GuaranteeError, InputError
 from microagg.guarantees.declared import DIVERSITY
 from microagg.guarantees.l import Diversity
 from microagg.guarantees.t import Closeness
-from microagg.guarantees.tally import tally
+from microagg.guarantees.tally import Tally, tally
 from microagg.kernels.standard import NO_STANDARD, NOTHING_ASKED, Standard, shortfall, shortfalls
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
@@ -100,9 +100,9 @@ class Promise:
             if accept is None or accept(records):
                 continue
             assert self.diversity is not None
-            worst = self.diversity.worst(tally(attribute.values, np.zeros(len(records), np.int64), 1))
+            worst = self.diversity.worst(_tally_of(attribute, np.zeros(len(records), np.int64), 1))
             about = {
-                "distinct": f"has only {worst:.0f} different value{'s' if worst > 1 else ''}",
+                "distinct": f"has only {worst:.0f} different value{'' if worst == 1 else 's'}",
                 "entropy": f"has values only as evenly spread as {worst:.4g} equally frequent ones",
                 "recursive": f"would need a c above {worst:.4g}",
             }
@@ -117,7 +117,7 @@ class Promise:
         """The l and t reached by classes 0 to classes - 1, column by column."""
         findings = []
         for attribute in attributes:
-            found = tally(attribute.values, labels, classes)
+            found = _tally_of(attribute, labels, classes)
             if self.diversity is not None:
                 findings.append(
                     Finding(
@@ -156,11 +156,16 @@ class Promise:
         return Standard(
             np.ascontiguousarray(np.column_stack(codes), np.int32),
             np.array([attribute.kind is not Kind.NOMINAL for attribute in attributes], np.uint8),
+            np.array([attribute.known for attribute in attributes], np.int64),
             np.append(0, np.cumsum([len(count) for count in counts])),
             np.concatenate(cumulative),
             np.concatenate([np.append(0.0, np.cumsum(column)) for column in cumulative]),
             asked,
         )
+
+
+def _tally_of(attribute: Attribute, labels: np.ndarray, classes: int) -> Tally:
+    return tally(attribute.values, labels, classes, atoms=attribute.atoms)
 
 
 @dataclass(frozen=True)

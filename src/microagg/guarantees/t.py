@@ -2,8 +2,16 @@
 
 Source: Li, Li and Venkatasubramanian 2007. The distance is the earth mover's: of nominal values, all equally far apart, half
 the sum of the differences of shares; ordered and numeric values are as far apart as their places among the distinct values of
-the table, divided by the longest way. Each confidential column by itself; a missing value is a value of its own, and
-spellings of one value are one, as for l. Two classes that are close stay so together.
+the table, divided by the longest way. Each confidential column by itself; spellings of one value are one, as for l.
+
+Atoms (what is missing, as one, and each special code) are categories of a nominal column. They have no place in an order, so for
+ordered and numeric columns with atoms it is
+
+    total variation between class and table over {each atom, a value} + m × the ordered distance of the values' distributions,
+
+m being the share of values in the class or in the table, whichever is smaller, if the column has one atom, and the one in the class
+if it has more; without values in the class the second term is 0. That is never less than the earth mover's distance with atoms at distance
+1 from all else. Two classes that are close stay so together (with several atoms the smaller share would break that).
 """
 
 from __future__ import annotations
@@ -15,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import InputError
-from microagg.guarantees.tally import Tally, nominal_distances, ordered_distances
+from microagg.guarantees.tally import Tally, distances
 from microagg.kernels import standard
 
 SLACK = 10 * standard.CLOSE
@@ -63,7 +71,7 @@ class Closeness:
 
     def reached(self, found: Tally, *, nominal: bool) -> np.ndarray:
         """The distance of each class from the table."""
-        return np.clip((nominal_distances if nominal else ordered_distances)(found), 0.0, 1.0)
+        return distances(found, nominal=nominal)
 
     def kept(self, found: Tally, *, nominal: bool) -> np.ndarray:
         """Whether each class is close enough."""

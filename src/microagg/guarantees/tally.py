@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+
+from microagg.table.confidential import numbered
 
 
 class Tally(NamedTuple):
@@ -16,7 +19,7 @@ class Tally(NamedTuple):
     classes: np.ndarray
     """(entries,): the class"""
     values: np.ndarray
-    """(entries,): the number of the value, in ascending order of the values"""
+    """(entries,): the number of the value, in ascending order of the values; atoms come behind them"""
     amounts: np.ndarray
     """(entries,): how often it occurs there"""
     starts: np.ndarray
@@ -25,10 +28,17 @@ class Tally(NamedTuple):
     """(classes,): all occurrences in a class"""
     overall: np.ndarray
     """(values,): the occurrences of each value in the table"""
+    known: int
+    """How many of the values are such: all from there on are atoms, missing or special codes."""
+
+    @property
+    def atoms(self) -> int:
+        """How many different atoms there are."""
+        return len(self.overall) - self.known
 
     @property
     def distinct(self) -> np.ndarray:
-        """How many different values each class has."""
+        """How many different values and atoms each class has."""
         return np.diff(np.append(self.starts, len(self.classes)))
 
     @property
@@ -37,23 +47,64 @@ class Tally(NamedTuple):
         return self.amounts / self.sizes[self.classes]
 
 
-def tally(column: np.ndarray, labels: np.ndarray, classes: int, weights: np.ndarray | None = None) -> Tally:
+def tally(
+    column: np.ndarray,
+    labels: np.ndarray,
+    classes: int,
+    weights: np.ndarray | None = None,
+    atoms: np.ndarray | None = None,
+) -> Tally:
     """Count the values of a column by class, 0 to classes - 1. O(n log n) time, O(n) memory.
+
+    `atoms` tells which records have which atom instead of a value, -1 for none (see `table/variable.py`); NaN is one in any case.
 
     >>> tally(np.array([7.0, 9.0, 9.0]), np.array([1, 0, 0]), 2).amounts.tolist()
     [2.0, 1.0]
     """
-    values, codes = np.unique(column, return_inverse=True)
-    pairs, which = np.unique(labels.astype(np.int64) * len(values) + codes, return_inverse=True)
-    holders = pairs // len(values)
+    codes, known = numbered(column, atoms)
+    values = int(codes.max(initial=-1)) + 1
+    return _counted(codes, values, known, labels, classes, weights)
+
+
+def _counted(
+    codes: np.ndarray,
+    values: int,
+    known: int,
+    labels: np.ndarray,
+    classes: int,
+    weights: np.ndarray | None = None,
+) -> Tally:
+    pairs, which = np.unique(labels.astype(np.int64) * values + codes, return_inverse=True)
+    holders = pairs // values
     return Tally(
         holders,
-        pairs % len(values),
+        pairs % values,
         np.bincount(which, weights, len(pairs)).astype(np.float64),
         np.searchsorted(holders, np.arange(classes)),
         np.bincount(labels, weights, classes).astype(np.float64),
-        np.bincount(codes, weights, len(values)).astype(np.float64),
+        np.bincount(codes, weights, values).astype(np.float64),
+        known,
     )
+
+
+def over_known(found: Tally, compute: Callable[[Tally], np.ndarray], nothing: float) -> np.ndarray:
+    """What `compute` finds for each class if only values count, no atoms; `nothing` for a class that has none.
+
+    >>> found = tally(np.array([7.0, np.nan, np.nan]), np.array([0, 0, 1]), 2)
+    >>> over_known(found, lambda part: part.distinct, 0.0).tolist()
+    [1.0, 0.0]
+    """
+    if found.atoms == 0:
+        return compute(found).astype(np.float64)
+    results = np.full(len(found.sizes), nothing)
+    told = found.values < found.known
+    present, classes = np.unique(found.classes[told], return_inverse=True)
+    if len(present):
+        part = _counted(
+            found.values[told], found.known, found.known, classes, len(present), found.amounts[told]
+        )
+        results[present] = compute(part._replace(overall=found.overall[: found.known]))
+    return results
 
 
 def entropies(found: Tally) -> np.ndarray:
@@ -76,6 +127,37 @@ def tops_and_tails(found: Tally, l: int) -> tuple[np.ndarray, np.ndarray]:
     ranks = np.arange(len(order)) - found.starts[found.classes]
     amounts = found.amounts[order]
     return amounts[found.starts], np.add.reduceat(np.where(ranks >= l - 1, amounts, 0.0), found.starts)
+
+
+def distances(found: Tally, *, nominal: bool) -> np.ndarray:
+    """The distance of each class from the table as t-closeness has it (see `guarantees/t.py`), not above 1.
+
+    >>> found = tally(np.array([1.0, 2.0, np.nan, np.nan]), np.array([0, 0, 1, 1]), 2)
+    >>> distances(found, nominal=False).tolist()
+    [0.5, 0.5]
+    """
+    if nominal:
+        apart = nominal_distances(found)
+    else:
+        apart = distances_with_atoms(found) if found.atoms else ordered_distances(found)
+    return np.clip(apart, 0.0, 1.0)
+
+
+def distances_with_atoms(found: Tally) -> np.ndarray:
+    """The total variation over {each atom, a value}, and the ordered distance of the values times their share.
+
+    The share is the one in the class, or, if there is one atom only, the one in the table if that is smaller.
+
+    >>> distances_with_atoms(tally(np.array([1.0, 2.0, np.nan, 3.0]), np.array([0, 0, 1, 1]), 2)).tolist()
+    [0.4375, 0.5]
+    """
+    sorts = np.maximum(found.values - found.known + 1, 0)  # 0 for values
+    coarse = _counted(sorts, found.atoms + 1, found.atoms + 1, found.classes, len(found.sizes), found.amounts)
+    told = np.bincount(found.classes, np.where(sorts == 0, found.amounts, 0.0), len(found.sizes))
+    shares = told / found.sizes
+    if found.atoms == 1:
+        shares = np.minimum(shares, coarse.overall[0] / coarse.overall.sum())
+    return nominal_distances(coarse) + shares * over_known(found, ordered_distances, 0.0)
 
 
 def nominal_distances(found: Tally) -> np.ndarray:

@@ -3,6 +3,9 @@
 A group is judged by its confidential values alone, column by column. They are sorted, so the answer does not depend on the
 order of the records, and never looked at beyond the group: what lies between two of its values is summed by looks into
 running sums of the whole table. O(s log m) for s records and m distinct values, besides the sorting.
+
+Atoms (what is missing, and special codes) have numbers behind all values, so once sorted they are the last. Diversity is that of the
+values before them; see `guarantees/t.py` for what they do to a distance.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ class Standard(NamedTuple):
     """(n, columns) int32: the number of each record's value, in ascending order of the values"""
     ordered: np.ndarray
     """(columns,) uint8: whether distances go by the order of the values"""
+    known: np.ndarray
+    """(columns,) int64: how many values there are; numbers from there on are atoms (missing, special codes), which are none"""
     begins: np.ndarray
     """(columns + 1,) int64: where the values of each column begin in `cumulative`"""
     cumulative: np.ndarray
@@ -51,38 +56,51 @@ NO_STANDARD: tuple[None, ...] = (None,) * len(Standard._fields)
 
 
 @kernel
-def shortfall(records, count, codes, ordered, begins, cumulative, running, asked):
+def shortfall(records, count, codes, ordered, known, begins, cumulative, running, asked):
     """How far the first `count` records are from what is asked of a group, over all columns; 0 if they may be one."""
     values, total = np.empty(count, np.int32), 0.0
     for j in range(codes.shape[1]):
-        total += _lacking(records, count, j, values, codes, ordered, begins, cumulative, running, asked)
+        total += _lacking(
+            records, count, j, values, codes, ordered, known, begins, cumulative, running, asked
+        )
     return total
 
 
 @part
-def falls_short(records, count, codes, ordered, begins, cumulative, running, asked):
+def falls_short(records, count, codes, ordered, known, begins, cumulative, running, asked):
     """Whether the first `count` records may not be a group: whether their shortfall is above 0."""
     values = np.empty(count, np.int32)
     for j in range(codes.shape[1]):
-        if _lacking(records, count, j, values, codes, ordered, begins, cumulative, running, asked) > 0.0:
+        if (
+            _lacking(records, count, j, values, codes, ordered, known, begins, cumulative, running, asked)
+            > 0.0
+        ):
             return True
     return False
 
 
 @part
-def _lacking(records, count, j, values, codes, ordered, begins, cumulative, running, asked):
+def _lacking(records, count, j, values, codes, ordered, known, begins, cumulative, running, asked):
     """The shortfall in one column; `values` is room to work in."""
     for t in range(count):
         values[t] = codes[records[t], j]
     _sort(values, count)
     begin, end, total = begins[j], begins[j + 1], 0.0
+    told = count
+    if known[j] < end - begin:  # the column has atoms
+        while told > 0 and values[told - 1] >= known[j]:
+            told -= 1
     if asked[DISTINCT] > 0.0 or asked[ENTROPY] >= 0.0 or asked[RECURSIVE] > 0.0:
-        total += _lacking_diversity(values, count, asked)
+        total += _lacking_diversity(values, told, asked)
     if asked[T] < 1.0:
-        if ordered[j]:
+        if not ordered[j]:
+            apart = _nominal_distance(values, count, cumulative, begin, end)
+        elif known[j] == end - begin:
             apart = _ordered_distance(values, count, cumulative, running, begin, end, begin + j)
         else:
-            apart = _nominal_distance(values, count, cumulative, begin, end)
+            apart = _distance_with_atoms(
+                values, count, told, cumulative, running, begin, begin + known[j], end, begin + j
+            )
         if apart > asked[T] + CLOSE:
             total += apart - asked[T]
     return total
@@ -124,6 +142,8 @@ def _lacking_diversity(values, count, asked):
 @part
 def _lacking_recursively(values, count, distinct, asked):
     """How far the most frequent value is from being rare enough."""
+    if distinct == 0:
+        return 1.0
     often = np.empty(distinct, np.int32)
     at, first = 0, 0
     for t in range(1, count + 1):
@@ -151,6 +171,27 @@ def _nominal_distance(values, count, cumulative, begin, end):
             excess += max((t - first) / count - overall / n, 0.0)
             first = t
     return excess
+
+
+@part
+def _distance_with_atoms(values, count, told, cumulative, running, begin, atoms, end, offset):
+    """The shares of the atoms and of values as such, compared, and the ordered distance of the first `told` values, weighed.
+
+    Values end and atoms begin at `atoms`. The weight is the share of values here, or, if the column has one atom only, in the table
+    if that is less.
+    """
+    here, n, overall = told / count, cumulative[end - 1], cumulative[atoms - 1] if atoms > begin else 0.0
+    apart, first = max(here - overall / n, 0.0), told
+    for t in range(told + 1, count + 1):
+        if t == count or values[t] != values[first]:
+            at = begin + values[first]
+            before = cumulative[at - 1] if at > begin else 0.0
+            apart += max((t - first) / count - (cumulative[at] - before) / n, 0.0)
+            first = t
+    if told == 0:
+        return apart
+    weight = min(here, overall / n) if end - atoms == 1 else here
+    return apart + weight * _ordered_distance(values, told, cumulative, running, begin, atoms, offset)
 
 
 @part
@@ -203,12 +244,12 @@ def _overtaking(cumulative, begin, low, high, target, guess):
 
 
 @kernel
-def shortfalls(order, starts, codes, ordered, begins, cumulative, running, asked):
+def shortfalls(order, starts, codes, ordered, known, begins, cumulative, running, asked):
     """The shortfall of each group; group g has the records order[starts[g]:starts[g + 1]]."""
     found = np.empty(starts.shape[0] - 1)
     for g in range(found.shape[0]):
         first, end = starts[g], starts[g + 1]
         found[g] = shortfall(
-            order[first:end], end - first, codes, ordered, begins, cumulative, running, asked
+            order[first:end], end - first, codes, ordered, known, begins, cumulative, running, asked
         )
     return found

@@ -40,6 +40,8 @@ class Pair:
     """Confidential columns of the release: float64 where numeric, integer codes where nominal."""
     ordered: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Confidential columns of ordered categories: integer codes in their order."""
+    atoms: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Of confidential columns that have some: the number of the atom (missing, special codes), -1 for a value. NaN is one without that."""
     kept: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Columns that are released as they were: integer codes."""
     weights: np.ndarray | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -31,14 +31,17 @@ def pair_of(
     weight: str | None = None,
     k: int | None = None,
     exact: bool = False,
+    kinds: Mapping[str, Kind] = {},
+    ordinal: Mapping[str, Sequence[Any]] = {},
+    special: Mapping[str, Sequence[Any]] = {},
+    na: Sequence[Any] = (),
     cells: tuple[Cells, Cells] | None = None,
 ) -> Pair:
     """The pair of a table and its release, whose rows must match; weights are the original's, all else is the release's.
 
-    A confidential column counts as numbers if it holds nothing else, as ordered categories if its type says so (an
-    ordered categorical), and as plain categories otherwise; what is missing is a category of its own.
-    Spellings of one text are one category, as for l and t, unless `exact`. Quasi-identifiers of a mixed table are given as
-    `cells`, before and after; the two may have been read each by itself.
+    Of a confidential column the type says whether it counts as numbers, ordered or plain categories, unless `kinds` or `ordinal` do; what
+    is missing, and `special` codes, are atoms as for l and t (see `attributes_of`). Spellings of one text are one category, as there,
+    unless `exact`. Quasi-identifiers of a mixed table are given as `cells`, before and after; the two may have been read each by itself.
 
     >>> before, after = pa.table({"age": [30, 32]}), pa.table({"age": [31, 31], "ill": ["no", "yes"]})
     >>> pair = pair_of(nw.from_native(before), nw.from_native(after), quasi=["age"], confidential=["ill"])
@@ -46,7 +49,9 @@ def pair_of(
     ([[31.0], [31.0]], [0, 1])
     """
     columns = to_arrow(release.select(*confidential, *keep)) if confidential or keep else pa.table({})
-    attributes = attributes_of(columns, confidential, exact=exact)
+    attributes = attributes_of(
+        columns, confidential, exact=exact, kinds=kinds, ordinal=ordinal, special=special, na=na
+    )
     kept = {name: codes_of(columns.column(name)) for name in keep}
     if cells is None:
         pair = Pair(_values(original, quasi, "original"), _values(release, quasi, "release"), tuple(quasi))
@@ -56,6 +61,7 @@ def pair_of(
         pair,
         confidential={a.name: a.values for a in attributes if a.kind is not Kind.ORDINAL},
         ordered={a.name: a.values for a in attributes if a.kind is Kind.ORDINAL},
+        atoms={a.name: a.atoms for a in attributes if a.atoms is not None},
         kept=kept,
         weights=None if weight is None else _weights(original, weight),
         k=k,

@@ -66,9 +66,7 @@ class Problem:
             self,
             points=np.ascontiguousarray(self.points[records]),
             weights=None if self.weights is None else np.ascontiguousarray(self.weights[records]),
-            confidential=tuple(
-                replace(column, values=column.values[records]) for column in self.confidential
-            ),
+            confidential=tuple(column.of_records(records) for column in self.confidential),
             accept=None if self.accept is None else self.accept.of_part(records),
         )
 

@@ -11,7 +11,7 @@ from microagg.kernels.standard import falls_short
 
 @part
 def exchange_falls_short(
-    group, a, other, b, members, sizes, changed, codes, ordered, begins, cumulative, running, asked
+    group, a, other, b, members, sizes, changed, codes, ordered, known, begins, cumulative, running, asked
 ):
     """Place a of one group goes to the other, place b of that one comes back; -1 is nobody."""
     for side in range(2):
@@ -20,14 +20,14 @@ def exchange_falls_short(
         if coming >= 0:
             changed[count] = members[taker, coming]
             count += 1
-        if falls_short(changed, count, codes, ordered, begins, cumulative, running, asked):
+        if falls_short(changed, count, codes, ordered, known, begins, cumulative, running, asked):
             return True
     return False
 
 
 @part
 def dissolving_falls_short(
-    group, plan, members, sizes, changed, codes, ordered, begins, cumulative, running, asked
+    group, plan, members, sizes, changed, codes, ordered, known, begins, cumulative, running, asked
 ):
     """The members of a group go to the groups that the plan says."""
     for s in range(sizes[group]):
@@ -41,7 +41,7 @@ def dissolving_falls_short(
             if plan[t] == other:
                 changed[count] = members[group, t]
                 count += 1
-        if falls_short(changed, count, codes, ordered, begins, cumulative, running, asked):
+        if falls_short(changed, count, codes, ordered, known, begins, cumulative, running, asked):
             return True
     return False
 

@@ -295,7 +295,7 @@ def _found(
 def run_trials(
     trials, warmest, coldest, k, reach, rng, waiting, picks, warmth, near, points, masses,
     label, place, members, sizes, means, weights, free, counts, old_groups, old_sizes, old_members, codes, ordered,
-    begins, cumulative, running, asked,
+    known, begins, cumulative, running, asked,
 ):  # fmt: skip
     """Make so many trials while the temperature falls from `warmest` to `coldest`; times `warmth` at a record.
 
@@ -357,7 +357,7 @@ def run_trials(
                 if changed:
                     changed = not exchange_falls_short(
                         a, place[x], b, -1 if shift else place[other], members, sizes, listed, codes, ordered,
-                        begins, cumulative, running, asked,
+                        known, begins, cumulative, running, asked,
                     )  # fmt: skip
             if changed:
                 if shift:
@@ -375,6 +375,6 @@ def run_trials(
                 g = old_groups[t]
                 if not refused and sizes[g] > 0:
                     refused = falls_short(
-                        members[g], sizes[g], codes, ordered, begins, cumulative, running, asked
+                        members[g], sizes[g], codes, ordered, known, begins, cumulative, running, asked
                     )
     counts[TOUCHED] = 0

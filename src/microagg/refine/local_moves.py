@@ -67,7 +67,7 @@ class Agenda(NamedTuple):
 @kernel
 def descend(
     points, weights, slots, sizes, centres, own, candidates, clock, queue, queued, state, banned, plan, to_a,
-    to_b, reach, changed, codes, ordered, begins, cumulative, running, asked, k, uniform, judged, steps,
+    to_b, reach, changed, codes, ordered, known, begins, cumulative, running, asked, k, uniform, judged, steps,
 ):  # fmt: skip
     """Make improving moves until none is known or so many moves and visits have been made; tells why it returned.
 
@@ -102,7 +102,7 @@ def descend(
             allowed = True
             if codes is not None:
                 allowed = not _falls_short(
-                    slots, sizes, candidates, state, plan, changed, codes, ordered, begins, cumulative, running,
+                    slots, sizes, candidates, state, plan, changed, codes, ordered, known, begins, cumulative, running,
                     asked,
                 )  # fmt: skip
             _make_or_ban(
@@ -113,17 +113,17 @@ def descend(
 
 @part
 def _falls_short(
-    slots, sizes, candidates, state, plan, changed, codes, ordered, begins, cumulative, running, asked
+    slots, sizes, candidates, state, plan, changed, codes, ordered, known, begins, cumulative, running, asked
 ):
     """Whether the offered move would leave a group short of the standard."""
     group = state[GROUP]
     if state[OFFER] == DISSOLVE:
         return dissolving_falls_short(
-            group, plan, slots, sizes, changed, codes, ordered, begins, cumulative, running, asked
+            group, plan, slots, sizes, changed, codes, ordered, known, begins, cumulative, running, asked
         )
     other = np.int64(candidates[group, state[PLACE]])
     return exchange_falls_short(
-        group, state[OFFER_A], other, state[OFFER_B], slots, sizes, changed, codes, ordered, begins, cumulative,
+        group, state[OFFER_A], other, state[OFFER_B], slots, sizes, changed, codes, ordered, known, begins, cumulative,
         running, asked,
     )  # fmt: skip
 

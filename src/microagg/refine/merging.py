@@ -69,7 +69,7 @@ def repair(problem: Problem, labels: np.ndarray) -> np.ndarray:
 
 @kernel
 def _merge_failing(
-    labels, means, sizes, near, lacking, failing, parent, keys, waiting, stamps, codes, ordered, begins,
+    labels, means, sizes, near, lacking, failing, parent, keys, waiting, stamps, codes, ordered, known, begins,
     cumulative, running, asked,
 ):  # fmt: skip
     """Merge until nothing is lacking; leaves the group that each group has become part of in `parent`.
@@ -99,7 +99,7 @@ def _merge_failing(
         a = failing[f]
         key = _wish(
             a, means, sizes, near, lacking, parent, heads, following, members, wishes, found, costs, seen, codes, ordered,
-            begins, cumulative, running, asked,
+            known, begins, cumulative, running, asked,
         )  # fmt: skip
         wished[a] = versions[wishes[a]]
         waits = _push(keys, waiting, stamps, waits, key, a, versions[a])
@@ -122,13 +122,15 @@ def _merge_failing(
             versions[kept] += 1
             left -= 1
             count = _copy(kept, heads, following, sizes[kept], members, 0)
-            lacking[kept] = shortfall(members, count, codes, ordered, begins, cumulative, running, asked)
+            lacking[kept] = shortfall(
+                members, count, codes, ordered, known, begins, cumulative, running, asked
+            )
             if lacking[kept] == 0.0 or left == 1:
                 continue
             a = kept
         key = _wish(
             a, means, sizes, near, lacking, parent, heads, following, members, wishes, found, costs, seen, codes, ordered,
-            begins, cumulative, running, asked,
+            known, begins, cumulative, running, asked,
         )  # fmt: skip
         wished[a] = versions[wishes[a]]
         waits = _push(keys, waiting, stamps, waits, key, a, versions[a])
@@ -138,7 +140,7 @@ def _merge_failing(
 
 @part
 def _wish(
-    a, means, sizes, near, lacking, parent, heads, following, members, wishes, found, costs, seen, codes, ordered, begins,
+    a, means, sizes, near, lacking, parent, heads, following, members, wishes, found, costs, seen, codes, ordered, known, begins,
     cumulative, running, asked,
 ):  # fmt: skip
     """Find the group to merge with, leave it in `wishes`, and return its price."""
@@ -153,7 +155,7 @@ def _wish(
             continue
         both = _copy(b, heads, following, sizes[b], members, own)
         taken = lacking[a] + lacking[b]
-        taken -= shortfall(members, both, codes, ordered, begins, cumulative, running, asked)
+        taken -= shortfall(members, both, codes, ordered, known, begins, cumulative, running, asked)
         if taken > NOTHING_TAKEN and costs[t] / taken < best:
             best, wishes[a] = costs[t] / taken, b
     return best

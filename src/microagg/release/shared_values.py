@@ -12,7 +12,8 @@ from microagg.table.confidential import Attribute
 def notes_on_shared_values(classes: np.ndarray, attributes: Sequence[Attribute]) -> tuple[str, ...]:
     """A sentence for each confidential column in which groups share one value: how many groups, how many records.
 
-    `classes` tells which records are alike in all that is released of their quasi-identifiers.
+    `classes` tells which records are alike in all that is released of their quasi-identifiers. What is known counts: beside one value, a missing
+    one or a special code hides nothing.
 
     >>> from microagg.table.schema import Kind
     >>> ill = Attribute("ill", Kind.NOMINAL, np.array([4, 4, 4, 5]))
@@ -23,15 +24,16 @@ def notes_on_shared_values(classes: np.ndarray, attributes: Sequence[Attribute])
     groups = int(classes.max()) + 1
     sizes = np.bincount(classes, minlength=groups)
     for attribute in attributes:
-        codes = attribute.codes
-        low, high = np.full(groups, codes.max()), np.zeros(groups, codes.dtype)
-        np.minimum.at(low, classes, codes)
-        np.maximum.at(high, classes, codes)
+        told = attribute.codes < attribute.known
+        codes, holders = attribute.codes[told], classes[told]
+        low, high = np.full(groups, attribute.known), np.full(groups, -1)
+        np.minimum.at(low, holders, codes)
+        np.maximum.at(high, holders, codes)
         sharing = low == high
-        if attribute.distinct == 1:
+        if attribute.known == 1:
             notes.append(
                 "one value only in the whole table, so that everybody in a class shares it and nothing hides it, in all "
-                f"{groups:,} groups ({len(codes):,} records): {attribute.name!r}"
+                f"{int(sharing.sum()):,} groups ({len(codes):,} records): {attribute.name!r}"
             )
         elif sharing.any():
             notes.append(

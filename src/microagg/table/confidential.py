@@ -2,30 +2,28 @@
 
 What counts as one value: numbers go by their value, and so do texts that are numbers ("100" and "100.0"); other texts by what is left
 of them after NFKC, case folding and collapsing of white space ("HIV", "hiv" and "HIV "). With `exact`, texts go by the letter.
+What is missing, and every code that was declared special, is an atom: for t it has its place beside the values, for l it is no value.
 """
 
 from __future__ import annotations
 
 import functools
-import re
-import unicodedata
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
+from microagg.table.atoms import as_times, set_apart
 from microagg.table.io.arrow import comparable, is_text, means_numbers
 from microagg.table.io.arrow import compute as pc
+from microagg.table.meaning import merged, merged_by_meaning, outline_of
+from microagg.table.ordering import numbers_of, places_among, places_of_values
 from microagg.table.schema import Kind
+from microagg.table.variable import NO_ATOM
 
-# "007" is a code, no number
-_NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
-# ASCII that may be a number, or has blanks (as Python takes them) that a meaning does not have; all else means its small letters
-_ODD = r"^[+-]?\.?[0-9]|^ | $|  |[\t-\r\x1c-\x1f]"
 # columns with more texts than this hold no categories that somebody could have misspelled
 MOST_COMPARED = 10_000
 
@@ -36,126 +34,171 @@ class Attribute:
 
     >>> Attribute("wage", Kind.NUMERIC, np.array([9.0, 7.0, 9.0])).codes.tolist()
     [1, 0, 1]
+    >>> gap = Attribute("wage", Kind.NUMERIC, np.array([np.nan, 7.0, 9.0]), atoms=np.array([0, -1, -1]), marks=(None,))
+    >>> gap.codes.tolist(), gap.known
+    ([2, 0, 1], 2)
     """
 
     name: str
     kind: Kind
     values: np.ndarray
-    """(n,): float64 where numeric; else int64, in the order of the categories where they have one."""
+    """(n,): float64 where numeric; else int64, in the order of the categories where they have one. An atom is NaN where numeric, else a
+    number behind all categories."""
     spellings: int = 0
     """How many texts mean the same as another one of the column."""
     similar: int = 0
     """How many values differ from another one in accents, marks and blanks only, and count as values of their own."""
+    atoms: np.ndarray | None = None
+    """(n,) int16: the atom's place among the marks, -1 where there is a value; None where no record has an atom."""
+    marks: tuple[Any, ...] = field(default=(), repr=False)
+    """The atoms: special codes in the order given, then None for what is missing."""
 
     @functools.cached_property
+    def _numbered(self) -> tuple[np.ndarray, int]:
+        return numbered(self.values, self.atoms)
+
+    @property
     def codes(self) -> np.ndarray:
-        """(n,) int64: the number of each value among the distinct ones, in ascending order."""
-        return np.unique(self.values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        """(n,) int64: the number of each value among the distinct ones, in ascending order; atoms come behind all values."""
+        return self._numbered[0]
+
+    @property
+    def known(self) -> int:
+        """How many different values there are; atoms are none."""
+        return self._numbered[1]
 
     @property
     def distinct(self) -> int:
-        """How many different values there are."""
+        """How many different values and atoms there are."""
         return int(self.codes.max(initial=-1)) + 1
 
+    @property
+    def missing(self) -> int:
+        """In how many records the value is missing."""
+        return 0 if self.atoms is None else int((self.atoms == len(self.marks) - 1).sum())
 
-def attributes_of(table: pa.Table, names: Sequence[str], *, exact: bool = False) -> tuple[Attribute, ...]:
+    def of_records(self, records: np.ndarray) -> Attribute:
+        """The column of these records alone."""
+        return replace(
+            self, values=self.values[records], atoms=None if self.atoms is None else self.atoms[records]
+        )
+
+
+def numbered(values: np.ndarray, atoms: np.ndarray | None = None) -> tuple[np.ndarray, int]:
+    """Distinct values numbered in ascending order, and atoms behind them; how many values there are. NaN is one atom.
+
+    >>> codes, known = numbered(np.array([5.0, np.nan, 3.0]))
+    >>> codes.tolist(), known
+    ([1, 2, 0], 2)
+    """
+    if atoms is None and values.dtype.kind == "f" and np.isnan(values).any():
+        atoms = np.where(np.isnan(values), 0, NO_ATOM)
+    if atoms is None:
+        found, codes = np.unique(values, return_inverse=True)
+        return codes.reshape(-1).astype(np.int64), len(found)
+    told, codes = atoms == NO_ATOM, np.empty(len(values), np.int64)
+    found, codes[told] = np.unique(values[told], return_inverse=True)
+    codes[~told] = np.unique(atoms[~told], return_inverse=True)[1] + len(found)
+    return codes, len(found)
+
+
+def attributes_of(
+    table: pa.Table,
+    names: Sequence[str],
+    *,
+    exact: bool = False,
+    kinds: Mapping[str, Kind] = {},
+    ordinal: Mapping[str, Sequence[Any]] = {},
+    special: Mapping[str, Sequence[Any]] = {},
+    na: Sequence[Any] = (),
+) -> tuple[Attribute, ...]:
     """Confidential columns from a table.
 
-    A column counts as numbers if it holds nothing else, as ordered categories if its type says so (an ordered
-    categorical), and as plain categories otherwise; what is missing is a category of its own. Texts that mean the same are one
-    category, unless they are to be taken `exact`.
+    `kinds` says what a column is, `ordinal` the order of its levels. Else it counts as numbers if its type is one of numbers, dates,
+    times or durations, as ordered categories if its type says so (an ordered categorical), and as plain categories otherwise.
+    What is missing (null, NaN and the markers `na`) is one atom, every code that `special` gives for the column another one. Texts that
+    mean the same are one category, unless they are to be taken `exact`.
 
     >>> attributes_of(pa.table({"ill": ["no", "yes", "No "]}), ["ill"])[0].values.tolist()
     [0, 1, 0]
+    >>> attributes_of(pa.table({"wage": [9, None, 97]}), ["wage"], special={"wage": [97]})[0].atoms.tolist()
+    [-1, 1, 0]
     """
     found = []
     for name in names:
-        column = table.column(name)
-        if means_numbers(table.schema.field(name)) and is_text(column.type):
-            column = pc.cast(
-                pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"^\+", ""), pa.float64()
-            )
-        if _is_ordered(column):
-            found.append(_ordered(name, column, exact=exact))
-        elif _is_numeric(column):
-            found.append(Attribute(name, Kind.NUMERIC, _numbers(column)))
-        else:
-            found.append(_nominal(name, column, exact=exact))
+        column, levels = table.column(name), tuple(ordinal.get(name) or ())
+        numbers = means_numbers(table.schema.field(name)) and is_text(column.type)
+        kind = kinds.get(name) or (Kind.ORDINAL if name in ordinal else _suggested(column, numbers=numbers))
+        nested = pa.types.is_nested(column.type)
+        if not (pa.types.is_floating(column.type) or (_is_ordered(column) and kind is Kind.ORDINAL)):
+            column = comparable(column)
+        codes = tuple(special.get(name, ()))
+        column, atoms = set_apart(column, codes, na, markers=numbers or kind is Kind.NUMERIC)
+        attribute = _attribute(name, kind, column, levels, exact=exact or nested, numbers=numbers)
+        found.append(_with_atoms(attribute, atoms, (*codes, None)))
     return tuple(found)
 
 
-def meaning_of(text: str) -> str | Decimal:
-    """What a text is compared by: its value where it is a number, else what case, width and blanks leave of it.
+def _attribute(
+    name: str, kind: Kind, column: pa.ChunkedArray, levels: tuple[Any, ...], *, exact: bool, numbers: bool
+) -> Attribute:
+    """A column whose atoms are null; `numbers` if it is text that means such."""
+    if kind is Kind.NUMERIC:
+        return Attribute(name, kind, numbers_of(column, name))
+    if kind is Kind.NOMINAL:
+        return _nominal(name, column, exact=exact)
+    if levels:
+        return Attribute(name, kind, *places_among(levels, column, name, exact=exact))
+    if _is_ordered(column):
+        return _ordered(name, column, exact=exact)
+    if numbers:
+        column = pa.chunked_array([pa.array(numbers_of(column, name), from_pandas=True)])
+    return Attribute(name, kind, *places_of_values(column, exact=exact))
 
-    >>> meaning_of("100.0") == meaning_of("1e2"), meaning_of("  H I V"), meaning_of("007")
-    (True, 'h i v', '007')
-    """
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    plain = " ".join(text.lower().split())
-    return Decimal(plain) if _NUMBER.fullmatch(plain) else plain
+
+def _with_atoms(attribute: Attribute, atoms: np.ndarray | None, marks: tuple[Any, ...]) -> Attribute:
+    """The column with its atoms, which get numbers behind those of all categories."""
+    if atoms is None:
+        return attribute
+    told, values = atoms == NO_ATOM, attribute.values
+    if attribute.kind is not Kind.NUMERIC:
+        values = np.where(told, values, values[told].max(initial=-1) + 1 + atoms)
+    return replace(attribute, values=values, atoms=atoms, marks=marks)
 
 
-def _outline_of(text: str) -> str | Decimal:
-    """What is left of a text without accents, marks and blanks; the meaning where that is nothing."""
-    meaning = meaning_of(text)
-    if not isinstance(meaning, str):
-        return meaning
-    return (
-        "".join(mark for mark in unicodedata.normalize("NFKD", meaning) if mark.isalnum() or mark in "+-<=>%")
-        or meaning
-    )
+def _suggested(column: pa.ChunkedArray, *, numbers: bool) -> Kind:
+    """What the type of a column says."""
+    kind = column.type
+    if _is_ordered(column):
+        return Kind.ORDINAL
+    of_numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    of_time = pa.types.is_temporal(kind) and not pa.types.is_interval(kind)
+    return Kind.NUMERIC if numbers or of_numbers or of_time else Kind.NOMINAL
 
 
 def _nominal(name: str, column: pa.ChunkedArray, *, exact: bool) -> Attribute:
     codes, texts = _encoded(column)
     if texts is None:
         return Attribute(name, Kind.NOMINAL, codes)
-    merged, spellings = _merged_by_meaning(texts)
+    same, spellings = merged_by_meaning(texts)
     few = len(texts) <= MOST_COMPARED
-    similar = _merged(texts.to_pylist(), _outline_of)[1] - (0 if exact else spellings) if few else 0
+    similar = merged(texts.to_pylist(), outline_of)[1] - (0 if exact else spellings) if few else 0
     if exact:
         return Attribute(name, Kind.NOMINAL, codes, 0, similar)
-    return Attribute(name, Kind.NOMINAL, merged[codes], spellings, similar)
+    return Attribute(name, Kind.NOMINAL, same[codes], spellings, similar)
 
 
 def _ordered(name: str, column: pa.ChunkedArray, *, exact: bool) -> Attribute:
     """Ordered categories by their places; one that means the same as an earlier one has its place."""
     whole = column.unify_dictionaries().combine_chunks()
-    ranks = np.asarray(whole.indices).astype(np.int64)
+    indices = pc.cast(whole.indices, pa.int64())
+    ranks = np.asarray(pc.fill_null(indices, -1))
     if exact or not is_text(whole.dictionary.type):
         return Attribute(name, Kind.ORDINAL, ranks)
-    first = _merged_by_meaning(whole.dictionary)[0]
-    used = np.unique(ranks)
-    return Attribute(name, Kind.ORDINAL, first[ranks], len(used) - len(np.unique(first[used])))
-
-
-def _merged_by_meaning(texts: pa.Array) -> tuple[np.ndarray, int]:
-    """What `_merged` gives for `meaning_of`, with Python called for odd texts only: a column may hold a million of them."""
-    odd = pc.or_(pc.invert(pc.string_is_ascii(texts)), pc.match_substring_regex(texts, _ODD))
-    odd = pc.fill_null(odd, False)
-    keys = pc.ascii_lower(texts)
-    numbers: dict[Decimal, str] = {}
-    own = []
-    for text in pc.filter(texts, odd).to_pylist():
-        meaning = meaning_of(text)
-        # no other key begins with a blank
-        own.append(meaning if isinstance(meaning, str) else numbers.setdefault(meaning, f" {len(numbers)}"))
-    keys = pc.replace_with_mask(keys, odd, pa.array(own, keys.type))
-    encoded = pc.dictionary_encode(keys, null_encoding="encode")
-    codes = np.asarray(encoded.indices)
-    places = np.empty(len(encoded.dictionary), np.int64)
-    places[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # what is written last stays: the first
-    return places[codes], len(codes) - len(places)
-
-
-def _merged(texts: Sequence[str | None], key: Callable[[str], Any]) -> tuple[np.ndarray, int]:
-    """For each text the place of the first one with the same key, and how many are not the first; gaps stay by themselves."""
-    places: dict[Any, int] = {}
-    first = [
-        places.setdefault(None if text is None else (key(text),), place) for place, text in enumerate(texts)
-    ]
-    return np.array(first, np.int64), len(first) - len(places)
+    first = merged_by_meaning(whole.dictionary)[0]
+    used = np.unique(ranks[ranks >= 0])
+    places = np.append(first, -1)[ranks]  # -1 takes the last: a gap stays one
+    return Attribute(name, Kind.ORDINAL, places, len(used) - len(np.unique(first[used])))
 
 
 def typed_like(written: pa.Table, table: pa.Table) -> pa.Table:
@@ -172,7 +215,11 @@ def typed_like(written: pa.Table, table: pa.Table) -> pa.Table:
             column = pa.chunked_array(
                 [pa.DictionaryArray.from_arrays(places.combine_chunks(), values, ordered=True)]
             )
-        elif pa.types.is_string(column.type) and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        elif pa.types.is_string(column.type) and pa.types.is_temporal(kind):
+            column = as_times(column, kind)
+        elif pa.types.is_string(column.type) and (pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+            column = pc.cast(column, kind)
+        elif pa.types.is_string(column.type) and pa.types.is_floating(kind):
             column = pc.cast(column, pa.float64())
         field = pa.field(name, column.type, metadata=table.schema.field(name).metadata)
         written = written.set_column(position, field, column)
@@ -197,7 +244,8 @@ def as_attributes(confidential: Any, records: int) -> tuple[Attribute, ...]:
                 raise InputError(f"confidential holds a missing or infinite value in row {row}.")
             found.append(Attribute(str(j), Kind.NUMERIC, np.ascontiguousarray(column, np.float64)))
         else:
-            found.append(_nominal(str(j), _as_column(column), exact=False))
+            told, atoms = set_apart(comparable(_as_column(column)))
+            found.append(_with_atoms(_nominal(str(j), told, exact=False), atoms, (None,)))
     return tuple(found)
 
 
@@ -226,16 +274,5 @@ def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array | None]:
     return codes, encoded.dictionary if told else None
 
 
-def _is_numeric(column: pa.ChunkedArray) -> bool:
-    kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        return False
-    return bool(np.isfinite(_numbers(column)).all())  # what is missing has become NaN
-
-
-def _numbers(column: pa.ChunkedArray) -> np.ndarray:
-    return pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64)
-
-
 def _is_ordered(column: pa.ChunkedArray) -> bool:
-    return pa.types.is_dictionary(column.type) and column.type.ordered and column.null_count == 0
+    return pa.types.is_dictionary(column.type) and column.type.ordered

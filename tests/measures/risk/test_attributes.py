@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import promised
 from measures.risk.pairs import (
     SEEDS,
     agrees,
@@ -119,7 +120,7 @@ def test_spread_within(seed):
 def test_extremes(weighted):
     pair = distinct_pair(weighted=weighted)
     for measure in (DISTINCT_L, ENTROPY_L):
-        assert measure.compute(pair).value == measure.lowest
+        assert measure.compute(pair).value == 1.0
     assert SPREAD_WITHIN.compute(pair).value == SPREAD_WITHIN.lowest
     flat = collapsed(pair)
     assert T_CLOSENESS.compute(flat).value == pytest.approx(T_CLOSENESS.lowest, abs=1e-12)
@@ -173,13 +174,46 @@ def test_a_column_that_is_ordered_is_not_taken_twice():
         assert measure.compute(both) == measure.compute(alone)
 
 
-def test_a_missing_number_adds_no_spread_and_is_a_value_of_its_own():
+def test_a_missing_number_adds_no_spread_and_is_no_value():
     classes = np.zeros((4, 1))
     pair = Pair(classes, classes, ("a",), {"wage": np.array([1.0, 3.0, np.nan, np.nan])})
     assert SPREAD_WITHIN.compute(pair).value == 2.0
-    assert DISTINCT_L.compute(pair).value == 3.0
+    assert DISTINCT_L.compute(pair).value == 2.0
+    assert ENTROPY_L.compute(pair).value == pytest.approx(2.0)
     gone = Pair(classes, classes, ("a",), {"wage": np.full(4, np.nan)})
-    assert (SPREAD_WITHIN.compute(gone).value, T_CLOSENESS.compute(gone).value) == (0.0, 0.0)
+    assert [measure.compute(gone).value for measure in ALL] == [DISTINCT_L.lowest, ENTROPY_L.lowest, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_atoms_count_as_for_the_guarantees(seed):
+    rng, pair = np.random.default_rng(seed), replace(random_pair(seed), weights=None)
+    n = len(pair.original)
+    atoms = {
+        name: np.where(rng.random(n) < 0.4, rng.integers(0, 2, n), -1) for name, _, _ in confidential(pair)
+    }
+    holed = replace(pair, atoms=atoms)
+    groups, marks = classes_of(pair), (None, promised.Atom("refused"))
+    for name, x, nominal in confidential(pair):
+        plain = [v if a < 0 else marks[a] for v, a in zip(x, atoms[name], strict=True)]
+        least = [min(f(plain, group) for group in groups) for f in (promised.distinct, _even)]
+        assert DISTINCT_L.compute(holed).columns[name] == least[0]
+        assert ENTROPY_L.compute(holed).columns[name] == pytest.approx(least[1])
+        apart = [min(promised.distance(plain, group, nominal=nominal), 1) for group in groups]
+        assert T_CLOSENESS.compute(holed).columns[name] == pytest.approx(float(max(apart)))
+        told = [i for i in range(n) if atoms[name][i] < 0]
+        places = {i: place for place, i in enumerate(told)}
+        known = [x[i] for i in told]
+        spreads = [
+            slow_spread(known, [places[i] for i in group if i in places], nominal)
+            if any(i in places for i in group)
+            else 0.0
+            for group in groups
+        ]
+        assert SPREAD_WITHIN.compute(holed).columns[name] == pytest.approx(min(spreads), abs=1e-6)
+
+
+def _even(values: list[object], group: list[int]) -> float:
+    return math.exp(promised.entropy(values, group)) if promised.known(values, group) else 0.0
 
 
 def test_very_large_numbers():

@@ -1,6 +1,7 @@
 """Attribute disclosure: what a class tells about the confidential values of everyone in it, identified or not.
 
-Each confidential column is taken by itself, and the most telling class of the most telling column decides.
+Each confidential column is taken by itself, and the most telling class of the most telling column decides. Atoms, that is missing values and
+special codes, count as for the guarantees: they are no values, but part of the distribution that t compares.
 """
 
 from __future__ import annotations
@@ -8,13 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.errors import InputError
-from microagg.guarantees.tally import Tally, entropies, nominal_distances, ordered_distances, tally
+from microagg.guarantees.l import distinct_values, even_values
+from microagg.guarantees.tally import Tally, distances, tally
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.risk.classes import ReleasedClasses
+from microagg.table.variable import NO_ATOM
 
 
 def distinct_l(pair: Pair) -> Figure:
-    """The smallest number of distinct values of a confidential column in a class.
+    """The smallest number of distinct values of a confidential column in a class; 0 if some class has none, but atoms.
 
     >>> released = np.array([[1.0], [1.0], [2.0], [2.0]])
     >>> pair = Pair(released, released, ("age",), confidential={"disease": np.array([0, 1, 1, 1])})
@@ -23,7 +25,7 @@ def distinct_l(pair: Pair) -> Figure:
     """
     columns = {}
     for name, _, _ in _confidential(pair):
-        columns[name] = float(pair.once(_tally, name, False).distinct.min())
+        columns[name] = float(distinct_values(pair.once(_tally, name, False)).min())
     return Figure(min(columns.values()), columns)
 
 
@@ -37,7 +39,7 @@ def entropy_l(pair: Pair) -> Figure:
     """
     columns = {}
     for name, _, _ in _confidential(pair):
-        columns[name] = float(np.exp(entropies(pair.once(_tally, name, _is_weighted(pair))).min()))
+        columns[name] = float(even_values(pair.once(_tally, name, _is_weighted(pair))).min())
     return Figure(min(columns.values()), columns)
 
 
@@ -45,7 +47,8 @@ def t_closeness(pair: Pair) -> Figure:
     """The largest earth mover's distance between a confidential column in a class and in the whole table.
 
     Nominal values are all equally far apart, so it is half the sum of the differences of their shares. Ordered and
-    numeric values are as far apart as their places among the distinct values, divided by the longest way.
+    numeric values are as far apart as their places among the distinct values, divided by the longest way; what atoms
+    add to that is told in `guarantees/t.py`.
 
     >>> released = np.array([[1.0], [1.0], [2.0], [2.0]])
     >>> pair = Pair(released, released, ("age",), confidential={"wage": np.array([1.0, 2.0, 3.0, 4.0])})
@@ -55,9 +58,9 @@ def t_closeness(pair: Pair) -> Figure:
     columns, means = {}, {}
     for name, _, nominal in _confidential(pair):
         found = pair.once(_tally, name, _is_weighted(pair))
-        distances = (nominal_distances if nominal else ordered_distances)(found)
-        columns[name] = float(np.clip(distances.max(), 0.0, 1.0))
-        means[f"mean of {name}"] = float(np.clip(distances.mean(), 0.0, 1.0))
+        apart = distances(found, nominal=nominal)
+        columns[name] = float(apart.max())
+        means[f"mean of {name}"] = float(np.clip(apart.mean(), 0.0, 1.0))
     return Figure(max(columns.values()), columns, means)
 
 
@@ -66,7 +69,8 @@ def spread_within(pair: Pair) -> Figure:
 
     Distances are |x - mean of the class| / standard deviation of the column; of nominal values, between the indicator
     of the record's category and the shares of all categories in the class, divided by the deviation of the indicators
-    (for two categories that is the same as for numbers 0 and 1). A constant column adds nothing.
+    (for two categories that is the same as for numbers 0 and 1). A constant column adds nothing, and an atom neither: means,
+    shares and deviations are those of the values.
 
     >>> released = np.array([[1.0], [1.0], [2.0], [2.0]])
     >>> pair = Pair(released, released, ("age",), confidential={"wage": np.array([1.0, 3.0, 1.0, 3.0])})
@@ -76,50 +80,52 @@ def spread_within(pair: Pair) -> Figure:
     classes, columns = pair.classes, {}
     spreads = np.zeros(len(classes))
     for name, column, nominal in _confidential(pair):
-        if nominal:
-            distances = _nominal_spreads(column, classes, pair.once(_tally, name, False))
-        else:
-            distances = _numeric_spreads(column, classes)
-        here = np.bincount(classes.labels, distances, len(classes))
+        told = np.ones(len(column), bool) if name not in pair.atoms else pair.atoms[name] == NO_ATOM
+        if column.dtype.kind == "f":
+            told &= ~np.isnan(column)
+        values, labels = column[told], classes.labels[told]
+        spread = (_nominal_spreads if nominal else _numeric_spreads)(values, labels, len(classes))
+        here = np.bincount(labels, spread, len(classes))
         spreads += here
         columns[name] = float(here.min())
     details = {"mean over classes": float(spreads.mean()), "largest": float(spreads.max())}
     return Figure(float(spreads.min()), columns, details)
 
 
-def _numeric_spreads(column: np.ndarray, classes: ReleasedClasses) -> np.ndarray:
-    """The distance of each value from the mean of its class; 0 where it is missing."""
-    there = ~np.isnan(column)
-    values, labels = column[there], classes.labels[there]
-    distances = np.zeros(len(column))
+def _numeric_spreads(values: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
+    """The distance of each value from the mean of its class."""
     if len(values) == 0 or values.min() == values.max():
-        return distances
+        return np.zeros(len(values))
     scaled = values / 2.0 - values[0] / 2.0  # measured from one of them, no digits are lost on large numbers
     scaled /= np.abs(scaled).max()
-    present = np.maximum(np.bincount(labels, minlength=len(classes)), 1)
-    means = np.bincount(labels, scaled, len(classes)) / present
-    distances[there] = np.abs(scaled - means[labels]) / scaled.std()
-    return distances
+    present = np.maximum(np.bincount(labels, minlength=classes), 1)
+    means = np.bincount(labels, scaled, classes) / present
+    return np.abs(scaled - means[labels]) / scaled.std()
 
 
-def _nominal_spreads(column: np.ndarray, classes: ReleasedClasses, found: Tally) -> np.ndarray:
-    if len(found.overall) == 1:
-        return np.zeros(len(column))
-    deviation = np.sqrt(1.0 - np.square(found.overall / found.overall.sum()).sum())
-    likely = found.shares
-    squares = np.add.reduceat(likely * likely, found.starts)[found.classes]
-    distances = np.sqrt(np.maximum(1.0 - 2.0 * likely + squares, 0.0)) / deviation
-    codes = np.unique(column, return_inverse=True)[1]
-    entries = np.searchsorted(
-        found.classes * len(found.overall) + found.values, classes.labels * len(found.overall) + codes
+def _nominal_spreads(values: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
+    """The distance of each category's indicator from the shares in its class."""
+    codes = np.unique(values, return_inverse=True)[1].reshape(-1)
+    categories = int(codes.max(initial=-1)) + 1
+    if categories <= 1:
+        return np.zeros(len(values))
+    overall = np.bincount(codes).astype(np.float64)
+    deviation = np.sqrt(1.0 - np.square(overall / overall.sum()).sum())
+    pairs, entries, amounts = np.unique(
+        labels.astype(np.int64) * categories + codes, return_inverse=True, return_counts=True
     )
-    return distances[entries]
+    holders = pairs // categories
+    likely = amounts / np.bincount(labels, minlength=classes)[holders]
+    starts = np.flatnonzero(np.diff(holders, prepend=-1))
+    squares = np.repeat(np.add.reduceat(likely * likely, starts), np.diff(np.append(starts, len(holders))))
+    return (np.sqrt(np.maximum(1.0 - 2.0 * likely + squares, 0.0)) / deviation)[entries.reshape(-1)]
 
 
 def _tally(pair: Pair, name: str, weighted: bool) -> Tally:
     """The values of a confidential column counted by class; several measures ask for it."""
     column = pair.ordered[name] if name in pair.ordered else pair.confidential[name]
-    return tally(column, pair.classes.labels, len(pair.classes), pair.weights if weighted else None)
+    weights = pair.weights if weighted else None
+    return tally(column, pair.classes.labels, len(pair.classes), weights, pair.atoms.get(name))
 
 
 def _is_weighted(pair: Pair) -> bool:
@@ -147,11 +153,12 @@ DISTINCT_L = Measure(
     side="risk",
     unit="values",
     lower_is_better=False,
-    lowest=1.0,
+    lowest=0.0,
     highest=np.inf,
-    zero_means="Never 0; 1 says that all records of some class share a confidential value.",
+    zero_means="In some class nothing is known of a confidential column; 1 says that all known values of some class are the same.",
     highest_means="Every class has all values: the figure is then the number of distinct values of the poorest column.",
-    source="Machanavajjhala et al. 2007, distinct l-diversity, each confidential column by itself. Not weighted.",
+    source="Machanavajjhala et al. 2007, distinct l-diversity, each confidential column by itself. "
+    "Missing values and special codes are no values. Not weighted.",
     compute=distinct_l,
     of="release",
     needs="confidential",
@@ -163,12 +170,12 @@ ENTROPY_L = Measure(
     side="risk",
     unit="values",
     lower_is_better=False,
-    lowest=1.0,
+    lowest=0.0,
     highest=np.inf,
-    zero_means="Never 0; 1 says that all records of some class share a confidential value.",
+    zero_means="In some class nothing is known of a confidential column; 1 says that all known values of some class are the same.",
     highest_means="Every class has all values equally often: the figure is then their number.",
-    source="Machanavajjhala et al. 2007, entropy l-diversity: exp of the smallest entropy, not rounded down. With weights, "
-    "shares are those of the weights.",
+    source="Machanavajjhala et al. 2007, entropy l-diversity: exp of the smallest entropy, not rounded down. "
+    "Missing values and special codes are no values. With weights, shares are those of the weights.",
     compute=entropy_l,
     of="release",
     needs="confidential",
@@ -185,7 +192,8 @@ T_CLOSENESS = Measure(
     zero_means="Every class has the confidential values in the same shares as the whole table: a class tells nothing.",
     highest_means="Some class has only values at one end that hardly anybody else has (1 itself is never reached).",
     source="Li, Li and Venkatasubramanian 2007: earth mover's distance, equal for nominal columns, ordered for ordered and "
-    "numeric ones (by place among the values that occur). With weights, shares are those of the weights.",
+    "numeric ones (by place among the values that occur). Missing values and special codes are categories of nominal columns and at distance "
+    "1 from everything in others, where it is a bound from above. With weights, shares are those of the weights.",
     compute=t_closeness,
     of="release",
     needs="confidential",
@@ -204,7 +212,7 @@ SPREAD_WITHIN = Measure(
     source="Abidi, Ben Yahia and Perera 2020, equation 2, called SSE_i there: the smallest over the classes; the mean is "
     "among the details. Distances, not their squares, on z-scores of the confidential columns: of the readings of "
     "their formula only this gives figures of the size they print. Not weighted. Nominal columns, which they do not "
-    "have, enter by the indicators of their categories.",
+    "have, enter by the indicators of their categories. Missing values and special codes add nothing.",
     compute=spread_within,
     of="release",
     needs="confidential",

@@ -15,7 +15,8 @@ Source: Soria-Comas, Domingo-Ferrer, Sánchez and Martínez 2015, algorithm 3 (t
 Ties go to the lower record number. t is that of the guarantee asked for; without one, k' = k. Departures: the paper has one
 numeric column. Of several columns, the strata are those of an ordered or numeric one, the one with the most distinct values,
 the first of several; where all are nominal, of the one with the most categories, in descending order of their frequency (the
-first to appear first). Neither nominal values, nor equal ones, nor the other columns are covered by the bound of step 1:
+first to appear first). Atoms (missing values, special codes) come behind all values, so that they have strata of their own and every group gets
+its share of them. Neither nominal values, nor equal ones, nor the other columns are covered by the bound of step 1:
 whatever misses the guarantee is merged afterwards, as with any method. The paper itself was not at hand: k' is as others who
 built the method have it, where the remainder goes (steps 2 and 3) is our reading.
 """
@@ -79,11 +80,11 @@ def size_for(n: int, k: int, t: float | None) -> int:
 
 def leading(attributes: tuple[Attribute, ...]) -> Attribute:
     """The column whose strata are used."""
-    return max(attributes, key=lambda attribute: (attribute.kind is not Kind.NOMINAL, attribute.distinct))
+    return max(attributes, key=lambda attribute: (attribute.kind is not Kind.NOMINAL, attribute.known))
 
 
 def _ranks(attribute: Attribute) -> np.ndarray:
-    """The place of each record's value: by size, or of nominal values by frequency."""
+    """The place of each record's value: by size, atoms last, or of nominal values by frequency."""
     if attribute.kind is not Kind.NOMINAL:
         return attribute.codes
     values, first, codes, counts = np.unique(

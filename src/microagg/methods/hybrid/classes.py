@@ -1,7 +1,8 @@
 """Classes of confidential values: what HM-PFSOM spreads evenly over the groups of a part.
 
 Numeric and ordered columns are scaled to 0..1 over the whole table; categories enter by indicators, such that two
-different ones are 1 apart. The classes are the clusters that PFSOM finds in these columns among the records of the
+different ones are 1 apart. Atoms (missing values, special codes) of numeric and ordered columns lie at the mean of the column's values,
+and aside of them by an indicator like those of categories, so that they are told apart from every value. The classes are the clusters that PFSOM finds in these columns among the records of the
 part, at least two.
 
 A single column of categories needs no clustering: its categories are the classes. Those that fewer than a twentieth
@@ -109,7 +110,11 @@ def _cut_in_two(values: np.ndarray) -> np.ndarray:
 
 def _as_points(attributes: tuple[Attribute, ...]) -> np.ndarray:
     columns = [
-        _indicators(attribute.codes) if attribute.kind == Kind.NOMINAL else _scaled(attribute.values)
+        _indicators(attribute.codes)
+        if attribute.kind == Kind.NOMINAL
+        else _scaled(attribute.values)
+        if attribute.known == attribute.distinct
+        else _scaled_with_atoms(attribute)
         for attribute in attributes
     ]
     return np.ascontiguousarray(np.hstack(columns))
@@ -120,6 +125,18 @@ def _scaled(values: np.ndarray) -> np.ndarray:
     halves = values.astype(np.float64).reshape(-1, 1) / 2.0
     low, width = halves.min(), halves.max() - halves.min()
     return np.zeros_like(halves) if width == 0.0 else (halves - low) / width
+
+
+def _scaled_with_atoms(attribute: Attribute) -> np.ndarray:
+    """The values from 0 to 1 and, beside them, a column for each atom; atoms are in the mean of the values."""
+    told = attribute.codes < attribute.known
+    place = np.zeros((len(told), 1))
+    if told.any():
+        place[told] = _scaled(attribute.values[told])
+        place[~told] = sums.mean_of(place, np.flatnonzero(told))
+    aside = np.zeros((len(told), attribute.distinct - attribute.known))
+    aside[~told, attribute.codes[~told] - attribute.known] = 0.5**0.5
+    return np.hstack((place, aside))
 
 
 def _indicators(codes: np.ndarray) -> np.ndarray:

@@ -9,15 +9,26 @@ import numpy as np
 from microagg.kernels import sums
 from microagg.methods.parts import records_by_label
 from microagg.table.confidential import Attribute
+from microagg.table.variable import NO_ATOM
 
 
 def columns_that_differ(attributes: Sequence[Attribute]) -> list[np.ndarray]:
-    """The confidential columns as codes, but for those in which all records have the same value."""
-    return [attribute.codes for attribute in attributes if attribute.distinct > 1]
+    """The confidential columns as codes, -1 for an atom, but for those in which all records have the same value.
+
+    >>> from microagg.table.schema import Kind
+    >>> wage = Attribute("wage", Kind.NUMERIC, np.array([7.0, np.nan, 9.0]), atoms=np.array([-1, 0, -1]), marks=(None,))
+    >>> columns_that_differ([wage])[0].tolist()
+    [0, -1, 1]
+    """
+    return [
+        np.where(attribute.codes < attribute.known, attribute.codes, NO_ATOM)
+        for attribute in attributes
+        if attribute.known > 1
+    ]
 
 
 def with_one_value(labels: np.ndarray, columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Which groups share one value in some column.
+    """Which groups share one value in some column, or have none: an atom, -1, is no value.
 
     >>> with_one_value(np.array([0, 0, 1, 1]), [np.array([3, 3, 4, 5])]).tolist()
     [True, False]
@@ -69,12 +80,13 @@ def _cheapest(chosen: int, sizes: np.ndarray, means: np.ndarray) -> int:
 
 
 def _ranges(labels: np.ndarray, column: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """The lowest and the highest value in each group."""
-    low, high = np.full(groups, column.max()), np.full(groups, column.min())
-    np.minimum.at(low, labels, column)
-    np.maximum.at(high, labels, column)
+    """The lowest and the highest value in each group, the highest below the lowest where there is none."""
+    told = column >= 0
+    low, high = np.full(groups, column.max(initial=0)), np.full(groups, -1, column.dtype)
+    np.minimum.at(low, labels[told], column[told])
+    np.maximum.at(high, labels[told], column[told])
     return low, high
 
 
 def _sharing(ranges: Sequence[tuple[np.ndarray, np.ndarray]], groups: int) -> np.ndarray:
-    return np.any([low == high for low, high in ranges], axis=0) if ranges else np.zeros(groups, bool)
+    return np.any([low >= high for low, high in ranges], axis=0) if ranges else np.zeros(groups, bool)

@@ -1,0 +1,30 @@
+"""A note on gaps in confidential columns: for l a missing value is none. How many, never whose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from microagg.guarantees.promise import Promise
+from microagg.table.confidential import Attribute
+
+
+def notes_on_gaps(promise: Promise, attributes: Sequence[Attribute]) -> tuple[str, ...]:
+    """What a user who asks for l should know about missing values and special codes of confidential columns.
+
+    >>> from microagg.table.confidential import attributes_of
+    >>> import pyarrow as pa
+    >>> ill = attributes_of(pa.table({"ill": ["flu", None, "cold"]}), ["ill"])
+    >>> print(notes_on_gaps(Promise.of(l=2), ill)[0][:59])
+    l counts known values only: 1 of 3 records have none in 'il
+    """
+    if promise.diversity is None:
+        return ()
+    notes = []
+    for attribute in attributes:
+        unknown = int((attribute.codes >= attribute.known).sum())
+        if unknown:
+            notes.append(
+                f"l counts known values only: {unknown:,} of {len(attribute.values):,} records have none in {attribute.name!r}, where "
+                "it is missing or a special code; where a gap is an answer (such as no diagnosis), fill it in before"
+            )
+    return tuple(notes)

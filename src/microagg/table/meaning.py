@@ -1,0 +1,78 @@
+"""What a text means: spellings of one value, and of one number, are told to be the same here."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from microagg.table.io.arrow import compute as pc
+
+# "007" is a code, no number
+_NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+# ASCII that may be a number, or has blanks (as Python takes them) that a meaning does not have; all else means its small letters
+_ODD = r"^[+-]?\.?[0-9]|^ | $|  |[\t-\r\x1c-\x1f]"
+
+
+def meaning_of(text: str) -> str | Decimal:
+    """What a text is compared by: its value where it is a number, else what case, width and blanks leave of it.
+
+    >>> meaning_of("100.0") == meaning_of("1e2"), meaning_of("  H I V"), meaning_of("007")
+    (True, 'h i v', '007')
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    plain = " ".join(text.lower().split())
+    return Decimal(plain) if _NUMBER.fullmatch(plain) else plain
+
+
+def outline_of(text: str) -> str | Decimal:
+    """What is left of a text without accents, marks and blanks; the meaning where that is nothing.
+
+    >>> outline_of("Sjögren "), outline_of("flu."), outline_of("?")
+    ('sjogren', 'flu', '?')
+    """
+    meaning = meaning_of(text)
+    if not isinstance(meaning, str):
+        return meaning
+    return (
+        "".join(mark for mark in unicodedata.normalize("NFKD", meaning) if mark.isalnum() or mark in "+-<=>%")
+        or meaning
+    )
+
+
+def merged(texts: Sequence[str | None], key: Callable[[str], Any]) -> tuple[np.ndarray, int]:
+    """For each text the place of the first one with the same key, and how many are not the first; gaps stay by themselves.
+
+    >>> merged(["flu", "Flu", None], meaning_of)[0].tolist()
+    [0, 0, 2]
+    """
+    places: dict[Any, int] = {}
+    first = [
+        places.setdefault(None if text is None else (key(text),), place) for place, text in enumerate(texts)
+    ]
+    return np.array(first, np.int64), len(first) - len(places)
+
+
+def merged_by_meaning(texts: pa.Array) -> tuple[np.ndarray, int]:
+    """What `merged` gives for `meaning_of`, with Python called for odd texts only: a column may hold a million of them."""
+    odd = pc.or_(pc.invert(pc.string_is_ascii(texts)), pc.match_substring_regex(texts, _ODD))
+    odd = pc.fill_null(odd, False)
+    keys = pc.ascii_lower(texts)
+    numbers: dict[Decimal, str] = {}
+    own = []
+    for text in pc.filter(texts, odd).to_pylist():
+        meaning = meaning_of(text)
+        # no other key begins with a blank
+        own.append(meaning if isinstance(meaning, str) else numbers.setdefault(meaning, f" {len(numbers)}"))
+    keys = pc.replace_with_mask(keys, odd, pa.array(own, keys.type))
+    encoded = pc.dictionary_encode(keys, null_encoding="encode")
+    codes = np.asarray(encoded.indices)
+    places = np.empty(len(encoded.dictionary), np.int64)
+    places[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # what is written last stays: the first
+    return places[codes], len(codes) - len(places)

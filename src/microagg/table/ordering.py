@@ -1,0 +1,154 @@
+"""Columns on a scale: numbers, dates and times as float64, and ordered categories by their places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Context
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from microagg.errors import InputError
+from microagg.table.io.arrow import compute as pc
+from microagg.table.io.arrow import is_text
+from microagg.table.meaning import meaning_of
+
+EXACT = 2**53
+"""Whole numbers up to this are exact in float64."""
+DIGITS = 15
+"""Decimal numbers of so many digits stay apart in float64."""
+
+
+def numbers_of(column: pa.ChunkedArray, name: str) -> np.ndarray:
+    """A column without atoms (these are null) as float64, NaN where it is null.
+
+    Dates, times, and numbers too long for float64 are exact differences from the least one. Infinite values are refused.
+
+    >>> import datetime
+    >>> numbers_of(pa.chunked_array([[datetime.date(2024, 3, 1), None, datetime.date(2024, 2, 28)]]), "born").tolist()
+    [2.0, nan, 0.0]
+    """
+    kind = column.type
+    if is_text(kind):
+        column = _parsed(column, name)
+    elif pa.types.is_temporal(kind):
+        column = pc.cast(column, pa.int32() if kind.bit_width == 32 else pa.int64())
+        return _differences(column)
+    elif pa.types.is_decimal(kind) and kind.precision > DIGITS:
+        return _decimal_differences(column)
+    elif pa.types.is_integer(kind) and _is_long(column):
+        return _differences(column)
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        if not (pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+            raise InputError(f"column {name!r} holds nothing that is a number; call it nominal or ordinal.")
+        column = pc.cast(pc.cast(column, pa.int8()), pa.float64())
+    numbers = pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64)
+    if np.isinf(numbers).any():
+        row = int(np.argmax(np.isinf(numbers))) + 1
+        raise InputError(
+            f"column {name!r}, row {row} (header not counted): infinite value; mend it, or declare it special."
+        )
+    return numbers
+
+
+def _parsed(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Text as numbers."""
+    trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"^\+", "")
+    try:
+        return pc.cast(trimmed, pa.float64())
+    except pa.ArrowInvalid:
+        number = pc.match_substring_regex(trimmed, r"^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
+        wrong = int(pc.sum(pc.cast(pc.invert(number), pa.int64())).as_py() or 0)
+        raise InputError(
+            f"column {name!r} is to be numeric and holds text that is no number in {wrong:,} records; "
+            "mend it, name the markers of missing values with na, or call the column nominal."
+        ) from None
+
+
+def _is_long(column: pa.ChunkedArray) -> bool:
+    ends = pc.min_max(column).as_py()
+    return ends["min"] is not None and max(-ends["min"], ends["max"]) > EXACT
+
+
+def _differences(column: pa.ChunkedArray) -> np.ndarray:
+    """Whole numbers less the least of them."""
+    ends = pc.min_max(column).as_py()
+    if ends["min"] is None:
+        return np.full(len(column), np.nan)
+    filled = pc.fill_null(column, pa.scalar(ends["min"], column.type)).to_numpy()
+    # modulo 2^64 the difference of any two is right
+    apart = filled.astype(np.int64 if filled.dtype.kind == "i" else np.uint64).view(np.uint64) - np.uint64(
+        ends["min"] % 2**64
+    )
+    return np.where(np.asarray(column.is_null()), np.nan, apart.astype(np.float64))
+
+
+def _decimal_differences(column: pa.ChunkedArray) -> np.ndarray:
+    """Decimal numbers less the least of them, each different one by itself."""
+    encoded = pc.dictionary_encode(column).combine_chunks()
+    encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
+    levels, exactly = encoded.dictionary.to_pylist(), Context(prec=100)
+    least = min(levels, default=0)
+    apart = np.array([float(exactly.subtract(level, least)) for level in levels] + [np.nan])
+    return apart[np.asarray(pc.fill_null(encoded.indices, -1))]
+
+
+def places_among(
+    levels: Sequence[Any], column: pa.ChunkedArray, name: str, *, exact: bool
+) -> tuple[np.ndarray, int]:
+    """The place of each cell among declared levels, -1 where it is null; how many values are another spelling of a level.
+
+    >>> places_among(["low", "high"], pa.chunked_array([["high", "Low", None]]), "risk", exact=False)[0].tolist()
+    [1, 0, -1]
+    """
+    key = _by_letter if exact else _by_meaning
+    known: dict[Any, int] = {}
+    for place, level in enumerate(levels):
+        known.setdefault(key(level), place)
+    codes, found = _encoded(column)
+    places = np.array([known.get(key(value), len(levels)) for value in found] + [-1], np.int64)
+    lacking = int((places[codes] == len(levels)).sum())
+    if lacking:
+        raise InputError(
+            f"the order given for column {name!r} lacks a level that occurs, in {lacking:,} records; add all levels to it."
+        )
+    used = places[:-1]
+    return places[codes], len(used) - len(np.unique(used))
+
+
+def places_of_values(column: pa.ChunkedArray, *, exact: bool) -> tuple[np.ndarray, int]:
+    """The place of each cell among the values that occur: numbers and times by size, text by code point; -1 where it is null.
+
+    >>> places_of_values(pa.chunked_array([[7, None, 3]]), exact=False)[0].tolist()
+    [1, -1, 0]
+    """
+    codes, found = _encoded(column)
+    key = _by_letter if exact else _by_meaning
+    try:
+        order = sorted(range(len(found)), key=lambda at: found[at])
+    except TypeError:  # values that know no order
+        order = sorted(range(len(found)), key=lambda at: str(found[at]))
+    ranks: dict[Any, int] = {}
+    places = np.full(len(found) + 1, -1, np.int64)
+    for at in order:
+        places[at] = ranks.setdefault(key(found[at]), len(ranks))
+    return places[codes], len(found) - len(ranks)
+
+
+def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
+    """For each cell the place of its value among the different ones, -1 where it is null; and these."""
+    if pa.types.is_dictionary(column.type):
+        column = pc.cast(column, column.type.value_type)
+    encoded = pc.dictionary_encode(column).combine_chunks()
+    encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
+    return np.asarray(pc.fill_null(encoded.indices, -1)).astype(np.int64), encoded.dictionary.to_pylist()
+
+
+def _by_meaning(value: Any) -> Any:
+    return meaning_of(str(value))
+
+
+def _by_letter(value: Any) -> Any:
+    """Text to the letter; numbers by their value all the same."""
+    return value if isinstance(value, str) else meaning_of(str(value))
