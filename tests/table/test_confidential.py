@@ -90,7 +90,7 @@ def test_numbers_and_times_keep_their_order_and_their_gaps(sort, tmp_path: Path)
 
 
 def test_infinite_numbers_are_refused_by_their_place():
-    with pytest.raises(InputError, match="'x', row 2 .*infinite"):
+    with pytest.raises(InputError, match=r"'x', row 2 .*infinite"):
         one([1.0, float("inf")])
     found = one([1.0, float("inf")], special=["inf"])
     assert found.codes.tolist() == [0, 1]
