@@ -47,8 +47,8 @@ def test_what_does_not_fit_the_records_is_refused(wrong):
 
 def one(column: Any, **said: Any) -> Attribute:
     """The only column of a table."""
-    about = {
-        word: {"x": value} if word != "na" and word != "exact" else value for word, value in said.items()
+    about: dict[str, Any] = {
+        word: value if word in ("na", "exact") else {"x": value} for word, value in said.items()
     }
     return attributes_of(pa.table({"x": column}), ["x"], **about)[0]
 
@@ -90,7 +90,7 @@ def test_numbers_and_times_keep_their_order_and_their_gaps(sort, tmp_path: Path)
 
 
 def test_infinite_numbers_are_refused_by_their_place():
-    with pytest.raises(InputError, match="'x', row 2 .*infinite"):
+    with pytest.raises(InputError, match=r"'x', row 2 .*infinite"):
         one([1.0, float("inf")])
     found = one([1.0, float("inf")], special=["inf"])
     assert found.codes.tolist() == [0, 1]
