@@ -47,8 +47,8 @@ def test_what_does_not_fit_the_records_is_refused(wrong):
 
 def one(column: Any, **said: Any) -> Attribute:
     """The only column of a table."""
-    about = {
-        word: {"x": value} if word != "na" and word != "exact" else value for word, value in said.items()
+    about: dict[str, Any] = {
+        word: value if word in ("na", "exact") else {"x": value} for word, value in said.items()
     }
     return attributes_of(pa.table({"x": column}), ["x"], **about)[0]
 

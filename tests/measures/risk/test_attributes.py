@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -42,7 +43,7 @@ def shares(x: list[float], records: list[int], w: list[float]) -> list[float]:
 def test_distinct_l(seed):
     pair = random_pair(seed)
     columns = {
-        name: min(len({x[i] for i in group}) for group in classes_of(pair))
+        name: float(min(len({x[i] for i in group}) for group in classes_of(pair)))
         for name, x, _ in confidential(pair)
     }
     agrees(DISTINCT_L.compute(pair), min(columns.values()), columns)
@@ -212,7 +213,7 @@ def test_atoms_count_as_for_the_guarantees(seed):
         assert SPREAD_WITHIN.compute(holed).columns[name] == pytest.approx(min(spreads), abs=1e-6)
 
 
-def _even(values: list[object], group: list[int]) -> float:
+def _even(values: Sequence[object], group: Sequence[int]) -> float:
     return math.exp(promised.entropy(values, group)) if promised.known(values, group) else 0.0
 
 

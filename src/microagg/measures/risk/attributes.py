@@ -155,7 +155,7 @@ DISTINCT_L = Measure(
     lower_is_better=False,
     lowest=0.0,
     highest=np.inf,
-    zero_means="In some class nothing is known of a confidential column; 1 says that all known values of some class are the same.",
+    zero_means="In some class no value is known; 1 says that all records of some class share a confidential value, or lack one.",
     highest_means="Every class has all values: the figure is then the number of distinct values of the poorest column.",
     source="Machanavajjhala et al. 2007, distinct l-diversity, each confidential column by itself. "
     "Missing values and special codes are no values. Not weighted.",
@@ -172,7 +172,7 @@ ENTROPY_L = Measure(
     lower_is_better=False,
     lowest=0.0,
     highest=np.inf,
-    zero_means="In some class nothing is known of a confidential column; 1 says that all known values of some class are the same.",
+    zero_means="In some class no value is known; 1 says that all records of some class share a confidential value, or lack one.",
     highest_means="Every class has all values equally often: the figure is then their number.",
     source="Machanavajjhala et al. 2007, entropy l-diversity: exp of the smallest entropy, not rounded down. "
     "Missing values and special codes are no values. With weights, shares are those of the weights.",
