@@ -20,6 +20,7 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.io.arrow import comparable, is_text, means_numbers
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.text_columns import NUMBER
 from microagg.table.schema import Kind
 
 # "007" is a code, no number
@@ -70,6 +71,7 @@ def attributes_of(table: pa.Table, names: Sequence[str], *, exact: bool = False)
     for name in names:
         column = table.column(name)
         if means_numbers(table.schema.field(name)) and is_text(column.type):
+            column = pc.if_else(pc.match_substring_regex(column, NUMBER), column, None)  # all else is a gap
             column = pc.cast(
                 pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"^\+", ""), pa.float64()
             )

@@ -33,6 +33,8 @@ class Hierarchy:
         """A tree from its paths, or from a file with value;parent;…;top in each line."""
         if isinstance(given, Mapping):
             return Hierarchy({str(value): tuple(path) for value, path in given.items()})
+        if isinstance(given, list):
+            return Hierarchy({str(path[0]): tuple(path) for path in given})
         try:
             lines = [line for line in Path(given).read_text("utf-8-sig").splitlines() if line]
         except (OSError, ValueError, TypeError):
@@ -40,11 +42,11 @@ class Hierarchy:
         paths = [tuple(line.split(";")) for line in lines]
         return Hierarchy({path[0]: path for path in paths})
 
-    def as_data(self) -> dict[str, list[str]]:
+    def as_data(self) -> list[list[str]]:
         """Plain data that `of` takes."""
-        return {value: list(path) for value, path in self.paths.items()}
+        return [list(self.paths[value]) for value in sorted(self.paths)]
 
     @property
     def digest(self) -> str:
         """SHA-256 over the paths."""
-        return hashlib.sha256(json.dumps(self.as_data(), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.as_data()).encode()).hexdigest()
