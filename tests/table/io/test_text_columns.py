@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import datetime
-import os
 from pathlib import Path
 from typing import Any
 
@@ -235,10 +234,9 @@ def test_lines_are_those_of_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.reference
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chile", "slid", "free1", "testdata"])
-def test_real_tables_come_back_as_they_were(tmp_path: Path, name: str) -> None:
-    source = Path(os.environ["MICROAGG_REFERENCE_DATA"]) / "tables" / f"{name}.csv"
+def test_real_tables_come_back_as_they_were(tmp_path: Path, reference_data: Path, name: str) -> None:
+    source = reference_data / "tables" / f"{name}.csv"
     with source.open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     table = read_table(source, quasi=header)

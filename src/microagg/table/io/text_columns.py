@@ -64,8 +64,13 @@ def quasi_column(
     >>> field.type, ages.to_pylist(), field.metadata[b"microagg-missing"]
     (DataType(int64), [30, None, 40], b'NA')
     """
-    look = _look(name, column, asked)
     kind = asked.kinds.get(name)
+    if (
+        kind in (None, Kind.NUMERIC) and not asked.na and _are_numbers(column)
+    ):  # most are, and need no closer look
+        numbers = parsed_numbers(column, name)
+        return pa.field(name, numbers.type), numbers
+    look = _look(name, column, asked)
     if kind in (Kind.ORDINAL, Kind.NOMINAL):
         numbers = look.all_left(look.numbers)
         apart = _or(look.gaps, look.markers) if numbers or _dates(look) else look.gaps
@@ -80,6 +85,11 @@ def quasi_column(
         return _as_dates(name, look)
     _refuse_mixed(name, look, numeric=kind is Kind.NUMERIC)
     return _as_text(name, column, look, look.gaps)
+
+
+def _are_numbers(column: pa.ChunkedArray) -> bool:
+    """Whether all cells that hold something hold numbers, and one does."""
+    return bool(column.null_count < len(column) and pc.all(pc.match_substring_regex(column, NUMBER)).as_py())
 
 
 def means_numbers_besides(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> bool:
