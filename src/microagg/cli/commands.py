@@ -19,6 +19,7 @@ from microagg.cli.watching import forget, warnings_as_notes, watch, what_was_wri
 from microagg.errors import InputError, MicroaggError
 from microagg.release.settings import OF_A_CELL, Settings
 from microagg.table.io.formats import known_suffixes
+from microagg.table.kind_parameters import column_settings
 from microagg.table.parameters import K
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ app = typer.Typer(
 WrongUse: Any = typer.BadParameter.__mro__[2]
 
 STOPPED = 130
+MEANINGS = ("kinds", "nominal", "ordinal", "special", "na")
+"""The settings that say what the values of a column mean, whoever made the table."""
 NOT_SHARED = (
     *OF_A_CELL,
     "identifier",
@@ -202,7 +205,7 @@ def repeat(
 
 @app.command()
 @reads_files
-@takes_settings("k", "quasi", "confidential", "l", "t", "diversity", "c", "exact")
+@takes_settings("k", "quasi", "confidential", "l", "t", "diversity", "c", "exact", *MEANINGS)
 def check(
     source: Annotated[Path, typer.Argument(help=f"Any table: {known_suffixes()}.")],
     given: dict[str, Any],
@@ -214,16 +217,26 @@ def check(
     from microagg.table.io.reading import read_table
 
     quasi = given.pop("quasi", [])
-    found = check_table(read_table(source, **reading), quasi, **given)
+    said = {name: given.pop(name) for name in MEANINGS if name in given}
+    asked = column_settings(**said)
+    about = {"kinds": asked.kinds, "ordinal": asked.levels, "special": asked.special, "na": asked.na}
+    found = check_table(
+        read_table(source, asked=asked, **reading),
+        quasi,
+        **given,
+        **{name: what for name, what in about.items() if what},
+    )
     show.anonymity(found, quasi)
     raise typer.Exit(0 if found.holds else 3)
 
 
 @app.command()
 @reads_files
+@takes_settings(*MEANINGS, "hierarchy")
 def assess(
     original: Annotated[Path, typer.Argument(help=f"The original table: {known_suffixes()}.")],
     release: Annotated[Path, typer.Argument(help="The released table, made by microagg or by another tool.")],
+    given: dict[str, Any],
     reading: dict[str, Any],
     quasi: Columns = None,
     confidential: Columns = None,
@@ -249,7 +262,7 @@ def assess(
         found = assess_files(
             original, release, quasi=names_in(quasi), confidential=names_in(confidential), keep=names_in(keep),
             weight=weight, key=key, known=names_in(known), k=None if k is None else K.parse(k), reading=reading,
-            progress=progress,
+            asked=column_settings(**given), progress=progress,
         )  # fmt: skip
     if as_json:
         print(_as_json(found.as_data()))
@@ -306,7 +319,7 @@ def compare(
 
 @app.command()
 @reads_files
-@takes_settings("k", "quasi", "scale")
+@takes_settings("k", "quasi", "scale", *MEANINGS, "importance", "hierarchy", "missing")
 def bound(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     given: dict[str, Any],

@@ -20,6 +20,7 @@ from microagg.problem.problem import Progress
 from microagg.studies.matching import RowOrder, in_order_of, out_of_order, row_order
 from microagg.table.io.frames import column_facts, open_frame, to_arrow
 from microagg.table.io.reading import read_as_numbers, read_table
+from microagg.table.schema import ColumnSettings
 
 Names = Sequence[str | int] | str | int
 IN_ANOTHER_ORDER = (
@@ -163,16 +164,22 @@ def assess(
 
 
 def assess_files(
-    original: str | Path, release: str | Path, *, reading: Mapping[str, Any] | None = None, **options: Any
+    original: str | Path,
+    release: str | Path,
+    *,
+    reading: Mapping[str, Any] | None = None,
+    asked: ColumnSettings | None = None,
+    **options: Any,
 ) -> Assessment:
     """assess() on two files, each in any format that is read; takes the same options.
 
     `reading` is what is known about the files, such as {"header": False} for an original without one; a release has one.
+    `asked` is what is said of single columns, such as their kinds.
 
     Texts that look like numbers ("007") stay texts in columns other than quasi-identifiers and weights.
     """
     quasi = names_of(options.get("quasi", ()))
-    said = dict(reading or {})
+    said = {**(reading or {}), "asked": asked}
     said_of_release = {**said, "header": True} if said.get("header") is False else said
     if quasi:
         numeric = [*quasi, *names_of(options.get("weight") or ())]

@@ -52,8 +52,9 @@ def bound_file(
         if certificate.exists() and certificate.samefile(source):
             raise InputError("the certificate would overwrite the table; name another file.")
         refuse_certificate_place(certificate)
-    frame = open_frame(read_table(source, numeric=quasi, **(reading or {})))
-    assign_roles(column_facts(frame), settings.roles, rest="drop")  # refuses columns that are not there
+    frame = open_frame(read_table(source, quasi=quasi, asked=settings.columns, **(reading or {})))
+    # refuses what does not fit the columns
+    assign_roles(column_facts(frame), settings.roles, rest="drop", asked=settings.columns)
     values = values_of(frame, quasi)
     space = Space.fit(values, settings.scale)
     points = space.points(values)

@@ -12,15 +12,17 @@ import pyarrow.compute
 
 compute: Any = pyarrow.compute
 
-NUMBERS_AS_TEXT = {b"microagg": b"numbers as text"}
+OURS = b"microagg"
+"""How the names of our marks begin; `marks.py` has the others."""
+NUMBERS_AS_TEXT = {OURS: b"numbers as text"}
 """What a text column of a file without types carries along if it means numbers: its text is given back to the letter."""
 
 
 def bare(table: pa.Table, *, marked: bool = False) -> pa.Table:
     """A table's values and nothing else: no metadata of any kind, no category that no record has, plain types where Arrow has views.
 
-    Columns of a type that some library has added become what they are stored as. With `marked`, a column that means numbers
-    keeps its mark. Whatever is written goes through here.
+    Columns of a type that some library has added become what they are stored as. With `marked`, columns keep our marks, such as
+    that they mean numbers. Whatever is written goes through here.
 
     >>> towns = pa.DictionaryArray.from_arrays(pa.array([2, 2]), pa.array(["Bonn", "Kiel", "Ulm"]))
     >>> bare(pa.table({"town": towns})).column("town").chunk(0).dictionary.to_pylist()
@@ -28,15 +30,17 @@ def bare(table: pa.Table, *, marked: bool = False) -> pa.Table:
     """
     fields, columns = [], []
     for field, column in zip(table.schema, table.columns, strict=True):
-        kept = NUMBERS_AS_TEXT if marked and means_numbers(field) else None
+        kept = {
+            name: mark for name, mark in (field.metadata or {}).items() if marked and name.startswith(OURS)
+        }
         columns.append(of_used_categories(of_plain_type(column)))
-        fields.append(pa.field(field.name, columns[-1].type, metadata=kept))
+        fields.append(pa.field(field.name, columns[-1].type, metadata=kept or None))
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 def means_numbers(field: pa.Field) -> bool:
     """Whether a text column is marked as one of numbers."""
-    return (field.metadata or {}).get(b"microagg") == NUMBERS_AS_TEXT[b"microagg"]
+    return (field.metadata or {}).get(OURS) == NUMBERS_AS_TEXT[OURS]
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -128,12 +128,19 @@ def _refuse_same_names(names: list[str], path: Path) -> None:
 def write(table: pa.Table, path: Path, delimiter: str, escape_formulas: bool = False) -> None:
     """Write a table as a csv file; what is missing becomes an empty cell, an empty text a pair of quotes.
 
-    With `escape_formulas` an apostrophe goes before texts that a spreadsheet would take for formulas.
+    Columns that were read from such a file have their own marker of missing values and pattern of dates (see `marks.py`). With
+    `escape_formulas` an apostrophe goes before texts that a spreadsheet would take for formulas.
     """
     import pyarrow.csv as arrow_csv
 
+    from microagg.table.io.csv_writing import as_they_were_read, write_lines
+
+    table, bare = as_they_were_read(table)
     table = _with_texts(table, _escaped) if escape_formulas else table
-    arrow_csv.write_csv(table, path, arrow_csv.WriteOptions(delimiter=delimiter))
+    if bare:
+        write_lines(table, path, delimiter, bare)
+    else:
+        arrow_csv.write_csv(table, path, arrow_csv.WriteOptions(delimiter=delimiter))
 
 
 def formulas_in(column: pa.ChunkedArray) -> bool:

@@ -17,7 +17,8 @@ from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text
 from microagg.table.io.distinct import Finder, distinct, number_of
 from microagg.table.io.frames import LARGEST, LARGEST_WHOLE
-from microagg.table.io.reading import INFINITE, NUMBER, WHOLE, refuse_value
+from microagg.table.io.reading import refuse_value
+from microagg.table.io.text_columns import INFINITE, NUMBER, WHOLE
 from microagg.table.variable import NO_ATOM
 
 MARKER = r"(?i)^\s*(|na|n/a|nan|null|\.)\s*$"

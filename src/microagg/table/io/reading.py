@@ -12,27 +12,40 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.arrow import NUMBERS_AS_TEXT
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.formats import format_of, format_of_part, known_names, options_for, options_to_read
 from microagg.table.io.journal import settle
-from microagg.table.schema import refuse_duplicates
+from microagg.table.io.marks import marks_for
+from microagg.table.io.text_columns import (
+    INFINITE,
+    NUMBER,
+    as_same_numbers,
+    means_numbers_besides,
+    parsed_numbers,
+    quasi_column,
+)
+from microagg.table.schema import ColumnSettings, refuse_duplicates
 
-NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-WHOLE = r"^\s*[+-]?\d{1,18}\s*$"
-CODE = r"^\s*[+-]?0\d"
-INFINITE = r"(?i)^\s*[+-]?inf(inity)?\s*$"
 MISSING = r"(?i)^\s*(|na|n/a|nan|null|none|\.|-|#n/a)\s*$"
 
 
-def read_table(path: str | Path, numeric: Sequence[str] = (), **reading: Any) -> pa.Table:
+def read_table(
+    path: str | Path,
+    numeric: Sequence[str] = (),
+    *,
+    quasi: Sequence[str] = (),
+    asked: ColumnSettings | None = None,
+    **reading: Any,
+) -> pa.Table:
     """Read a file in the format that its name asks for. The columns named in `numeric` must hold numbers only.
 
     `reading` is what is known about the file, such as header=False (see `reading_options`); the rest is found out.
 
-    In a file without types all other columns keep their text to the letter ("007" stays "007", "2000.00" stays so); those that mean
-    numbers are marked as such.
+    In a file without types, columns named in `quasi` become numbers or dates where they hold nothing else but gaps and the special
+    codes that are `asked` for (see `quasi_column`). All others keep their text to the letter ("007" stays "007", "2000.00" stays so);
+    those that mean numbers, gaps and special codes aside, are marked as such (see `marks.py`).
     """
+    asked = asked or ColumnSettings()
     path = Path(path)
     format = format_of(path)
     settle(path)
@@ -41,18 +54,24 @@ def read_table(path: str | Path, numeric: Sequence[str] = (), **reading: Any) ->
     refuse_duplicates(table.column_names)
     if table.num_rows == 0:
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
-    return table if format.typed else _typed(table, frozenset(numeric))
+    return table if format.typed else _typed(table, frozenset(numeric), frozenset(quasi), asked)
 
 
-def _typed(table: pa.Table, numeric: frozenset[str]) -> pa.Table:
+def _typed(
+    table: pa.Table, numeric: frozenset[str], quasi: frozenset[str], asked: ColumnSettings
+) -> pa.Table:
     """A table of texts with the types that its columns mean; made at once, for to replace column by column takes the square of them."""
     fields, columns = [], []
     for field, column in zip(table.schema, table.columns, strict=True):
-        if pa.types.is_string(field.type) and field.name in numeric:
+        if not pa.types.is_string(field.type):
+            pass
+        elif field.name in numeric:
             column = parse_numbers(column, field.name)
             field = pa.field(field.name, column.type)
-        elif pa.types.is_string(field.type):
-            field, column = _settle(field.name, column)
+        elif field.name in quasi:
+            field, column = quasi_column(field.name, column, asked)
+        else:
+            field, column = _settle(field.name, column, asked)
         fields.append(field)
         columns.append(column)
     return pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=table.schema.metadata))
@@ -99,14 +118,7 @@ def parse_numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     wrong = _first(pc.invert(pc.fill_null(pc.match_substring_regex(column, NUMBER), False)))
     if wrong >= 0:
         refuse_value(name, wrong, _what_is_wrong(column[wrong].as_py()))
-    trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"^\+", "")
-    if pc.all(pc.match_substring_regex(column, WHOLE)).as_py():
-        return pc.cast(trimmed, pa.int64())
-    numbers = pc.cast(trimmed, pa.float64())
-    wrong = _first(pc.is_inf(numbers))
-    if wrong >= 0:
-        refuse_value(name, wrong, "infinite value")
-    return numbers
+    return parsed_numbers(column, name)
 
 
 def _first(wanted: pa.ChunkedArray) -> int:
@@ -128,24 +140,10 @@ def refuse_value(name: str, position: int, what: str) -> NoReturn:
     )
 
 
-def _settle(name: str, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArray]:
+def _settle(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> tuple[pa.Field, pa.ChunkedArray]:
     """Numbers where writing them gives back the very same text, else the text; marked if what it means is numbers all the same."""
-    for target in (pa.int64(), pa.float64()):
-        try:
-            numbers = pc.cast(column, target)
-        except pa.ArrowInvalid:
-            continue
-        same = pc.all(pc.equal(pc.cast(numbers, pa.string()), column)).as_py()
-        if same:
-            return pa.field(name, target), numbers
-    return pa.field(name, column.type, metadata=NUMBERS_AS_TEXT if _means_numbers(column) else None), column
-
-
-def _means_numbers(column: pa.ChunkedArray) -> bool:
-    """Whether a text column holds numbers that float64 can hold, and no codes, which begin with zeros ("007")."""
-    if len(column) and not re.match(NUMBER, column[0].as_py() or ""):
-        return False  # most columns of text are told by their first cell
-    if not looks_numeric(column) or pc.any(pc.match_substring_regex(column, CODE)).as_py():
-        return False
-    numbers = pc.cast(pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"^\+", ""), pa.float64())
-    return not pc.any(pc.is_inf(numbers)).as_py()
+    numbers = as_same_numbers(column)
+    if numbers is not None:
+        return pa.field(name, numbers.type), numbers
+    marks = marks_for(numbers=means_numbers_besides(name, column, asked))
+    return pa.field(name, column.type, metadata=marks), column

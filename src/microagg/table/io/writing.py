@@ -68,7 +68,7 @@ def write_table(table: pa.Table, path: Path, **options: Any) -> None:
     """
     format = format_of_part(path)
     try:
-        format.write(bare(table), path, **options_for(format, options))
+        format.write(bare(table, marked=not format.typed), path, **options_for(format, options))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, bytes and the like
         advice = (
             "leave out those of odd types" if format.nested else f"write a {known_names(nested=True)} file"

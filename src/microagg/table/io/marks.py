@@ -1,0 +1,138 @@
+"""What a column of a file without types carries along besides its values, so that it is understood and written as it was read.
+
+Marks are metadata of an Arrow field under names of ours. They stay in memory: a csv file is written by them, other files without them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from microagg.table.io.arrow import NUMBERS_AS_TEXT, OURS
+from microagg.table.io.arrow import compute as pc
+
+MISSING = OURS + b"-missing"
+"""What a missing cell is written as."""
+PATTERN = OURS + b"-pattern"
+"""How dates are written."""
+LIKE_MARKERS = OURS + b"-values-like-markers"
+"""Of text: that NA and the like are values there."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """How the dates or moments of a column are written, all alike.
+
+    >>> Pattern.of("2024-01-31T12:30:05.25Z", 2)
+    Pattern(separator='T', length=22, zone='Z')
+    """
+
+    separator: str = ""
+    """Between day and time; empty for days."""
+    length: int = 10
+    """Of the text without its zone."""
+    zone: str = ""
+
+    @staticmethod
+    def of(text: str, fraction: int) -> Pattern:
+        """The pattern of one of the texts, with so many digits after the seconds."""
+        zone = re.search(r"(?<=\d)(Z|[+-]\d{2}:?\d{2})$", text[10:])
+        local = text[: len(text) - len(zone[0])] if zone else text
+        length = len(local.partition(".")[0]) + (1 + fraction if fraction else 0)
+        return Pattern(local[10:11], length, zone[0] if zone else "")
+
+    @property
+    def type_without_zone(self) -> pa.DataType:
+        """The type of days, or of moments in the unit that the digits need."""
+        if not self.separator:
+            return pa.date32()
+        digits = max(0, self.length - len("2024-01-31T12:30:05."))
+        return pa.timestamp("s" if digits == 0 else "ms" if digits <= 3 else "us" if digits <= 6 else "ns")
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type, with the zone if that is UTC; a fixed distance from it is kept in the pattern alone."""
+        plain = self.type_without_zone
+        return pa.timestamp(plain.unit, "UTC") if self.zone == "Z" else plain
+
+    def fits(self, kind: pa.DataType) -> bool:
+        """Whether values of this type can be written so."""
+        return pa.types.is_timestamp(kind) if self.separator else pa.types.is_date(kind)
+
+    def written(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Dates or moments as text in this pattern.
+
+        >>> Pattern("T", 16, "+01:00").written(pa.chunked_array([pa.array([0], pa.timestamp("s"))])).to_pylist()
+        ['1970-01-01T00:00+01:00']
+        """
+        if not self.separator:
+            return pc.cast(column, pa.string())
+        text = pc.cast(pc.cast(column, pa.timestamp(column.type.unit)), pa.string())
+        text = pc.utf8_slice_codeunits(text, 0, self.length)
+        text = pc.utf8_replace_slice(text, 10, 11, self.separator)
+        return pc.binary_join_element_wise(text, self.zone, "")
+
+    def as_mark(self) -> bytes:
+        """What metadata hold."""
+        return json.dumps([self.separator, self.length, self.zone]).encode()
+
+
+def marks_for(
+    *,
+    missing: str = "",
+    numbers: bool = False,
+    pattern: Pattern | None = None,
+    values_like_markers: bool = False,
+) -> dict[bytes, bytes] | None:
+    """The metadata of a field that carries these marks; None if there are none."""
+    marks = dict(NUMBERS_AS_TEXT) if numbers else {}
+    if missing:
+        marks[MISSING] = missing.encode()
+    if pattern is not None:
+        marks[PATTERN] = pattern.as_mark()
+    if values_like_markers:
+        marks[LIKE_MARKERS] = b"yes"
+    return marks or None
+
+
+def missing_mark(field: pa.Field) -> str:
+    """What a missing cell of a column is written as; "" for an empty cell."""
+    return (field.metadata or {}).get(MISSING, b"").decode()
+
+
+def pattern_of(field: pa.Field) -> Pattern | None:
+    """How the dates of a column are written, where that is known and its type still is one of dates."""
+    mark = (field.metadata or {}).get(PATTERN)
+    pattern = None if mark is None else Pattern(*json.loads(mark))
+    return pattern if pattern is not None and pattern.fits(field.type) else None
+
+
+def columns_with_values_like_markers(table: pa.Table) -> list[str]:
+    """The columns of text in which NA and the like were taken for values: to be told.
+
+    >>> field = pa.field("country", pa.string(), metadata=marks_for(values_like_markers=True))
+    >>> columns_with_values_like_markers(pa.schema([field]).empty_table())
+    ['country']
+    """
+    return [field.name for field in table.schema if LIKE_MARKERS in (field.metadata or {})]
+
+
+def marked_like(table: pa.Table, source: pa.Table) -> pa.Table:
+    """A table with the marks that the columns of another one have under the same names: those of a release like the original's.
+
+    >>> given = pa.schema([pa.field("age", pa.int64(), metadata=marks_for(missing="NA"))]).empty_table()
+    >>> missing_mark(marked_like(pa.table({"age": [None, 3]}), given).schema.field("age"))
+    'NA'
+    """
+    fields = []
+    for field in table.schema:
+        place = source.schema.get_field_index(field.name)
+        marks = {} if place < 0 else dict(source.schema.field(place).metadata or {})
+        ours = {name: mark for name, mark in marks.items() if name.startswith(OURS)}
+        if place >= 0 and source.schema.field(place).type != field.type:
+            ours = {MISSING: ours[MISSING]} if MISSING in ours else {}
+        fields.append(field.with_metadata({**(field.metadata or {}), **ours}))
+    return table.cast(pa.schema(fields, table.schema.metadata))

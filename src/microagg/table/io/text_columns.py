@@ -1,0 +1,297 @@
+"""Columns of files without types become typed: numbers, dates, or text to the letter, with what is missing set aside.
+
+What a cell cannot show in its type is kept as marks of its column (`marks.py`), so that what is written looks like what was read.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from microagg.errors import InputError
+from microagg.table.io.arrow import compute as pc
+from microagg.table.io.marks import Pattern, marks_for, missing_mark
+from microagg.table.kind_parameters import as_number
+from microagg.table.schema import ColumnSettings, Kind
+
+NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+WHOLE = r"^\s*[+-]?\d{1,18}\s*$"
+CODE = r"^\s*[+-]?0\d"
+INFINITE = r"(?i)^\s*[+-]?inf(inity)?\s*$"
+MARKER = r"(?i)^(na|n/a|nan|null|\.)$"
+LIKE_MISSING = r"(?i)^(none|-|--|#n/a|\?)$"
+DAY = r"^\d{4}-\d{2}-\d{2}$"
+MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$"
+ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What a look at a column of texts tells, cell by cell; `text` is without blanks at both ends."""
+
+    text: pa.ChunkedArray
+    gaps: pa.ChunkedArray
+    """Empty, or declared to mean missing: so in every column."""
+    markers: pa.ChunkedArray
+    """NA and the like: missing in columns that otherwise hold numbers or dates."""
+    special: pa.ChunkedArray
+    left: pa.ChunkedArray
+    """Cells that are none of these."""
+    numbers: pa.ChunkedArray
+    """Cells that are written as numbers, whatever they stand for."""
+
+    def all_left(self, wanted: pa.ChunkedArray) -> bool:
+        """Whether there are cells left, and all of them are so."""
+        return _any(self.left) and not _any(_and(self.left, pc.invert(wanted)))
+
+
+def quasi_column(
+    name: str, column: pa.ChunkedArray, asked: ColumnSettings
+) -> tuple[pa.Field, pa.ChunkedArray]:
+    """A quasi-identifying column of text as what it means: numbers or dates if it holds nothing else but gaps and special codes.
+
+    Where it holds other things it stays text to the letter; where it is declared nominal or ordinal, too, unless numbers give back the
+    very same text. A column of numbers with some
+    text among them is refused unless somebody says what that is.
+
+    >>> column = pa.chunked_array([["30", "NA", "40"]])
+    >>> field, ages = quasi_column("age", column, ColumnSettings())
+    >>> field.type, ages.to_pylist(), field.metadata[b"microagg-missing"]
+    (DataType(int64), [30, None, 40], b'NA')
+    """
+    kind = asked.kinds.get(name)
+    if (
+        kind in (None, Kind.NUMERIC) and not asked.na and _are_numbers(column)
+    ):  # most are, and need no closer look
+        numbers = parsed_numbers(column, name)
+        return pa.field(name, numbers.type), numbers
+    look = _look(name, column, asked)
+    if kind in (Kind.ORDINAL, Kind.NOMINAL):
+        numbers = look.all_left(look.numbers)
+        apart = _or(look.gaps, look.markers) if numbers or _dates(look) else look.gaps
+        field, column = _as_text(name, column, look, apart, numbers=numbers and kind is Kind.ORDINAL)
+        same = as_same_numbers(column) if numbers else None
+        return (
+            (field, column) if same is None else (pa.field(name, same.type, metadata=_missing(field)), same)
+        )
+    if look.all_left(look.numbers):
+        return _as_numbers(name, column, look)
+    if _dates(look):
+        return _as_dates(name, look)
+    _refuse_mixed(name, look, numeric=kind is Kind.NUMERIC)
+    return _as_text(name, column, look, look.gaps)
+
+
+def _are_numbers(column: pa.ChunkedArray) -> bool:
+    """Whether all cells that hold something hold numbers, and one does."""
+    return bool(column.null_count < len(column) and pc.all(pc.match_substring_regex(column, NUMBER)).as_py())
+
+
+def means_numbers_besides(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> bool:
+    """Whether a column that keeps its text to the letter holds numbers that float64 can hold, gaps and special codes aside.
+
+    Codes that begin with zeros ("007") are no numbers.
+    """
+    if asked.kinds.get(name) is Kind.NOMINAL or not _may_be_numbers(column, name, asked):
+        return False
+    look = _look(name, column, asked)
+    if not look.all_left(look.numbers) or _any(_and(look.left, _matches(look.text, CODE))):
+        return False
+    return not _any(pc.fill_null(pc.is_inf(_floats(look.text, look.left)), False))
+
+
+def as_same_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Texts as numbers where writing these gives back the very same texts; None where it does not.
+
+    >>> as_same_numbers(pa.chunked_array([["7", None]])).to_pylist(), as_same_numbers(pa.chunked_array([["07"]]))
+    ([7, None], None)
+    """
+    for target in (pa.int64(), pa.float64()):
+        try:
+            numbers = pc.cast(column, target)
+        except pa.ArrowInvalid:
+            continue
+        if pc.all(pc.equal(pc.cast(numbers, pa.string()), column)).as_py():
+            return numbers
+    return None
+
+
+def parsed_numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Texts that are numbers, or null, as numbers: whole ones if all are, else float64."""
+    trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"^\+", "")
+    if pc.all(pc.match_substring_regex(column, WHOLE)).as_py():
+        return pc.cast(trimmed, pa.int64())
+    numbers = pc.cast(trimmed, pa.float64())
+    wrong = pc.index(pc.is_inf(numbers), True).as_py()
+    if wrong >= 0:
+        _refuse_cell(name, wrong, "infinite value; mend it or leave the record out")
+    return numbers
+
+
+def _look(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> _Look:
+    text = pc.utf8_trim_whitespace(column)
+    numbers = _matches(text, NUMBER)
+    levels = pa.array([str(level) for level in asked.levels.get(name, ())], pa.string())
+    special = _coded(text, numbers, asked.special.get(name, ()))
+    gaps = _or(
+        pc.fill_null(pc.equal(text, ""), True), _coded(text, numbers, [as_number(na) for na in asked.na])
+    )
+    apart = _or(_or(special, gaps), pc.is_in(text, value_set=levels))
+    markers = _and(_matches(text, MARKER), pc.invert(apart))
+    left = pc.invert(_or(_or(special, gaps), markers))
+    return _Look(text, gaps, markers, special, left, numbers)
+
+
+def _coded(text: pa.ChunkedArray, numbers: pa.ChunkedArray, codes: Sequence[Any]) -> pa.ChunkedArray:
+    """Where a cell is one of these codes: to the letter, or the same number."""
+    found = pc.is_in(text, value_set=pa.array([str(code) for code in codes], pa.string()))
+    values = [float(code) for code in codes if not isinstance(code, str)]
+    if values:
+        found = _or(found, pc.is_in(_floats(text, numbers), value_set=pa.array(values, pa.float64())))
+    return found
+
+
+def _as_numbers(name: str, column: pa.ChunkedArray, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
+    apart = _or(look.gaps, look.markers)
+    if _any(_and(look.special, pc.invert(look.numbers))):  # codes that are no numbers need text beside them
+        return _as_text(name, column, look, apart, numbers=True)
+    numbers = parsed_numbers(_without(look.text, apart), name)
+    return pa.field(name, numbers.type, metadata=marks_for(missing=_usual(look.text, apart))), numbers
+
+
+def _as_text(
+    name: str, column: pa.ChunkedArray, look: _Look, apart: pa.ChunkedArray, *, numbers: bool = False
+) -> tuple[pa.Field, pa.ChunkedArray]:
+    told = _any(pc.and_(look.markers, pc.invert(apart)))
+    marks = marks_for(missing=_usual(look.text, apart), numbers=numbers, values_like_markers=told)
+    return pa.field(name, column.type, metadata=marks), _without(column, apart)
+
+
+def _dates(look: _Look) -> bool:
+    return look.all_left(_or(_matches(look.text, DAY), _matches(look.text, MOMENT)))
+
+
+def _as_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
+    """Dates, or moments that are all written alike; how they are written is remembered."""
+    dates = _or(_matches(look.text, DAY), _matches(look.text, MOMENT))
+    wrong = _first(_and(look.special, pc.invert(dates)))
+    if wrong >= 0:
+        _refuse_cell(
+            name, wrong, "a special code in a column of dates that is no date; name it with na instead"
+        )
+    apart = _or(look.gaps, look.markers)
+    text = _without(look.text, apart)
+    shape = pc.replace_substring_regex(pc.replace_substring_regex(text, r"\.\d+", ".0"), r"\d", "0")
+    zone = pc.replace_substring_regex(text, r"^.{10}([T ][\d:.]*)?", "")
+    written = pc.binary_join_element_wise(shape, zone, "|")
+    first = pc.drop_null(written)[0]
+    wrong = _first(pc.fill_null(pc.not_equal(written, first), False))
+    if wrong >= 0:
+        _refuse_cell(
+            name, wrong, f"a date in another pattern than before; write all alike, or say nominal=[{name!r}]"
+        )
+    pattern = Pattern.of(pc.drop_null(text)[0].as_py(), _longest_fraction(text))
+    local = pc.replace_substring_regex(text, ZONE, "") if pattern.zone else text
+    try:
+        dates = pc.cast(local, pattern.type_without_zone)
+    except pa.ArrowInvalid:
+        _refuse_cell(name, _first_no_date(local), "no date of the calendar; mend it or leave the record out")
+    dates = pc.cast(dates, pattern.type)
+    marks = marks_for(missing=_usual(look.text, apart), pattern=pattern)
+    return pa.field(name, dates.type, metadata=marks), dates
+
+
+def _longest_fraction(text: pa.ChunkedArray) -> int:
+    fraction = pc.replace_substring_regex(pc.replace_substring_regex(text, ZONE, ""), r"^[^.]*\.?", "")
+    return pc.max(pc.utf8_length(fraction)).as_py() or 0
+
+
+def _first_no_date(text: pa.ChunkedArray) -> int:
+    for position, cell in enumerate(text.to_pylist()):
+        try:
+            if cell is not None:
+                datetime.datetime.fromisoformat(re.sub(r"\.\d+", "", cell))
+        except ValueError:
+            return position
+    return 0
+
+
+def _refuse_mixed(name: str, look: _Look, *, numeric: bool) -> None:
+    """Refuse a column in which at least half of the values are numbers, or dates, and others are text; never take it for text."""
+    infinite = _matches(look.text, INFINITE)
+    judged = _and(look.left, pc.invert(_matches(look.text, LIKE_MISSING)))
+    half = (pc.sum(judged).as_py() or 0) / 2.0
+    dates = _or(_matches(look.text, DAY), _matches(look.text, MOMENT))
+    for fitting, what in ((_or(look.numbers, infinite), "number"), (dates, "date")):
+        count = pc.sum(_and(judged, fitting)).as_py() or 0
+        if (count and count >= half) or (numeric and what == "number"):
+            wrong = _first(_and(look.left, pc.invert(look.numbers if what == "number" else dates)))
+            if wrong >= 0 and infinite[wrong].as_py():
+                _refuse_cell(name, wrong, "infinite value; mend it or leave the record out")
+            if wrong >= 0:
+                _refuse_cell(name, wrong, f"text where a {what} is needed; {_what_to_say(name)}")
+
+
+def _what_to_say(name: str) -> str:
+    return (
+        f"mend it, or say what it is: special={{{name!r}: '…'}} for a code such as not applicable, na=['…'] for a missing value, "
+        f"nominal=[{name!r}] if the column holds categories"
+    )
+
+
+def _refuse_cell(name: str, position: int, what: str) -> NoReturn:
+    raise InputError(f"column {name!r}, row {position + 1} (header not counted): {what}.")
+
+
+def _may_be_numbers(column: pa.ChunkedArray, name: str, asked: ColumnSettings) -> bool:
+    """Whether it is worth a look: most columns of text are told by their first cells."""
+    apart = {*asked.na, *map(str, asked.special.get(name, ()))}
+    for cell in column.slice(0, 100).to_pylist():
+        text = (cell or "").strip()
+        if text and text not in apart and not re.match(MARKER, text):
+            return re.match(NUMBER, text) is not None
+    return True
+
+
+def _missing(field: pa.Field) -> dict[bytes, bytes] | None:
+    return marks_for(missing=missing_mark(field))
+
+
+def _usual(text: pa.ChunkedArray, apart: pa.ChunkedArray) -> str:
+    """The most frequent of the texts that mean missing; of equally frequent ones the first in order."""
+    counts = pc.value_counts(pc.fill_null(pc.filter(text, apart), "")).to_pylist()
+    return min(((-each["counts"], each["values"]) for each in counts), default=(0, ""))[1]
+
+
+def _floats(text: pa.ChunkedArray, numbers: pa.ChunkedArray) -> pa.ChunkedArray:
+    plain = pc.replace_substring_regex(pc.if_else(numbers, text, None), r"^\+", "")
+    return pc.cast(plain, pa.float64())
+
+
+def _without(column: pa.ChunkedArray, apart: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.if_else(apart, pa.scalar(None, column.type), column) if _any(apart) else column
+
+
+def _matches(text: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray:
+    return pc.fill_null(pc.match_substring_regex(text, pattern), False)
+
+
+def _any(mask: pa.ChunkedArray) -> bool:
+    return bool(pc.any(mask).as_py())
+
+
+def _first(mask: pa.ChunkedArray) -> int:
+    return pc.index(mask, True).as_py()
+
+
+def _and(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.and_(one, other)
+
+
+def _or(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.or_(one, other)
