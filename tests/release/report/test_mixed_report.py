@@ -17,6 +17,7 @@ from microagg.release.report.document import Document, Grid, Paragraph, Picture
 from microagg.release.report.html import to_html
 from microagg.release.report.markdown import to_markdown
 from microagg.release.report.plain import to_json
+from microagg.release.settings import Settings
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable
 from mixed_tables import mixed_cells, mixed_groups, released_cells, words
@@ -60,6 +61,14 @@ def grid(blocks: tuple[Any, ...], column: str) -> Grid:
     return next(block for block in blocks if isinstance(block, Grid) and column in block.head)
 
 
+@pytest.fixture
+def told_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was asked for is known to everybody, as far as it is about columns."""
+    known = {*Settings.public_names(), "aggregate", "missing"}
+    monkeypatch.setattr(Settings, "public_names", staticmethod(lambda: tuple(known)))
+
+
+@pytest.mark.usefixtures("told_settings")
 @pytest.mark.parametrize("public", [False, True])
 def test_what_took_the_place_of_values(public: bool) -> None:
     rows = {row[0]: row[3] for row in grid(section(mixed_report(public=public), "The columns"), "role").rows}
@@ -129,6 +138,7 @@ def test_a_public_report_shows_what_the_release_has() -> None:
     assert "missing" in to_json(report(before, after))
 
 
+@pytest.mark.usefixtures("told_settings")
 def test_left_out_records_are_not_denied() -> None:
     assert "none was left out" in to_json(mixed_report(public=True))
     assert "none was left out" not in to_json(mixed_report(public=True, missing="drop"))
