@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -170,7 +171,7 @@ def distances(before: Cells, after: Cells, j: int) -> list[list[float]]:
     variance = math.fsum((x - mean) ** 2 for x in values) / len(values)
     marks = sorted({word for word in olds if isinstance(word, tuple)}, key=repr)
 
-    def point(word: object) -> list[float]:
+    def point(word: Any) -> list[float]:
         """The place on the scale, and on an axis for each atom."""
         if isinstance(word, tuple):
             return [mean, *(math.sqrt(variance) * (mark == word) for mark in marks)]

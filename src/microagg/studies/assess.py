@@ -64,7 +64,7 @@ class Assessment:
         """Everything but the records as plain data: finite numbers or None, with names, units and meanings."""
         return {
             "records": len(self.pair.original),
-            "quasi": list(self.pair.names),
+            "quasi": list(self.pair.quasi),
             "confidential": [*self.pair.confidential, *self.pair.ordered],
             "kept": list(self.pair.kept),
             "weighted": self.pair.weights is not None,

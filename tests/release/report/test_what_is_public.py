@@ -23,6 +23,7 @@ from microagg.release.manifest import public_manifest
 from microagg.release.publishing import NOT_TOLD
 from microagg.release.release import Release
 from microagg.release.report.building import build_document
+from microagg.release.report.html import to_html
 from microagg.release.report.plain import to_json
 from microagg.table.variable import Cells
 from mixed_tables import mixed_cells, mixed_groups, released_cells, words
@@ -272,16 +273,11 @@ def mixed_document(before: Cells, after: Cells, labels: np.ndarray, *, public: b
         "records": len(before), "roles": dict.fromkeys(names, "quasi"), "guarantee": {"of": "each combination"},
         "loss": {"IL": {m.name: f.value for m, f in figures}["il"]}, "largest_share": 0.01,
     }  # fmt: skip
-    return to_json(
-        build_document(
-            manifest=manifest,
-            public=public,
-            pair=pair,
-            class_sizes=np.sort(pair.classes.sizes),
-            figures=figures,
-            notes=["a canary"],
-        )
-    )
+    document = build_document(
+        manifest=manifest, public=public, pair=pair, class_sizes=np.sort(pair.classes.sizes), figures=figures,
+        notes=["a canary"],
+    )  # fmt: skip
+    return to_json(document) + to_html(document)
 
 
 @pytest.mark.usefixtures("undrawn")

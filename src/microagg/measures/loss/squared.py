@@ -112,6 +112,9 @@ def _percent(sse: np.ndarray, sst: np.ndarray) -> np.ndarray:
 _OF = {"minmax": "record"}
 
 
+_OF_CELLS = " Tables with categories, dates or gaps: as they are encoded where groups are formed, each record counted once."
+
+
 def _sse(name: str, title: str, scale: str, unit: str) -> Measure:
     def compute(pair: Pair) -> Figure:
         return pair.once(squared_loss, scale)[0]
@@ -149,8 +152,8 @@ def _declared(
         highest=float("inf"),
         zero_means=zero,
         highest_means=highest,
-        source="Domingo-Ferrer and Mateo-Sanz 2002; population standard deviations, weighted where weights are given. "
-        "Categories and gaps as they are encoded where groups are formed, each record counted once.",
+        source="Domingo-Ferrer and Mateo-Sanz 2002; population standard deviations, weighted where weights are given."
+        + _OF_CELLS * (scale != "none"),
         compute=compute,
         of=_OF.get(scale, "pair"),
         needs="numbers" if scale == "none" else "",

@@ -107,7 +107,7 @@ def bins_of_dates(unit: str, guide: np.ndarray, *columns: np.ndarray) -> Bins | 
     if len(guide) == 0:
         return None
     least = min((int(column.min()) for column in columns if len(column)), default=0)
-    low, high = (np.datetime64(int(edge), unit) for edge in _bulk(guide))
+    low, high = np.array(_bulk(guide)).astype(np.int64).astype(f"datetime64[{unit}]")
     for step_unit, steps in STEPS:
         if unit == "D" and step_unit in ("s", "m", "h"):  # finer than the dates are
             continue

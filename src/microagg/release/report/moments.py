@@ -64,5 +64,5 @@ def _time_text(variable: Variable, ticks: float) -> str:
     """A date, a stamp to the second, or a length of time."""
     if variable.span:
         return f"{number(ticks, 6)} {UNITS[variable.unit]}"
-    moment = np.datetime64(round(ticks), variable.unit)
+    (moment,) = np.array([round(ticks)]).astype(f"datetime64[{variable.unit}]")
     return str(moment if variable.unit == "D" else moment.astype("datetime64[s]")).replace("T", " ")
