@@ -79,6 +79,41 @@ def test_loss_follows_the_transcription(scale: str, seed: int) -> None:
     assert by_record.sum() == pytest.approx(found["SSE"], rel=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_errors_of_records_follow_the_transcription(seed: int) -> None:
+    """Of coarse columns the distance to the centroid of the group, of others that to the released cell."""
+    rng = np.random.default_rng(seed)
+    before = mixed.mixed_cells(seed, 21, 6)
+    labels = rng.permutation(np.arange(21) % 4).astype(np.int32)
+    after = released(before, labels, rng)
+    variables = [replace(variable, coarse=j % 2 == 0) for j, variable in enumerate(after.variables)]
+    after = Cells(tuple(variables), after.values, after.atoms)
+    expected = np.zeros(21)
+    pairs = zip(mixed.cells_by_column(before), mixed.cells_by_column(after), strict=True)
+    for j, (column, became) in enumerate(pairs):
+        variable = before.variables[j]
+        axes = slow_axes.axes_of(column, str(variable.kind), "zscore", 1.0, "", mixed.paths_of(variable))
+        points = np.array([axes(cell) for cell in column])
+        moved = np.array([axes(cell) for cell in became])
+        if j % 2 == 0:
+            moved = np.array([points[labels == label].mean(axis=0) for label in labels])
+        expected += np.square(points - moved).sum(axis=1)
+    found = Space.fit(before).record_errors(before, after, labels)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("seed", range(4))
+def test_released_cells_have_points_as_far_away_as_they_lost(scale: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    before = mixed.mixed_cells(seed, 150, 4)
+    labels = rng.permutation(np.arange(150) % 30).astype(np.int32)
+    after = released(before, labels, rng)
+    space = Space.fit(before, scale)
+    moved = np.square(space.points(before) - space.points(after)).sum(axis=1)
+    np.testing.assert_allclose(moved, space.record_errors(before, after, labels), rtol=1e-9, atol=1e-11)
+
+
 @pytest.mark.parametrize("scale", SCALES)
 def test_plain_cells_have_the_digits_of_loss_between(scale: str) -> None:
     values = np.random.default_rng(1).lognormal(2.0, 1.0, (40, 3))
