@@ -24,6 +24,7 @@ from microagg.methods.method import Found
 from microagg.methods.registry import method_named
 from microagg.release.publishing import is_published, steady, told_loss
 from microagg.release.settings import Settings
+from microagg.table.aggregate import Aggregated
 from microagg.table.capping import Capped
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import compute as pc
@@ -51,6 +52,7 @@ RESULTS = {
     "input": False,
     "output": True,
     "scaling": False,
+    "cells": False,
     "capped": False,
     "versions": False,
     "dialect": False,
@@ -64,7 +66,7 @@ def internal_manifest(
     schema: Schema,
     found: Found,
     space: Space,
-    decimals: list[int | None],
+    made: Aggregated,
     source: pa.Table,
     file: str | None,
     reading: Mapping[str, Any] | None,
@@ -72,6 +74,7 @@ def internal_manifest(
     largest_share: float,
     anonymity: Anonymity,
     capped: Mapping[str, Capped],
+    dropped: int = 0,
 ) -> dict[str, Any]:
     """Everything that is needed to repeat a run to the byte."""
     quasi = schema.names(Role.QUASI)
@@ -79,7 +82,7 @@ def internal_manifest(
         "format": FORMAT,
         "microagg": microagg.__version__,
         "settings": settings.as_data(),
-        "records": source.num_rows,
+        "records": len(made.cells),
         "roles": {column.name: column.role.value for column in schema.columns},
         "guarantee": {
             "k": settings.k,
@@ -96,7 +99,10 @@ def internal_manifest(
         "chosen": list(found.chosen),
         "stopped_early": found.stopped is not None,
         "input": {"file": file, "digest": digest_of(source), "reading": dict(reading or {})},
-        "scaling": {name: {**space.about_column(j), "decimals": decimals[j]} for j, name in enumerate(quasi)},
+        "scaling": {
+            name: {**space.about_column(j), "decimals": made.decimals[j]} for j, name in enumerate(quasi)
+        },
+        "cells": _cells(schema, made, dropped),
         "capped": {name: each.as_data() for name, each in capped.items()},
         "versions": {
             "python": platform.python_version(),
@@ -104,6 +110,16 @@ def internal_manifest(
             **{name: importlib.metadata.version(name) for name in LIBRARIES},
         },
     }
+
+
+def _cells(schema: Schema, made: Aggregated, dropped: int) -> dict[str, Any]:
+    """What the columns were taken for, and how many cells were filled and blanked; all of it stays inside."""
+    kinds = {column.name: column.kind for column in schema.columns if column.role is Role.QUASI}
+    columns = {
+        name: {"kind": kinds[name].value, "aggregate": made.how[j], "filled": made.filled[j], "blanked": made.blanked[j]}
+        for j, name in enumerate(made.cells.names)
+    }
+    return {"columns": columns, "records_left_out": dropped}
 
 
 def _bound(bound: Bound, labels: np.ndarray) -> dict[str, Any]:

@@ -16,12 +16,15 @@ from microagg.bounds.bound import Bound
 from microagg.engine.run import problem_with, run_method
 from microagg.guarantees.k import Anonymity, verify
 from microagg.kernels import random
-from microagg.measures.loss.sse import largest_share, loss_between
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress, checked_k
+from microagg.release.cells import confidential_of, read_cells, without_gaps
+from microagg.release.changes import Change, changes
 from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
+from microagg.release.measuring import is_table_of_numbers, loss_of, notes_on_cells, refuse_unsearchable
+from microagg.release.notes_on_gaps import notes_on_gaps
 from microagg.release.notes_on_texts import notes_on_texts
 from microagg.release.publishing import refuse_publishing
 from microagg.release.report.building import build_document
@@ -32,22 +35,16 @@ from microagg.release.risks import notes_on_disclosure, notes_on_earlier_release
 from microagg.release.saving import refuse_report_place, renderer, save_release
 from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
-from microagg.table.aggregate import decimals_of, group_means_for_records, round_to
-from microagg.table.capping import cap_values, note_on_capped
-from microagg.table.confidential import Attribute, attributes_of, typed_like
+from microagg.release.true_values import notes_on_true_values, risks_of_aggregates
+from microagg.table.aggregate import Aggregated, aggregated
+from microagg.table.capping import cap_cells, cap_values, note_on_capped
+from microagg.table.confidential import Attribute, typed_like
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import give_back
-from microagg.table.io.frames import (
-    column_facts,
-    column_like,
-    open_frame,
-    refuse_odd_types,
-    same_type,
-    to_arrow,
-    values_of,
-)
+from microagg.table.io.frames import column_facts, open_frame, refuse_odd_types, same_type, to_arrow
+from microagg.table.io.giving import given_back
+from microagg.table.io.spelling import texts_like
 from microagg.table.io.writing import write_text
-from microagg.table.scales import SCALE
 from microagg.table.schema import Role, Schema, assign_roles
 from microagg.table.variable import Cells
 
@@ -74,6 +71,10 @@ class Release:
     """Why the search ended early; None if it did not."""
     _arrow: pa.Table = field(repr=False, kw_only=True)
     _original: nw.DataFrame[Any] = field(repr=False, kw_only=True)
+    _cells: tuple[Cells, Cells] | None = field(default=None, repr=False, kw_only=True)
+    """The quasi-identifying cells before and after, where they are not plain numbers."""
+    _risks: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+    """Risks that the table tells, to be accepted before anything is saved."""
     _written: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
     """What saving adds to the manifest: where to, in which order of rows."""
 
@@ -90,14 +91,24 @@ class Release:
     @functools.cached_property
     def pair(self) -> Pair:
         """The table before and after, as numbers that measures work on; the data holder's side only."""
+        asked = self.settings.columns
         pair = pair_of(
             self._original, nw.from_native(self._arrow, eager_only=True),
             quasi=self.schema.names(Role.QUASI), confidential=self.schema.names(Role.CONFIDENTIAL),
-            keep=self.schema.names(Role.KEEP), k=self.settings.k, exact=self.settings.exact,
+            keep=self.schema.names(Role.KEEP), k=self.settings.k, exact=self.settings.exact, kinds=asked.kinds,
+            ordinal=asked.levels, special=asked.special, na=asked.na, cells=self._cells,
         )  # fmt: skip
+        if self._cells is not None and self.labels.ndim == 1:
+            pair = replace(pair, labels=self.labels)
         if self.settings.cap:
-            pair = replace(pair, capped=cap_values(pair.original, pair.names, self.settings.cap)[0])
+            capped = {name: cap for name, cap in self.settings.cap.items() if name in pair.names}
+            pair = replace(pair, capped=cap_values(pair.original, pair.names, capped)[0])
         return pair
+
+    @property
+    def changes(self) -> dict[str, Change]:
+        """What became of the cells, column by column: those unchanged in percent, the mean change, gaps filled and made; for inside eyes."""
+        return changes(self.pair.before, self.pair.after)
 
     @functools.cached_property
     def figures(self) -> tuple[tuple[Measure, Figure], ...]:
@@ -117,7 +128,7 @@ class Release:
         A public one has IL in whole percent besides, for 100 records and more, and what `publish` names. The internal one, which is not for everybody, is readable by its owner only.
         """
         if public:
-            refuse_unaccepted(self.settings)
+            refuse_unaccepted(self.settings, self._risks)
         path = Path(path)
         refuse_report_place(path)
         document = build_document(
@@ -147,7 +158,7 @@ class Release:
         the `delimiter` of a csv file, and `escape_formulas` for one that goes to a spreadsheet. A release that takes a risk which
         `accept_risk` does not name is refused. Another release of the same table in that folder is told about in a note.
         """
-        refuse_unaccepted(self.settings)
+        refuse_unaccepted(self.settings, self._risks)
         path = Path(path)
         self._note(notes_on_earlier_releases(path, self.manifest))
         self._written.update(save_release(self, path, keep_order=keep_order, options=options))
@@ -160,7 +171,7 @@ class Release:
     def _attributes(self, written: pa.Table) -> tuple[Attribute, ...]:
         """The confidential columns of a file, in which everything may be text, as what they are in the table."""
         names = self.schema.names(Role.CONFIDENTIAL)
-        return attributes_of(typed_like(written.select(names), self._arrow), names, exact=self.settings.exact)
+        return confidential_of(typed_like(written.select(names), self._arrow), names, self.settings)
 
     def _shuffled_rows(self) -> np.ndarray:
         # the digest takes part, so that nobody without the original table can undo the shuffle by guessing a seed
@@ -250,20 +261,24 @@ def protect(
     """
     # what was asked for
     settings = settings.settled()
-    frame = open_frame(table)
-    schema = assign_roles(column_facts(frame), settings.roles, settings.rest)
+    given = open_frame(table)
+    schema = assign_roles(column_facts(given), settings.roles, settings.rest, settings.columns)
     method, promise = settings.chosen_method, settings.promise
+    frame, dropped = without_gaps(given, schema, settings)
     k = checked_k(settings.k, len(frame))
-    quasi = schema.names(Role.QUASI)
+    quasi, hidden = schema.names(Role.QUASI), schema.names(Role.CONFIDENTIAL)
     refuse_publishing(settings.publish, len(frame))
 
     # space and partition
-    values, capped = cap_values(values_of(frame, quasi), quasi, settings.cap)
-    space = Space.fit(values, settings.scale)
-    points = space.points(values, out=values)  # a search needs the room; values can be read again
-    source = to_arrow(frame)
+    cells = read_cells(frame, schema, settings)
+    grouped, capped = cap_cells(cells, settings.cap)
+    space = Space.fit(grouped, settings.scale, settings.importance)
+    refuse_unsearchable(space, settings)
+    # a search needs the room; plain values can be read again
+    points = space.points(grouped, out=grouped.values if cells.is_plain else None)
+    source = to_arrow(given)
     refuse_odd_types(frame, schema.released())
-    attributes = attributes_of(source, schema.names(Role.CONFIDENTIAL), exact=settings.exact)
+    attributes = confidential_of(source if frame is given else to_arrow(frame), hidden, settings)
     give_back()
     problem = problem_with(promise, method, points, k, attributes, threads)
     found = run_method(
@@ -271,91 +286,62 @@ def protect(
     )
     labels = found.labels
     settings = replace(settings, params={**settings.params, **found.params})
-    del problem, points, values
+    plain = cells.is_plain
+    del problem, points, grouped
+    if plain:
+        del cells
+        cells = read_cells(frame, schema, settings)
 
     # aggregate and verify
-    values = values_of(frame, quasi)
-    averaged, _ = cap_values(values, quasi, settings.cap)
-    released, decimals, means = _aggregated(frame, schema, values, averaged, labels, settings.precision)
+    averaged, _ = cap_cells(cells, settings.cap)
+    made = aggregated(
+        averaged, labels, how=settings.aggregate, precision=settings.precision, k=k, seed=settings.seed or 0,
+        space=space, exact=cells, texts=texts_like(frame),
+    )  # fmt: skip
+    released = _with_released(frame, schema, made, settings.precision)
     arrow = to_arrow(released)
     give_back()
     anonymity = verify(arrow, quasi, k, len(frame), method.scope)
-    findings = promise.verify(
-        anonymity.labels,
-        len(anonymity.sizes),
-        attributes_of(arrow, schema.names(Role.CONFIDENTIAL), exact=settings.exact),
-    )
+    findings = promise.verify(anonymity.labels, len(anonymity.sizes), confidential_of(arrow, hidden, settings))
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
-    dominating = notes_on_disclosure(k, Cells.plain(averaged, quasi), labels, anonymity.labels)
+    notes = notes_on_disclosure(k, averaged, labels, anonymity.labels, made) + note_on_capped(capped)
+    notes += notes_on_true_values(averaged, made)
     bound = found.bound and found.bound.about(averaged, quasi, space)
-    # against what was there before any cap, on the scale that it has without one
-    measured = Space.fit(values, settings.scale) if capped else space
     del averaged
-    points = measured.points(values, out=values)
-    unrounded = loss_between(points, measured.points(means, out=means))["IL"]
-    del values, means
+    # against what was there before any cap, on the scale that it has without one
+    measured = Space.fit(cells, settings.scale, settings.importance) if capped else space
     groups = labels if labels.ndim == 2 else anonymity.labels
-    loss, share = _loss(measured, points, frame, released, quasi, groups)
-    del points
+    loss, share, unrounded = loss_of(measured, cells, made, released, settings, labels, groups)
     manifest = internal_manifest(
-        settings=settings, schema=schema, found=found, space=space, decimals=decimals, source=source, file=file,
-        reading=reading, loss=loss, largest_share=share, anonymity=anonymity, capped=capped,
+        settings=settings, schema=schema, found=found, space=space, made=made, source=source, file=file,
+        reading=reading, loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
     )  # fmt: skip
-    notes = (*dominating, *note_on_capped(capped), *_notes(schema, space, loss["IL"], unrounded))
+    notes += notes_on_cells(cells, made, measured, settings, dropped)
+    notes += _notes(schema, space, loss["IL"], unrounded)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
+    notes += notes_on_gaps(promise, attributes)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
         same_type(released, table), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
-        _arrow=arrow, _original=frame,
+        _arrow=arrow, _original=frame, _cells=None if is_table_of_numbers(cells) and made.cells.is_plain else (cells, made.cells),
+        _risks=risks_of_aggregates(cells, settings.aggregate),
     )  # fmt: skip
 
 
-def _aggregated(
-    frame: nw.DataFrame[Any],
-    schema: Schema,
-    values: np.ndarray,
-    averaged: np.ndarray,
-    labels: np.ndarray,
-    precision: str,
-) -> tuple[nw.DataFrame[Any], list[int | None], np.ndarray]:
-    """The table with every quasi-identifier replaced by its group's value, identifiers dropped; decimals; exact means.
-
-    Decimals are those of the `values` as they were, means those of the values to be averaged, which may be capped.
-    """
-    means = group_means_for_records(averaged, labels)
-    decimals: list[int | None] = []
-    columns = []
-    for j, name in enumerate(schema.names(Role.QUASI)):
-        single = frame[name].dtype == nw.Float32
-        own = decimals_of(values[:, j], single=single) if precision == "column" else None
-        decimals.append(own)
-        columns.append(column_like(frame[name], round_to(means[:, j], own), whole=precision == "column"))
-    return frame.with_columns(*columns).select(*schema.released()), decimals, means
-
-
-def _loss(
-    space: Space,
-    points: np.ndarray,
-    frame: nw.DataFrame[Any],
-    released: nw.DataFrame[Any],
-    quasi: Sequence[str],
-    groups: np.ndarray,
-) -> tuple[dict[str, float], float]:
-    """What was lost in the space that was searched, where a bound holds too, and the part that one group makes up.
-
-    Where that space is not z-scores, IL there stands beside.
-    """
-    moved = values_of(released, quasi)
-    moved = space.points(moved, out=moved)
-    loss, share = loss_between(points, moved), largest_share(points, moved, groups)
-    if space.scale != SCALE.default:
-        values, moved = values_of(frame, quasi), values_of(released, quasi)
-        standard = Space.fit(values)
-        loss["IL_zscore"] = loss_between(standard.points(values), standard.points(moved))["IL"]
-    return loss, share
+def _with_released(
+    frame: nw.DataFrame[Any], schema: Schema, made: Aggregated, precision: str
+) -> nw.DataFrame[Any]:
+    """The table with every quasi-identifier replaced by its group's, in the types that came in; identifiers dropped."""
+    columns = [
+        given_back(
+            frame[variable.name], variable, made.cells.values[:, j], made.cells.atoms_of(j), whole=precision == "column"
+        )
+        for j, variable in enumerate(made.cells.variables)
+    ]  # fmt: skip
+    return frame.with_columns(*columns).select(*schema.released())
 
 
 def _notes(schema: Schema, space: Space, loss: float, unrounded: float) -> tuple[str, ...]:

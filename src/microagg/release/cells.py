@@ -1,0 +1,79 @@
+"""What the columns of a table are, as the settings say: their cells, their confidential values, and records that are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from microagg.errors import InputError
+from microagg.release.settings import Settings
+from microagg.table.confidential import Attribute, attributes_of
+from microagg.table.io.cells import cells_of
+from microagg.table.schema import Role, Schema
+from microagg.table.variable import Cells
+
+
+def read_cells(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> Cells:
+    """The cells of the quasi-identifying columns."""
+    asked = settings.columns
+    columns = [column for column in schema.columns if column.role is Role.QUASI]
+    return cells_of(frame, columns, special=asked.special, na=asked.na, hierarchies=asked.hierarchy)
+
+
+def confidential_of(table: pa.Table, names: Sequence[str], settings: Settings) -> tuple[Attribute, ...]:
+    """The confidential columns, with the kinds, orders and codes that were said of them."""
+    asked = settings.columns
+    return attributes_of(
+        table, names, exact=settings.exact, kinds=asked.kinds, ordinal=asked.levels, special=asked.special, na=asked.na
+    )  # fmt: skip
+
+
+def without_gaps(
+    frame: nw.DataFrame[Any], schema: Schema, settings: Settings
+) -> tuple[nw.DataFrame[Any], int]:
+    """The table without the records that miss a quasi-identifier, and how many those are, if they are to be left out.
+
+    With missing="error" they are refused, with "group" they stay.
+    """
+    if settings.missing == "group":
+        return frame, 0
+    cells = read_cells(frame, schema, settings)
+    gaps = missing_cells(cells)
+    if settings.missing == "error":
+        counts = {name: int(gaps[:, j].sum()) for j, name in enumerate(cells.names)}
+        told = ", ".join(f"{count:,} in {name!r}" for name, count in counts.items() if count)
+        if told:
+            raise InputError(
+                f"quasi-identifiers are missing: {told}; fill them in, or say missing='group' to group such records with their "
+                "like or missing='drop' to leave them out."
+            )
+        return frame, 0
+    complete = ~gaps.any(axis=1)
+    dropped = int((~complete).sum())
+    if dropped == 0:
+        return frame, 0
+    if dropped > len(frame) - settings.k:
+        raise InputError(
+            f"missing='drop' leaves {len(frame) - dropped:,} of {len(frame):,} records, fewer than k; say missing='group' to keep them."
+        )
+    return frame.filter(complete.tolist()), dropped
+
+
+def missing_cells(cells: Cells) -> np.ndarray:
+    """(n, d): which cells are missing; special codes are not.
+
+    >>> missing_cells(Cells.plain(np.array([[1.0]]), ["age"])).tolist()
+    [[False]]
+    """
+    missing = np.zeros(cells.values.shape, bool)
+    for j, variable in enumerate(cells.variables):
+        atoms = cells.atoms_of(j)
+        if variable.levels and variable.levels[-1] is None:
+            missing[:, j] = cells.values[:, j] == len(variable.levels) - 1
+        elif atoms is not None and variable.marks[-1] is None:
+            missing[:, j] = atoms == len(variable.marks) - 1
+    return missing

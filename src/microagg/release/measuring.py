@@ -1,0 +1,153 @@
+"""What a release lost, and what its maker should know of its cells; refusing what cannot be searched or proven."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from microagg.bounds.bound import refuse_inexact
+from microagg.drawing.wording import listed
+from microagg.errors import InputError
+from microagg.measures.loss.mixed import loss_of_release
+from microagg.measures.loss.sse import largest_share, loss_between
+from microagg.release.changes import changes, sentence_on_changes
+from microagg.release.settings import Settings
+from microagg.table.aggregate import Aggregated
+from microagg.table.encoder import Space
+from microagg.table.io.frames import values_of
+from microagg.table.scales import SCALE
+from microagg.table.schema import Kind
+from microagg.table.variable import Cells
+
+
+def refuse_unsearchable(space: Space, settings: Settings) -> None:
+    """Refuse what a method or a proof cannot do with these columns, before any work."""
+    method = settings.chosen_method
+    if method.scope == "column" and not space.is_plain:
+        raise InputError(
+            f"method {method.name} groups each column on its own, so it takes numbers and ordered levels without gaps only; choose "
+            "another method."
+        )
+    if settings.params.get("effort") == "prove":
+        refuse_inexact(space, list(settings.quasi))
+
+
+def loss_of(
+    space: Space,
+    cells: Cells,
+    made: Aggregated,
+    released: nw.DataFrame[Any],
+    settings: Settings,
+    labels: np.ndarray,
+    groups: np.ndarray,
+) -> tuple[dict[str, float], float, float]:
+    """What was lost in the space that was searched, where a bound holds too; the part that one group makes up; IL without rounding.
+
+    Where that space is not z-scores, or a column counts more than others, IL in plain z-scores stands beside.
+    """
+    standard = settings.scale == SCALE.default and all(each == 1.0 for each in settings.importance.values())
+    if is_table_of_numbers(cells) and is_table_of_numbers(made.cells):
+        return _loss_of_numbers(space, cells, made, released, groups, standard=standard)
+    loss = loss_of_release(space, cells, made.cells, labels)
+    errors = np.bincount(
+        groups if groups.ndim == 1 else groups[:, 0], space.record_errors(cells, made.cells, labels)
+    )
+    share = float(errors.max() / errors.sum()) if errors.sum() > 0.0 else 0.0
+    unrounded = (
+        loss["IL"]
+        if made.means is made.cells
+        else loss_of_release(space, cells, made.means, labels)["IL"]
+    )
+    if not standard:
+        loss["IL_zscore"] = loss_of_release(Space.fit(cells), cells, made.cells, labels)["IL"]
+    return loss, share, unrounded
+
+
+def is_table_of_numbers(cells: Cells) -> bool:
+    """Whether all columns are plain numbers, and no dates: what is released of them can be read again as it is.
+
+    >>> is_table_of_numbers(Cells.plain(np.array([[1.0]]), ["age"]))
+    True
+    """
+    return cells.is_plain and not any(each.unit or each.origin for each in cells.variables)
+
+
+def _loss_of_numbers(
+    space: Space,
+    cells: Cells,
+    made: Aggregated,
+    released: nw.DataFrame[Any],
+    groups: np.ndarray,
+    *,
+    standard: bool,
+) -> tuple[dict[str, float], float, float]:
+    points = space.points(cells)
+    means = made.means.values
+    unrounded = loss_between(points, space.points(means, out=None if made.means is made.cells else means))["IL"]
+    del means
+    moved = values_of(released, cells.names)
+    moved = space.points(moved, out=moved)
+    loss, share = loss_between(points, moved), largest_share(points, moved, groups)
+    del points, moved
+    if not standard:
+        plain = Space.fit(cells)
+        moved = values_of(released, cells.names)
+        loss["IL_zscore"] = loss_between(plain.points(cells), plain.points(moved))["IL"]
+    return loss, share, unrounded
+
+
+def notes_on_cells(
+    cells: Cells, made: Aggregated, space: Space, settings: Settings, dropped: int
+) -> tuple[str, ...]:
+    """What became of gaps, and what the data holder should know of columns that are no plain numbers. For inside eyes only."""
+    notes = []
+    if dropped:
+        notes.append(f"left out, because a quasi-identifier was missing: {dropped:,} records")
+    if not is_table_of_numbers(cells):
+        notes.append(sentence_on_changes(changes(cells, made.cells)))
+    gaps = [
+        variable.name
+        for j, variable in enumerate(cells.variables)
+        if variable.kind is not Kind.NOMINAL and (atoms := cells.atoms_of(j)) is not None and (atoms >= 0).any()
+    ]
+    if gaps and settings.scale == "minmax":
+        notes.append(
+            f"on the scale minmax a gap in a skewed column is near everything: {listed(gaps)}; scale='zscore' keeps it apart"
+        )
+    inexact = [cells.names[j] for j, column in enumerate(space.columns) if not column.exact]
+    if inexact:
+        notes.append(
+            f"of more than 64 values, so that groups were searched with distances that are equal within some percent, while loss "
+            f"is counted exactly: {listed(inexact)}"
+        )
+    notes += [
+        f"{listed(same)} hold the same, so that it counts {len(same)} times; leave all but one out, or lower their importance"
+        for same in _columns_alike(cells)
+    ]
+    return tuple(notes)
+
+
+def _columns_alike(cells: Cells) -> list[Sequence[str]]:
+    """The names of columns that hold the same numbers and atoms in all records."""
+    found: dict[tuple[float, ...], list[int]] = {}
+    spread = min(len(cells), 16)
+    rows = np.linspace(0, len(cells) - 1, spread).astype(np.int64)
+    for j in range(len(cells.variables)):
+        if len(np.unique(cells.values[rows, j])) > 1:
+            found.setdefault(tuple(np.nan_to_num(cells.values[rows, j], nan=-1e300).tolist()), []).append(j)
+    alike = []
+    for places in found.values():
+        first = places[0]
+        same = [
+            j
+            for j in places
+            if np.array_equal(cells.values[:, j], cells.values[:, first], equal_nan=True)
+            and (cells.atoms is None or np.array_equal(cells.atoms[:, j], cells.atoms[:, first]))
+            and cells.variables[j].kind is cells.variables[first].kind
+        ]
+        if len(same) > 1:
+            alike.append([cells.names[j] for j in same])
+    return alike
