@@ -84,6 +84,21 @@ def listed(column: Any) -> list[Any]:
     return column.to_pylist() if isinstance(column, pa.ChunkedArray) else list(column)
 
 
+@pytest.mark.parametrize("name", GAPPY)
+def test_cells_of_other_records(name: str) -> None:
+    """What `draw` does: each record gets another one's cell."""
+    frame, order = open_frame(GAPPY[name]), [3, 3, 1, 0, 5, 4]
+    expected = [listed(GAPPY[name]["x"])[row] for row in order]
+    for kind in {suggested_kind(frame, "x"), Kind.ORDINAL, Kind.NOMINAL}:
+        cells = cells_of(frame, [Column("x", Role.QUASI, kind)])
+        atoms = cells.atoms_of(0)
+        numbers, held = cells.values[order, 0], None if atoms is None else atoms[order]
+        back = listed(given_back(frame["x"], cells.variables[0], numbers, held, whole=True).to_native())
+        assert [None if pd.isna(cell) else cell for cell in back] == [
+            None if pd.isna(cell) else cell for cell in expected
+        ]
+
+
 PLAIN = [
     name
     for name, table in COMPLETE.items()
@@ -210,6 +225,19 @@ def test_nanoseconds_of_a_century() -> None:
     for kind in (pa.timestamp("ns"), pa.timestamp("ns", "Asia/Kolkata"), pa.duration("ns")):
         column = pa.chunked_array([pa.array(ticks, pa.int64()).cast(kind)])
         assert round_trip(pa.table({"x": column})).equals(column)
+
+
+def test_all_the_time_there_is() -> None:
+    column = pa.chunked_array([pa.array([2**63 - 1, None, 1 - 2**63, 5]).cast(pa.timestamp("ns"))])
+    cells = cells_of(open_frame(pa.table({"x": column})), [Column("x", Role.QUASI, Kind.NUMERIC)])
+    assert cells.values[[0, 2], 0].tolist() == [2.0**64, 0.0]
+    assert round_trip(pa.table({"x": column})).equals(column)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_a_zone_that_nobody_knows(kind: Kind) -> None:
+    column = pa.chunked_array([pa.array([3600, 0, None]).cast(pa.timestamp("s", "Mars/Base"))])
+    assert round_trip(pa.table({"x": column}), kind).equals(column)
 
 
 def test_long_numbers() -> None:
