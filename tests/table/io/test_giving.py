@@ -209,6 +209,13 @@ def test_a_day_of_the_zone_is_given_back_as_one() -> None:
     assert back.dtype == days.dtype
 
 
+def test_a_midnight_that_the_zone_skips() -> None:
+    """In São Paulo 4 November 2018 began at one o'clock."""
+    days = pd.Series(pd.to_datetime(["2018-11-03", "2018-11-05"]).tz_localize("America/Sao_Paulo"))
+    back = given_numbers(pd.DataFrame({"x": days}), [1.0, 1.0])
+    assert back[0] == pd.Timestamp("2018-11-04 01:00", tz="America/Sao_Paulo")
+
+
 def test_parts_of_a_day() -> None:
     stamps = pd.Series(pd.to_datetime(["2024-05-01", "2024-05-04"])).astype("datetime64[ns]")
     assert list(given_numbers(pd.DataFrame({"x": stamps}), [1.5, 0.25])) == [
