@@ -259,6 +259,13 @@ def test_hours_that_come_twice_stay_apart() -> None:
     assert cells(pd.DataFrame({"x": column}), Kind.NUMERIC).values[:, 0].tolist() == [0.0, 3600.0, 7200.0]
 
 
+def test_a_midnight_that_comes_twice() -> None:
+    """In Havana clocks go back from one to midnight: these two are an hour apart, though the clock shows one day."""
+    utc = pd.to_datetime(["2024-11-03 04:00", "2024-11-03 05:00"]).tz_localize("UTC")
+    found = cells(pd.DataFrame({"x": pd.Series(utc.tz_convert("America/Havana"))}), Kind.NUMERIC)
+    assert (found.variables[0].wall, found.values[:, 0].tolist()) == (False, [0.0, 3600.0])
+
+
 def test_stamps_are_exact_differences() -> None:
     start = pd.Timestamp("2024-05-01 00:00:00.000000001")
     column = pd.Series([start, start + pd.Timedelta(1, "ns"), start + pd.Timedelta(3, "ns")])
@@ -335,6 +342,22 @@ def test_declared_text_is_taken_to_the_letter() -> None:
 def test_special_codes_of_nominal_columns_are_refused() -> None:
     with pytest.raises(ma.InputError, match="column 'x' is nominal"):
         cells(pa.table({"x": ["a", "b"]}), Kind.NOMINAL, special={"x": ("a",)})
+
+
+def test_special_codes_are_no_levels_of_an_ordered_type() -> None:
+    table = pd.DataFrame(
+        {"x": pd.Categorical(["b", "refused", "a"], ["a", "refused", "NA", "b"], ordered=True)}
+    )
+    found = cells(table, Kind.ORDINAL, special={"x": ("refused",)}, na=["NA"])
+    assert found.variables[0].levels == ("a", "b")
+    assert found.values[[0, 2], 0].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("column", [pa.array([1, -9]), pa.array([1.0, -9.0]), pa.array(["1", "-9"])])
+def test_what_is_declared_missing_is_no_special_code(column: pa.Array) -> None:
+    for kind in (Kind.NUMERIC, Kind.ORDINAL):
+        found = read(pa.table({"x": column}), kind, special={"x": (-9,)}, na=["-9"])
+        assert found[1] == [None]
 
 
 def test_namibia_is_a_value() -> None:

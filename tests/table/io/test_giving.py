@@ -84,6 +84,21 @@ def listed(column: Any) -> list[Any]:
     return column.to_pylist() if isinstance(column, pa.ChunkedArray) else list(column)
 
 
+@pytest.mark.parametrize("name", GAPPY)
+def test_cells_of_other_records(name: str) -> None:
+    """What `draw` does: each record gets another one's cell."""
+    frame, order = open_frame(GAPPY[name]), [3, 3, 1, 0, 5, 4]
+    expected = [listed(GAPPY[name]["x"])[row] for row in order]
+    for kind in {suggested_kind(frame, "x"), Kind.ORDINAL, Kind.NOMINAL}:
+        cells = cells_of(frame, [Column("x", Role.QUASI, kind)])
+        atoms = cells.atoms_of(0)
+        numbers, held = cells.values[order, 0], None if atoms is None else atoms[order]
+        back = listed(given_back(frame["x"], cells.variables[0], numbers, held, whole=True).to_native())
+        assert [None if pd.isna(cell) else cell for cell in back] == [
+            None if pd.isna(cell) else cell for cell in expected
+        ]
+
+
 PLAIN = [
     name
     for name, table in COMPLETE.items()
@@ -194,6 +209,13 @@ def test_a_day_of_the_zone_is_given_back_as_one() -> None:
     assert back.dtype == days.dtype
 
 
+def test_a_midnight_that_the_zone_skips() -> None:
+    """In São Paulo 4 November 2018 began at one o'clock."""
+    days = pd.Series(pd.to_datetime(["2018-11-03", "2018-11-05"]).tz_localize("America/Sao_Paulo"))
+    back = given_numbers(pd.DataFrame({"x": days}), [1.0, 1.0])
+    assert back[0] == pd.Timestamp("2018-11-04 01:00", tz="America/Sao_Paulo")
+
+
 def test_parts_of_a_day() -> None:
     stamps = pd.Series(pd.to_datetime(["2024-05-01", "2024-05-04"])).astype("datetime64[ns]")
     assert list(given_numbers(pd.DataFrame({"x": stamps}), [1.5, 0.25])) == [
@@ -210,6 +232,19 @@ def test_nanoseconds_of_a_century() -> None:
     for kind in (pa.timestamp("ns"), pa.timestamp("ns", "Asia/Kolkata"), pa.duration("ns")):
         column = pa.chunked_array([pa.array(ticks, pa.int64()).cast(kind)])
         assert round_trip(pa.table({"x": column})).equals(column)
+
+
+def test_all_the_time_there_is() -> None:
+    column = pa.chunked_array([pa.array([2**63 - 1, None, 1 - 2**63, 5]).cast(pa.timestamp("ns"))])
+    cells = cells_of(open_frame(pa.table({"x": column})), [Column("x", Role.QUASI, Kind.NUMERIC)])
+    assert cells.values[[0, 2], 0].tolist() == [2.0**64, 0.0]
+    assert round_trip(pa.table({"x": column})).equals(column)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_a_zone_that_nobody_knows(kind: Kind) -> None:
+    column = pa.chunked_array([pa.array([3600, 0, None]).cast(pa.timestamp("s", "Mars/Base"))])
+    assert round_trip(pa.table({"x": column}), kind).equals(column)
 
 
 def test_long_numbers() -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.hierarchy import Hierarchy
 from microagg.table.io import times
+from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text, means_numbers
 from microagg.table.io.distinct import Distinct, Finder, distinct, number_of
 from microagg.table.io.frames import LARGEST_WHOLE, arrow_column, values_of
@@ -80,9 +81,12 @@ def cells_of(
 
 
 def _read(frame: nw.DataFrame[Any], column: Column, codes: Codes) -> _Read:
-    if column.kind is Kind.NUMERIC and not codes.special and _is_plain(frame[column.name], codes.na):
-        single = frame[column.name].dtype == nw.Float32
-        return Variable(column.name, single=single), values_of(frame, [column.name])[:, 0], None
+    if column.kind is Kind.NUMERIC and not codes.special and _is_plain(frame, column.name, codes.na):
+        return (
+            Variable(column.name, single=_is_single(frame, column.name)),
+            values_of(frame, [column.name])[:, 0],
+            None,
+        )
     _, arrow = arrow_column(frame, column.name)
     if column.kind is Kind.NUMERIC and arrow.null_count < len(arrow):
         read = _numeric(frame[column.name], arrow, codes)
@@ -100,11 +104,14 @@ def _read(frame: nw.DataFrame[Any], column: Column, codes: Codes) -> _Read:
     return read
 
 
-def _is_plain(series: nw.Series[Any], na: Sequence[str]) -> bool:
+def _is_plain(frame: nw.DataFrame[Any], name: str, na: Sequence[str]) -> bool:
     """Whether a column holds complete numbers that float64 holds: what `values_of` reads."""
-    kind = series.dtype
     if any(number_of(text) is not None for text in na):
         return False
+    if isinstance(native := frame.to_native(), pa.Table):
+        return _is_plain_arrow(native.column(name))
+    series = frame[name]
+    kind = series.dtype
     if kind in (nw.Float32, nw.Float64):
         return not (series.is_null().any() or series.is_nan().any())
     if not kind.is_integer() or kind in (nw.Int128, nw.UInt128):
@@ -112,7 +119,26 @@ def _is_plain(series: nw.Series[Any], na: Sequence[str]) -> bool:
     if series.is_null().any():
         return False
     least, most = int(series.min()), int(series.max())
-    # differences of what is too long may be short enough; if they are not, it is refused as ever
+    return _is_short(least, most)
+
+
+def _is_plain_arrow(column: pa.ChunkedArray) -> bool:
+    """The same for Arrow, without the way through narwhals, which is felt where a table has thousands of columns."""
+    if column.null_count:
+        return False
+    if column.type in (pa.float32(), pa.float64()):
+        return not pc.any(pc.is_nan(column)).as_py()
+    return pa.types.is_integer(column.type) and _is_short(*pc.min_max(column).as_py().values())
+
+
+def _is_single(frame: nw.DataFrame[Any], name: str) -> bool:
+    if isinstance(native := frame.to_native(), pa.Table):
+        return native.schema.field(name).type == pa.float32()
+    return frame[name].dtype == nw.Float32
+
+
+def _is_short(least: int, most: int) -> bool:
+    """Whether whole numbers are read as they are: where they are too long, their differences may be short enough; else they are refused."""
     return max(-least, most) < LARGEST_WHOLE or most - least >= LARGEST_WHOLE
 
 

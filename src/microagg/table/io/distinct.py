@@ -68,7 +68,10 @@ def python_values(array: pa.Array) -> list[Any]:
     """Python's own values; stamps and times of day as text and durations as counts, for Python has no nanoseconds."""
     kind = array.type
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
-        return pc.cast(array, pa.string()).to_pylist()
+        try:
+            return pc.cast(array, pa.string()).to_pylist()
+        except pa.ArrowInvalid:  # a zone that this machine does not know
+            return pc.cast(pc.cast(array, pa.timestamp(kind.unit)), pa.string()).to_pylist()
     if pa.types.is_duration(kind):
         return pc.cast(array, pa.int64()).to_pylist()
     return array.to_pylist()

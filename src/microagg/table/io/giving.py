@@ -20,6 +20,8 @@ from microagg.table.io.numbers import DIGITS, spelled_numbers
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Variable
 
+LAST_COUNT = 2.0**64 - 2048  # the largest float64 that an integer of 64 bits holds
+
 
 def given_back(
     given: nw.Series[Any], variable: Variable, values: np.ndarray, atoms: np.ndarray | None, *, whole: bool
@@ -255,10 +257,10 @@ def _times(
     factor = times.NANOSECONDS[variable.unit] // times.NANOSECONDS[times.unit_of(kind)]
     whole = np.floor(there)
     parts = np.rint((there - whole) * factor).astype(np.int64)  # exact where the product as a whole were not
-    counts = whole.astype(np.int64)
+    counts = np.clip(whole, 0.0, LAST_COUNT).astype(np.uint64)
     if there.max(initial=0.0) >= LARGEST_WHOLE:
         _make_exact(counts, there, _own_counts(column, variable, factor))
-    ticks = (counts + int(variable.origin)) * factor + parts
+    ticks = (counts.view(np.int64) + int(variable.origin)) * factor + parts
     if variable.wall:
         local = times.of_ticks(ticks, pa.timestamp(kind.unit))
         ticks = times.ticks_of(pa.chunked_array([times.from_the_wall(local, kind)]))
@@ -273,7 +275,8 @@ def _times(
 def _own_counts(column: pa.ChunkedArray, variable: Variable, factor: int) -> np.ndarray:
     """The numbers of a column of times before they became float64."""
     own = column.drop_null()
-    return times.ticks_of(pc.local_timestamp(own) if variable.wall else own) // factor - int(variable.origin)
+    ticks = times.ticks_of(pc.local_timestamp(own) if variable.wall else own)
+    return times.since(ticks // factor, int(variable.origin))
 
 
 def _make_exact(counts: np.ndarray, numbers: np.ndarray, own: np.ndarray) -> None:

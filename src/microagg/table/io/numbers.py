@@ -194,7 +194,7 @@ def _of_times(column: pa.ChunkedArray, codes: Codes) -> Numbers:
             ticks, fine, wall = own, coarse, True
     counts = ticks // (times.NANOSECONDS[fine.unit] // times.NANOSECONDS[native])
     origin = int(counts[there].min()) if there.any() else 0
-    values = (counts - origin).astype(np.float64)
+    values = times.since(counts, origin).astype(np.float64)
     values[~there] = np.nan
     span = not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type))
     facts = {"origin": origin, "unit": fine.unit, "step": fine.step, "wall": wall, "span": span}

@@ -72,6 +72,11 @@ def resolution_of(ticks: np.ndarray, unit: str) -> Resolution:
     return Resolution(counted, span // NANOSECONDS[counted])
 
 
+def since(ticks: np.ndarray, origin: int) -> np.ndarray:
+    """(n,) uint64: how far from the least of them they are, which may be more than int64 holds."""
+    return ticks.view(np.uint64) - np.uint64(origin % 2**64)
+
+
 def on_the_wall(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """What the clocks of a column's zone show; None where these do not tell all of its stamps apart."""
     try:
