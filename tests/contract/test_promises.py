@@ -51,10 +51,20 @@ def random_table(rng: np.random.Generator, quasi: int) -> tuple[pa.Table, dict[s
             values = rng.choice(list("aaaabbbccd"), n).tolist()
             values[: min(3, n)] = list("abc")
             if rng.random() < 0.3:
-                values[5] = ""
-            columns[name] = [value or None for value in values]
+                values[5] = None
+            columns[name] = values
+        if kind < 3:
+            columns[name], values = with_gaps(columns[name], values, np.random.default_rng([n, j]))
         confidential[name] = (values, kind == 3)
     return pa.table(columns), confidential
+
+
+def with_gaps(column: Any, values: list[Any], rng: np.random.Generator) -> tuple[pa.Array, list[Any]]:
+    """A column that lacks a tenth of its values, or none; and the values."""
+    gaps = rng.random(len(values)) < rng.choice([0.0, 0.1])
+    given = pa.array(column) if isinstance(column, list) else column
+    holed = given.take(pa.array(np.arange(len(values)), mask=gaps))
+    return holed, [None if gap else value for gap, value in zip(gaps, values, strict=True)]
 
 
 def random_asked(rng: np.random.Generator, confidential: dict[str, tuple[list[Any], bool]]) -> dict[str, Any]:

@@ -251,11 +251,12 @@ def test_kinds_of_confidential_columns() -> None:
     ):
         pair = assess(table, table, quasi=["x"], confidential=secret).pair
         assert {name: column.tolist() for name, column in pair.ordered.items()} == {"grade": [0, 2, 1] * 4}
-        assert pair.confidential["wage"].dtype == np.float64
+        assert pair.confidential["wage"].dtype == pair.confidential["gap"].dtype == np.float64
+        gaps = {name: atoms.tolist() for name, atoms in pair.atoms.items()}
+        assert gaps == {"gap": [0, -1, -1] * 4, "note": [0, -1, -1] * 4}
         for name, codes in {
-            "gap": [0, 1, 2] * 4,
             "sick": [0, 1] * 6,
-            "note": [0, 1, 2] * 4,
+            "note": [3, 1, 2] * 4,
             "plain": [0, 1] * 6,
         }.items():
             assert pair.confidential[name].dtype == np.int64

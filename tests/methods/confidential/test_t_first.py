@@ -14,7 +14,8 @@ from microagg.guarantees.promise import Promise
 from microagg.kernels.random import seeded
 from microagg.methods.confidential.t_first import t_first
 from microagg.problem.problem import Problem
-from microagg.table.confidential import as_attributes
+from microagg.table.confidential import Attribute, as_attributes
+from microagg.table.schema import Kind
 
 
 def oracle(points, k, values, t):
@@ -67,6 +68,21 @@ def test_same_groups_as_the_paper(seed):
     values = rng.normal(size=len(points)) if seed % 3 else rng.integers(0, 4, len(points)).astype(float)
     t = float(rng.choice([0.02, 0.1, 0.2, 0.6]))
     assert labels_of(points, k, values, t).tolist() == oracle(points, k, values.tolist(), t).tolist()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_atoms_come_behind_all_values(seed):
+    points, k = plain.hard_problem(seed)
+    rng = np.random.default_rng(seed)
+    values = np.where(rng.random(len(points)) < 0.4, np.nan, rng.integers(0, 9, len(points)).astype(float))
+    atoms = np.where(np.isnan(values), rng.integers(0, 2, len(points)), -1)
+    column = Attribute("wage", Kind.NUMERIC, values, atoms=atoms, marks=("refused", None))
+    found = t_first(
+        Problem.of(points, k, confidential=(column,), accept=Promise.of(t=0.2).accept((column,))),
+        rng=seeded(0),
+    )
+    places = np.where(atoms < 0, values, 100.0 + atoms)
+    assert found.tolist() == oracle(points, k, places.tolist(), 0.2).tolist()
 
 
 @pytest.mark.parametrize("seed", range(20))

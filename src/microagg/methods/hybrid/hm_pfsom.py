@@ -19,7 +19,7 @@ Every group has at least k records: `per_class` is by default the smallest numbe
 where a smaller one is given. A part whose smallest class has fewer than `per_class` records is one group.
 
 What it promises. With "join", records of two classes in every group, and so two values at least of every confidential
-column that has two in the table; no more than that: no l above 2, and nothing of how often each value comes. With
+column that has two in the table (a missing value or a special code is none); no more than that: no l above 2, and nothing of how often each value comes. With
 `l` or `t` asked for, groups that miss it are merged, as for every method. "keep" is the paper's rule: a part of one
 class makes groups of one class, which the notes of a release count.
 
