@@ -97,6 +97,7 @@ def test_what_a_measure_is_computed_from() -> None:
     codes = np.arange(30) % 4
     others = {"confidential": {"ill": codes, "wage": np.arange(30.0)}, "kept": {"town": codes}, "k": 5}
     one = assess_pair(Pair(TABLE, RELEASED, NAMES, **others))
-    another = assess_pair(Pair(TABLE[::-1] * 3.0 + 7.0, RELEASED, NAMES, **others))
+    # values that repeat: a measure that only counts which values are equal sees the difference, too
+    another = assess_pair(Pair(np.round(TABLE[::-1] * 3.0 + 7.0, 1), RELEASED, NAMES, **others))
     for (measure, before), (_, after) in zip(one, another, strict=True):
         assert (before == after) == (measure.of == "release"), measure.name

@@ -30,7 +30,13 @@ MEASURES: tuple[str, ...] = (
     "wasserstein = microagg.measures.loss.marginals:WASSERSTEIN",
     "regression-kept = microagg.measures.loss.prediction:REGRESSION_KEPT",
     "classification-kept = microagg.measures.loss.prediction:CLASSIFICATION_KEPT",
+    "pmse = microagg.measures.loss.propensity:PMSE",
+    "discernibility = microagg.measures.loss.generalisation:DISCERNIBILITY",
+    "granularity = microagg.measures.loss.generalisation:GRANULARITY",
+    "entropy = microagg.measures.loss.generalisation:ENTROPY",
     "linkage = microagg.measures.risk.linkage:LINKAGE",
+    "closest-record = microagg.measures.risk.closest:CLOSEST_RECORD",
+    "neighbour-ratio = microagg.measures.risk.closest:NEAREST_NEIGHBOUR_RATIO",
     "rank-intervals = microagg.measures.risk.intervals:RANK_INTERVALS",
     "deviation-intervals = microagg.measures.risk.intervals:DEVIATION_INTERVALS",
     "unique = microagg.measures.risk.uniqueness:UNIQUENESS",
@@ -47,7 +53,7 @@ MEASURES: tuple[str, ...] = (
     "sse-i = microagg.measures.risk.attributes:SPREAD_WITHIN",
 )
 
-LINKING = ("linkage",)
+LINKING = ("linkage", "closest-record", "neighbour-ratio")
 """The measures of an intruder who looks records up: they count on the columns that this intruder knows."""
 
 

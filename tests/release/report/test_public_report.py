@@ -189,3 +189,5 @@ def test_a_public_report_has_figures_of_the_release_alone() -> None:
     assert "highest chance to re-identify a person" in text.lower()
     for title in ("min-max", "one record makes up", "squared errors", "linked", "Kolmogorov"):
         assert title not in text
+    (whole,) = (section for section in document.sections if section.title == "The released values")
+    assert "Discernibility" in to_markdown(replace(document, sections=(whole,))), "defined, so shown"

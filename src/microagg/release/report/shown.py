@@ -43,6 +43,10 @@ def distributions(subject: Subject) -> Section:
         blocks.append(
             Paragraph(f"Without a picture, because there are not two bins to show: {listed(missing)}.")
         )
+    measured = subject.figures_of("loss")
+    if measured:
+        blocks.append(Paragraph("What the classes of the released values alone tell of what was lost."))
+        blocks.append(Facts(tuple(rows_of_figures(subject, measured))))
     return Section("The released values", tuple(blocks))
 
 

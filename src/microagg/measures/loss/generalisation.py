@@ -1,0 +1,147 @@
+"""The figures of tools that generalise (intervals and parents in place of values), for a comparison with them.
+
+Discernibility (Bayardo and Agrawal 2005): each record is charged the size of its class, Σ |E|² over classes E; a record of a class
+smaller than k counts as suppressed and is charged all n. In percent of n², the charge where all records are alike.
+
+Granularity (Iyengar 2002): a cell is charged the share of the column's range that its interval covers. A class that shares a mean
+would have to be given the interval from its least to its largest original value; the charge of a column is the mean of
+(max_E - min_E) / (max - min) over records, 0 for a constant column.
+
+Entropy (non-uniform; Gionis and Tassa 2009, after de Waal and Willenborg 1999): a cell is charged the information that is missing to get the
+original value x back from the released value y, -log2 Pr(x | y), Pr from the counts of both in this column. In percent of what is missing
+where a column is suppressed, -log2 Pr(x).
+
+Figures are means over columns (entropy: all that is missing over all that there was). Weights count records, but in discernibility.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.risk.classes import ReleasedClasses, classes_of
+
+
+def discernibility(pair: Pair) -> Figure:
+    """The mean size of a record's class, in percent of all records.
+
+    >>> pair = Pair(np.zeros((4, 1)), np.array([[1.0], [1.0], [2.0], [2.0]]), ("age",))
+    >>> discernibility(pair).value, discernibility(pair).details["sum of charges"]
+    (50.0, 8.0)
+    """
+    sizes, n = pair.classes.sizes.astype(np.float64), len(pair.classes.labels)
+    if n == 0:
+        return Figure(0.0)
+    suppressed = sizes < (pair.k or 0)
+    total = float(np.sum(np.where(suppressed, n, sizes) * sizes))
+    details = {"sum of charges": total}
+    if pair.k is not None:
+        details["mean class size over k"] = float(sizes.mean()) / pair.k
+    return Figure(100.0 * total / n / n, details=details)
+
+
+def granularity(pair: Pair) -> Figure:
+    """How much of a column's range the values of a class cover, in percent.
+
+    >>> pair = Pair(np.array([[0.0], [2.0], [6.0], [10.0]]), np.array([[1.0], [1.0], [8.0], [8.0]]), ("age",))
+    >>> round(granularity(pair).value, 6)
+    30.0
+    """
+    classes, shares = pair.classes, _shares(pair)
+    found = []
+    for j in range(len(pair.names)):
+        column = pair.original[:, j]
+        inorder = column[classes.order]
+        low = np.minimum.reduceat(inorder, classes.starts[:-1])
+        high = np.maximum.reduceat(inorder, classes.starts[:-1])
+        covered, whole = high / 2.0 - low / 2.0, column.max() / 2.0 - column.min() / 2.0
+        charge = covered / whole if whole > 0.0 else np.zeros(len(covered))
+        found.append(min(100.0, 100.0 * float(np.sum(shares * charge[classes.labels]))))
+    return Figure(float(np.mean(found)), dict(zip(pair.names, found, strict=True)))
+
+
+def entropy(pair: Pair) -> Figure:
+    """The information that is missing to get the original values back, in percent of all that there was.
+
+    >>> pair = Pair(np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([[1.5], [1.5], [3.5], [3.5]]), ("age",))
+    >>> entropy(pair).value, entropy(pair).details
+    (50.0, {'bits a record': 1.0})
+    """
+    shares = _shares(pair)
+    missing, there = np.empty(len(pair.names)), np.empty(len(pair.names))
+    for j in range(len(pair.names)):
+        before, after = classes_of([pair.original[:, j]]), classes_of([pair.released[:, j]])
+        joint = classes_of([before.labels, after.labels])
+        there[j] = _bits(before, shares)
+        missing[j] = _bits(joint, shares) - _bits(after, shares)
+        if len(joint) == len(after) or there[j] == 0.0:  # every released value stands for one original value
+            missing[j] = 0.0
+    missing = np.clip(missing, 0.0, there)
+    charges = 100.0 * np.divide(missing, there, out=np.zeros(len(there)), where=there > 0.0)
+    whole = float(there.sum())
+    return Figure(
+        min(100.0, 100.0 * float(missing.sum()) / whole) if whole > 0.0 else 0.0,
+        dict(zip(pair.names, charges.tolist(), strict=True)),
+        {"bits a record": float(missing.sum())},
+    )
+
+
+def _shares(pair: Pair) -> np.ndarray:
+    n = len(pair.original)
+    weights = np.ones(n) if pair.weights is None else np.asarray(pair.weights, np.float64)
+    return weights / weights.sum()
+
+
+def _bits(classes: ReleasedClasses, shares: np.ndarray) -> float:
+    """The entropy of which class a record is in."""
+    common = np.bincount(classes.labels, shares, len(classes))
+    return max(0.0, -float(np.sum(common * np.log2(common))))
+
+
+DISCERNIBILITY = Measure(
+    name="discernibility",
+    title="discernibility",
+    side="loss",
+    unit="percent of all records",
+    lower_is_better=True,
+    lowest=0.0,
+    highest=100.0,
+    zero_means="The table has no records; with n records the least is 100 / n, each alone in its class.",
+    highest_means="All records are alike, or in classes smaller than k.",
+    source="Bayardo and Agrawal 2005: a record is charged the size of its class, all records where that is smaller than k. "
+    "In percent of the squared number of records; the sum itself is among the details. Not weighted. A figure for "
+    "comparisons with tools that generalise: it counts classes and does not look at values.",
+    compute=discernibility,
+    of="release",
+)
+
+GRANULARITY = Measure(
+    name="granularity",
+    title="share of the range that a class covers",
+    side="loss",
+    unit="percent of the range, mean over columns",
+    lower_is_better=True,
+    lowest=0.0,
+    highest=100.0,
+    zero_means="All records of a class had the same values.",
+    highest_means="Every class holds the least and the largest value of every column.",
+    source="Iyengar 2002 (loss metric), with the interval from the least to the largest original value of a class: what a tool "
+    "that generalises would have to write for the same classes.",
+    compute=granularity,
+    of="record",
+)
+
+ENTROPY = Measure(
+    name="entropy",
+    title="information missing to get values back",
+    side="loss",
+    unit="percent of the original's entropy",
+    lower_is_better=True,
+    lowest=0.0,
+    highest=100.0,
+    zero_means="Each released value of a column stands for one original value.",
+    highest_means="Released values tell nothing of the original ones.",
+    source="Non-uniform entropy: de Waal and Willenborg 1999; Gionis and Tassa 2009. Column by column, chances counted on both "
+    "tables; in percent of the entropy of the original columns.",
+    compute=entropy,
+)

@@ -1,0 +1,126 @@
+"""How near released records come to original ones: the distance to the closest record, and by how much that one is the closest.
+
+Both are figures of synthetic data: a generator that has learnt records by heart releases them, or nearly. From each released record the
+nearest and the second nearest original are looked up, Euclidean on z-scores of the original columns; equal originals count each.
+
+    distance to the closest record     d1                 0: it is an original record
+    nearest-neighbour distance ratio   d1 / d2            near 0: one original stands out; 1: two are equally near
+
+Of both the figure is the 5th percentile: the least value that at least a twentieth of the records (or of their weights) does not exceed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from microagg.kernels import tree_build
+from microagg.kernels.tree import handle_of
+from microagg.kernels.tree_levels import two_nearest
+from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.risk.classes import percent_of_records
+from microagg.measures.risk.linkage import distinct_points
+from microagg.table.encoder import Space
+
+SHARE = 0.05
+_LARGEST = float(np.finfo(np.float64).max)
+_ROUNDING = 1e-12  # of a sum of shares
+
+
+def closest_record(pair: Pair) -> Figure:
+    """The distance to the nearest original that 95 % of the released records exceed, in standard deviations.
+
+    >>> table = np.array([[0.0], [1.0], [5.0]])
+    >>> closest_record(Pair(table, table, ("age",))).value
+    0.0
+    """
+    if len(pair.original) == 0:
+        return Figure(0.0)
+    nearest, _ = pair.once(two_distances)
+    return Figure(
+        _percentile(nearest, pair.weights, SHARE),
+        details={
+            "median": _percentile(nearest, pair.weights, 0.5),
+            "least": float(nearest.min()),
+            "percent equal to an original": percent_of_records(nearest == 0.0, pair.weights),
+        },
+    )
+
+
+def nearest_neighbour_ratio(pair: Pair) -> Figure:
+    """The ratio of the distances to the nearest and the second nearest original that 95 % of the released records exceed.
+
+    Where both are equal, 0 included, it is 1; where there is one original only, 0.
+
+    >>> pair = Pair(np.array([[0.0], [1.0], [5.0]]), np.array([[0.5], [0.5], [4.0]]), ("age",))
+    >>> round(nearest_neighbour_ratio(pair).value, 6)
+    0.333333
+    """
+    if len(pair.original) == 0:
+        return Figure(0.0)
+    nearest, second = pair.once(two_distances)
+    ratios = np.divide(nearest, second, out=np.ones(len(nearest)), where=nearest < second)
+    if len(nearest) == 1:
+        ratios[:] = 0.0
+    return Figure(
+        _percentile(ratios, pair.weights, SHARE),
+        details={"median": _percentile(ratios, pair.weights, 0.5), "least": float(ratios.min())},
+    )
+
+
+def two_distances(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
+    """From each released record to the nearest original and to the second nearest (no less than it; there may be none).
+
+    >>> pair = Pair(np.array([[-1.0], [1.0]]), np.array([[0.0], [2.0]]), ("age",))
+    >>> [distances.tolist() for distances in two_distances(pair)]
+    [[1.0, 1.0], [1.0, 3.0]]
+    """
+    values = np.require(pair.original, np.float64, ["C", "W"])
+    space = Space.fit(values, "zscore")
+    originals, _, counts = distinct_points(space.points(values))
+    tree = tree_build.build(originals)
+    classes = pair.classes
+    with np.errstate(over="ignore"):  # what is released may be beyond all originals
+        queries = space.points(pair.released[classes.order[classes.starts[:-1]]])
+    nearest, second = np.empty(len(queries)), np.empty(len(queries))
+    two_nearest(queries, counts, handle_of(tree), nearest, second)
+    return tuple(np.minimum(np.sqrt(found), _LARGEST)[classes.labels] for found in (nearest, second))  # pyright: ignore[reportReturnType]
+
+
+def _percentile(values: np.ndarray, weights: np.ndarray | None, share: float) -> float:
+    """The least value that at least such a share of the records does not exceed."""
+    order = np.argsort(values, kind="stable")
+    counted = np.arange(1.0, len(values) + 1.0) if weights is None else np.cumsum(weights[order])
+    return float(values[order[np.searchsorted(counted / counted[-1], share - _ROUNDING)]])
+
+
+CLOSEST_RECORD = Measure(
+    name="closest-record",
+    title="distance to the closest original record",
+    side="risk",
+    unit="standard deviations, 5th percentile",
+    lower_is_better=False,
+    lowest=0.0,
+    highest=float("inf"),
+    zero_means="At least a twentieth of the released records equal an original record.",
+    highest_means="There is no end; released records are then far from all original ones.",
+    source="As used for synthetic data by Zhao, Kunar, Birke and Chen 2021 (DCR): from each released record to all originals, "
+    "Euclidean on z-scores of the original columns, 5th percentile without interpolation. Weights count records.",
+    compute=closest_record,
+    of="record",
+)
+
+NEAREST_NEIGHBOUR_RATIO = Measure(
+    name="neighbour-ratio",
+    title="nearest-neighbour distance ratio",
+    side="risk",
+    unit="ratio, 5th percentile",
+    lower_is_better=False,
+    lowest=0.0,
+    highest=1.0,
+    zero_means="At least a twentieth of the released records equal one original record and no other.",
+    highest_means="Nearly every released record is equally near to two originals.",
+    source="As used for synthetic data by Zhao, Kunar, Birke and Chen 2021 (NNDR), after Lowe 2004: nearest over second nearest "
+    "original, distances as for the closest record, 5th percentile without interpolation. Two originals in one place: 1.",
+    compute=nearest_neighbour_ratio,
+    of="record",
+)
