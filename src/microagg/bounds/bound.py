@@ -28,6 +28,9 @@ OF_MIXED = (
     "modes, medians and rounding lose more"
 )
 SAFETY = 1e-9  # of the total sum of squares: more than all rounding here and in a checker
+NO_CERTIFICATE = (
+    "a certificate can be written for columns of plain numbers without gaps only; without one, the bound itself stands."
+)
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class Bound:
         """
         refuse_inexact(space, columns)
         if isinstance(values, Cells):
-            if not values.is_plain or any(each.unit or each.origin != 0 for each in values.variables):
+            if not _can_be_certified(values):
                 return dataclasses.replace(self, data=None, mixed=True)
             values = values.values
         return dataclasses.replace(self, data=_data(values, columns, space))
@@ -93,9 +96,7 @@ class Bound:
     def certificate(self) -> dict[str, Any]:
         """The certificate as plain data. Do not publish it: it holds a number for each record."""
         if self.mixed:
-            raise InputError(
-                "a certificate can be written for columns of plain numbers without gaps only; the bound itself stands."
-            )
+            raise InputError(NO_CERTIFICATE)
         data = self.data or _data(self.points, None, Space.fit(self.points, "none"))
         return {
             "format": FORMAT,
@@ -123,6 +124,17 @@ def refuse_inexact(space: Space, columns: list[str] | None = None) -> None:
                 f"no bound can be proven: {name} is nominal with so many values that near-orthogonal codes stand for them; "
                 "prove a bound without it, or put its values into at most 64."
             )
+
+
+def refuse_certificate_of(cells: Cells) -> None:
+    """Refuse tables whose bounds have no certificate, before any work."""
+    if not _can_be_certified(cells):
+        raise InputError(NO_CERTIFICATE)
+
+
+def _can_be_certified(cells: Cells) -> bool:
+    """Whether all columns are plain numbers: a checker that stands alone would have to read all else as we do."""
+    return cells.is_plain and not any(each.unit or each.origin != 0 for each in cells.variables)
 
 
 def refuse_certificate_place(path: Path) -> None:

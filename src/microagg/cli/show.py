@@ -116,8 +116,15 @@ def release(done: Release, target: Path) -> None:
     out.print(
         f"loss        IL = {done.loss['IL']:.4f} % of the variation, SSE = {done.loss['SSE']:.4f} ({units})"
     )
+    if "IL_within" in done.loss:
+        out.print(
+            f"            {done.loss['IL_within']:.4f} % within groups, which is what groups are searched by; the rest is rounding, modes, "
+            "medians and gaps"
+        )
     if "IL_zscore" in done.loss:
         out.print(f"            {done.loss['IL_zscore']:.4f} % on standardised columns (z-scores)")
+    if done.is_mixed:
+        changes(done.changes)
     if done.bound is not None:
         bound(done.bound, done.labels, done.settings)
     what = "each combination of" if classes.scope == "record" else "each value of every single column among"

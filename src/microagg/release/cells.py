@@ -60,7 +60,8 @@ def without_gaps(
         raise InputError(
             f"missing='drop' leaves {len(frame) - dropped:,} of {len(frame):,} records, fewer than k; say missing='group' to keep them."
         )
-    return frame.filter(complete.tolist()), dropped
+    keep: list[bool] = complete.tolist()
+    return frame.filter(keep), dropped
 
 
 def missing_cells(cells: Cells) -> np.ndarray:

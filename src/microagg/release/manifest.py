@@ -116,7 +116,12 @@ def _cells(schema: Schema, made: Aggregated, dropped: int) -> dict[str, Any]:
     """What the columns were taken for, and how many cells were filled and blanked; all of it stays inside."""
     kinds = {column.name: column.kind for column in schema.columns if column.role is Role.QUASI}
     columns = {
-        name: {"kind": kinds[name].value, "aggregate": made.how[j], "filled": made.filled[j], "blanked": made.blanked[j]}
+        name: {
+            "kind": kinds[name].value,
+            "aggregate": made.how[j],
+            "filled": made.filled[j],
+            "blanked": made.blanked[j],
+        }
         for j, name in enumerate(made.cells.names)
     }
     return {"columns": columns, "records_left_out": dropped}

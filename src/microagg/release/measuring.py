@@ -13,7 +13,6 @@ from microagg.drawing.wording import listed
 from microagg.errors import InputError
 from microagg.measures.loss.mixed import loss_of_release
 from microagg.measures.loss.sse import largest_share, loss_between
-from microagg.release.changes import changes, sentence_on_changes
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
 from microagg.table.encoder import Space
@@ -57,9 +56,7 @@ def loss_of(
     )
     share = float(errors.max() / errors.sum()) if errors.sum() > 0.0 else 0.0
     unrounded = (
-        loss["IL"]
-        if made.means is made.cells
-        else loss_of_release(space, cells, made.means, labels)["IL"]
+        loss["IL"] if made.means is made.cells else loss_of_release(space, cells, made.means, labels)["IL"]
     )
     if not standard:
         loss["IL_zscore"] = loss_of_release(Space.fit(cells), cells, made.cells, labels)["IL"]
@@ -86,7 +83,9 @@ def _loss_of_numbers(
 ) -> tuple[dict[str, float], float, float]:
     points = space.points(cells)
     means = made.means.values
-    unrounded = loss_between(points, space.points(means, out=None if made.means is made.cells else means))["IL"]
+    unrounded = loss_between(points, space.points(means, out=None if made.means is made.cells else means))[
+        "IL"
+    ]
     del means
     moved = values_of(released, cells.names)
     moved = space.points(moved, out=moved)
@@ -100,18 +99,18 @@ def _loss_of_numbers(
 
 
 def notes_on_cells(
-    cells: Cells, made: Aggregated, space: Space, settings: Settings, dropped: int
+    cells: Cells, space: Space, settings: Settings, dropped: int
 ) -> tuple[str, ...]:
-    """What became of gaps, and what the data holder should know of columns that are no plain numbers. For inside eyes only."""
+    """What the data holder should know of columns that are no plain numbers. For inside eyes only."""
     notes = []
     if dropped:
         notes.append(f"left out, because a quasi-identifier was missing: {dropped:,} records")
-    if not is_table_of_numbers(cells):
-        notes.append(sentence_on_changes(changes(cells, made.cells)))
     gaps = [
         variable.name
         for j, variable in enumerate(cells.variables)
-        if variable.kind is not Kind.NOMINAL and (atoms := cells.atoms_of(j)) is not None and (atoms >= 0).any()
+        if variable.kind is not Kind.NOMINAL
+        and (atoms := cells.atoms_of(j)) is not None
+        and (atoms >= 0).any()
     ]
     if gaps and settings.scale == "minmax":
         notes.append(

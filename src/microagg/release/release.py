@@ -106,6 +106,11 @@ class Release:
         return pair
 
     @property
+    def is_mixed(self) -> bool:
+        """Whether there is more among the quasi-identifiers than plain numbers: categories, dates, gaps, ranges."""
+        return self._cells is not None
+
+    @property
     def changes(self) -> dict[str, Change]:
         """What became of the cells, column by column: those unchanged in percent, the mean change, gaps filled and made; for inside eyes."""
         return changes(self.pair.before, self.pair.after)
@@ -302,7 +307,9 @@ def protect(
     arrow = to_arrow(released)
     give_back()
     anonymity = verify(arrow, quasi, k, len(frame), method.scope)
-    findings = promise.verify(anonymity.labels, len(anonymity.sizes), confidential_of(arrow, hidden, settings))
+    findings = promise.verify(
+        anonymity.labels, len(anonymity.sizes), confidential_of(arrow, hidden, settings)
+    )
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
@@ -318,7 +325,7 @@ def protect(
         settings=settings, schema=schema, found=found, space=space, made=made, source=source, file=file,
         reading=reading, loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
     )  # fmt: skip
-    notes += notes_on_cells(cells, made, measured, settings, dropped)
+    notes += notes_on_cells(cells, measured, settings, dropped)
     notes += _notes(schema, space, loss["IL"], unrounded)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
     notes += notes_on_gaps(promise, attributes)

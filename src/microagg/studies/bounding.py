@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from microagg.bounds.bound import Bound, refuse_certificate_place
+from microagg.bounds.bound import Bound, refuse_certificate_of, refuse_certificate_place
 from microagg.engine.run import run_method
 from microagg.errors import InputError
 from microagg.measures.loss.sse import loss_of_partition
 from microagg.problem.problem import Problem, Progress
+from microagg.release.cells import read_cells, without_gaps
+from microagg.release.measuring import refuse_unsearchable
 from microagg.release.settings import Settings
 from microagg.table.encoder import Space
-from microagg.table.io.frames import column_facts, open_frame, values_of
+from microagg.table.io.frames import column_facts, open_frame
 from microagg.table.io.reading import read_table
 from microagg.table.io.writing import refuse_unwritable
 from microagg.table.schema import assign_roles
@@ -53,16 +55,19 @@ def bound_file(
             raise InputError("the certificate would overwrite the table; name another file.")
         refuse_certificate_place(certificate)
     frame = open_frame(read_table(source, quasi=quasi, asked=settings.columns, **(reading or {})))
-    # refuses what does not fit the columns
-    assign_roles(column_facts(frame), settings.roles, rest="drop", asked=settings.columns)
-    values = values_of(frame, quasi)
-    space = Space.fit(values, settings.scale)
-    points = space.points(values)
+    schema = assign_roles(column_facts(frame), settings.roles, rest="drop", asked=settings.columns)
+    frame, _ = without_gaps(frame, schema, settings)
+    cells = read_cells(frame, schema, settings)
+    space = Space.fit(cells, settings.scale, settings.importance)
+    refuse_unsearchable(space, settings)
+    if certificate is not None:
+        refuse_certificate_of(cells)
+    points = space.points(cells)
     found = run_method(
         settings.chosen_method, Problem.of(points, settings.k), settings.params, seed=settings.seed or 0,
         progress=progress,
     )  # fmt: skip
-    bound = found.bound.about(values, quasi, space)
+    bound = found.bound.about(cells, cells.names, space)
     if certificate is not None:
         bound.save(certificate)
     return Bounded(bound, found.labels, loss_of_partition(points, found.labels), found.stopped)

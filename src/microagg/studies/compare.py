@@ -293,9 +293,9 @@ def _study(
     taken = {name for names in roles.values() for name in names}
     facts = column_facts(frame)
     numbers = [fact.name for fact in facts if fact.numeric and fact.name not in taken]
-    schema = assign_roles(facts, {Role.QUASI: named["quasi"] or numbers, **roles}, rest="drop")
+    asked = _said_of_columns(given)
+    schema = assign_roles(facts, {Role.QUASI: named["quasi"] or numbers, **roles}, "drop", asked)
     chosen = schema.names(Role.QUASI)
-    values_of(frame, chosen)  # raises where a value is missing or no number
     for name in measures:
         measure_named(name)
     for name in names_of(known):
@@ -304,6 +304,7 @@ def _study(
     shared = Settings.of(
         **given, k=2, quasi=chosen, confidential=schema.names(Role.CONFIDENTIAL), keep=schema.names(Role.KEEP)
     )
+    read_cells(without_gaps(frame, schema, shared)[0], schema, shared)  # raises where a value is wrong
     return Study(
         table=to_arrow(frame.select(*schema.released())),
         settings=shared,
@@ -311,6 +312,10 @@ def _study(
         known=tuple(names_of(known)),
         measures=measures,
     )
+
+
+def _said_of_columns(given: dict[str, Any]) -> ColumnSettings:
+    return column_settings(**{each.name: given[each.name] for each in OF_COLUMNS if each.name in given})
 
 
 def _refuse_what_differs(given: dict[str, Any]) -> None:
