@@ -17,7 +17,11 @@ from microagg.table.confidential import attributes_of
 from microagg.table.io import csv_writing
 from microagg.table.io.arrow import bare, means_numbers
 from microagg.table.io.frames import column_facts, open_frame
-from microagg.table.io.marks import columns_with_values_like_markers, marked_like, missing_mark
+from microagg.table.io.marks import (
+    columns_with_values_like_markers,
+    marked_like,
+    missing_mark,
+)
 from microagg.table.io.reading import read_table, read_written
 from microagg.table.io.writing import write_table
 from microagg.table.kind_parameters import column_settings

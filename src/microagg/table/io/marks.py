@@ -18,6 +18,8 @@ MISSING = OURS + b"-missing"
 """What a missing cell is written as."""
 PATTERN = OURS + b"-pattern"
 """How dates are written."""
+GAPS = OURS + b"-gaps"
+"""Of text to the letter that otherwise holds numbers, codes or dates: that NA and the like mean missing there."""
 LIKE_MARKERS = OURS + b"-values-like-markers"
 """Of text: that NA and the like are values there."""
 
@@ -85,6 +87,7 @@ def marks_for(
     missing: str = "",
     numbers: bool = False,
     pattern: Pattern | None = None,
+    markers_are_gaps: bool = False,
     values_like_markers: bool = False,
 ) -> dict[bytes, bytes] | None:
     """The metadata of a field that carries these marks; None if there are none."""
@@ -93,6 +96,8 @@ def marks_for(
         marks[MISSING] = missing.encode()
     if pattern is not None:
         marks[PATTERN] = pattern.as_mark()
+    if markers_are_gaps:
+        marks[GAPS] = b"yes"
     if values_like_markers:
         marks[LIKE_MARKERS] = b"yes"
     return marks or None
@@ -101,6 +106,15 @@ def marks_for(
 def missing_mark(field: pa.Field) -> str:
     """What a missing cell of a column is written as; "" for an empty cell."""
     return (field.metadata or {}).get(MISSING, b"").decode()
+
+
+def markers_are_gaps(field: pa.Field) -> bool:
+    """Whether NA and the like mean missing in a column of text that was left to the letter.
+
+    >>> markers_are_gaps(pa.field("code", pa.string(), metadata=marks_for(markers_are_gaps=True)))
+    True
+    """
+    return GAPS in (field.metadata or {})
 
 
 def pattern_of(field: pa.Field) -> Pattern | None:

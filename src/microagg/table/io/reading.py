@@ -15,12 +15,11 @@ from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.formats import format_of, format_of_part, known_names, options_for, options_to_read
 from microagg.table.io.journal import settle
-from microagg.table.io.marks import marks_for
 from microagg.table.io.text_columns import (
     INFINITE,
     NUMBER,
     as_same_numbers,
-    means_numbers_besides,
+    marks_of_text,
     parsed_numbers,
     quasi_column,
 )
@@ -145,5 +144,4 @@ def _settle(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> tuple[
     numbers = as_same_numbers(column)
     if numbers is not None:
         return pa.field(name, numbers.type), numbers
-    marks = marks_for(numbers=means_numbers_besides(name, column, asked))
-    return pa.field(name, column.type, metadata=marks), column
+    return pa.field(name, column.type, metadata=marks_of_text(name, column, asked)), column

@@ -92,17 +92,20 @@ def _are_numbers(column: pa.ChunkedArray) -> bool:
     return bool(column.null_count < len(column) and pc.all(pc.match_substring_regex(column, NUMBER)).as_py())
 
 
-def means_numbers_besides(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> bool:
-    """Whether a column that keeps its text to the letter holds numbers that float64 can hold, gaps and special codes aside.
+def marks_of_text(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> dict[bytes, bytes] | None:
+    """The marks of a column that keeps its text to the letter: whether it means numbers, and whether NA and the like are gaps in it.
 
-    Codes that begin with zeros ("007") are no numbers.
+    Both are told with gaps and special codes set aside. Codes that begin with zeros ("007") are no numbers to reckon with.
     """
-    if asked.kinds.get(name) is Kind.NOMINAL or not _may_be_numbers(column, name, asked):
-        return False
+    if not _may_be_more_than_text(column, name, asked):
+        return None
     look = _look(name, column, asked)
-    if not look.all_left(look.numbers) or _any(_and(look.left, _matches(look.text, CODE))):
-        return False
-    return not _any(pc.fill_null(pc.is_inf(_floats(look.text, look.left)), False))
+    numbers = look.all_left(look.numbers)
+    gaps = _any(look.markers) and (numbers or _dates(look))
+    numbers = numbers and asked.kinds.get(name) is not Kind.NOMINAL
+    numbers = numbers and not _any(_and(look.left, _matches(look.text, CODE)))
+    numbers = numbers and not _any(pc.fill_null(pc.is_inf(_floats(look.text, look.left)), False))
+    return marks_for(numbers=numbers, markers_are_gaps=gaps)
 
 
 def as_same_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -248,13 +251,13 @@ def _refuse_cell(name: str, position: int, what: str) -> NoReturn:
     raise InputError(f"column {name!r}, row {position + 1} (header not counted): {what}.")
 
 
-def _may_be_numbers(column: pa.ChunkedArray, name: str, asked: ColumnSettings) -> bool:
+def _may_be_more_than_text(column: pa.ChunkedArray, name: str, asked: ColumnSettings) -> bool:
     """Whether it is worth a look: most columns of text are told by their first cells."""
     apart = {*asked.na, *map(str, asked.special.get(name, ()))}
     for cell in column.slice(0, 100).to_pylist():
         text = (cell or "").strip()
         if text and text not in apart and not re.match(MARKER, text):
-            return re.match(NUMBER, text) is not None
+            return re.match(f"{NUMBER}|{DAY}|{MOMENT}", text) is not None
     return True
 
 
