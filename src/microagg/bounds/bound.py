@@ -28,9 +28,7 @@ OF_MIXED = (
     "modes, medians and rounding lose more"
 )
 SAFETY = 1e-9  # of the total sum of squares: more than all rounding here and in a checker
-NO_CERTIFICATE = (
-    "a certificate can be written for columns of plain numbers without gaps only; without one, the bound itself stands."
-)
+NO_CERTIFICATE = "a certificate can be written for columns of plain numbers without gaps only; without one, the bound itself stands."
 
 
 @dataclass(frozen=True)

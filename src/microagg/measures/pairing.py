@@ -63,7 +63,7 @@ def pair_of(
         ordered={a.name: a.values for a in attributes if a.kind is Kind.ORDINAL},
         atoms={a.name: a.atoms for a in attributes if a.atoms is not None},
         kept=kept,
-        weights=None if weight is None else _weights(original, weight),
+        weights=None if weight is None else weights_of(original, weight),
         k=k,
     )
 
@@ -117,7 +117,8 @@ def _values(frame: nw.DataFrame[Any], names: Sequence[str], which: str) -> np.nd
         raise InputError(f"in the {which}, {error}") from None
 
 
-def _weights(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
+def weights_of(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
+    """The weights of the records of the original: numbers above 0."""
     try:
         weights = values_of(frame, [name])[:, 0].copy()
     except InputError as error:

@@ -60,8 +60,7 @@ def without_gaps(
         raise InputError(
             f"missing='drop' leaves {len(frame) - dropped:,} of {len(frame):,} records, fewer than k; say missing='group' to keep them."
         )
-    keep: list[bool] = complete.tolist()
-    return frame.filter(keep), dropped
+    return frame.filter([bool(each) for each in complete]), dropped
 
 
 def missing_cells(cells: Cells) -> np.ndarray:

@@ -98,9 +98,7 @@ def _loss_of_numbers(
     return loss, share, unrounded
 
 
-def notes_on_cells(
-    cells: Cells, space: Space, settings: Settings, dropped: int
-) -> tuple[str, ...]:
+def notes_on_cells(cells: Cells, space: Space, settings: Settings, dropped: int) -> tuple[str, ...]:
     """What the data holder should know of columns that are no plain numbers. For inside eyes only."""
     notes = []
     if dropped:

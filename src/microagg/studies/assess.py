@@ -18,9 +18,12 @@ from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress
 from microagg.studies.matching import RowOrder, in_order_of, out_of_order, row_order
+from microagg.table.io.cells import cells_of
 from microagg.table.io.frames import column_facts, open_frame, to_arrow
 from microagg.table.io.reading import read_as_numbers, read_table
-from microagg.table.schema import ColumnSettings
+from microagg.table.kind_parameters import column_settings
+from microagg.table.schema import ColumnSettings, Role, Schema, assign_roles
+from microagg.table.variable import Cells
 
 Names = Sequence[str | int] | str | int
 IN_ANOTHER_ORDER = (
@@ -118,7 +121,9 @@ def assess(
     known: Names = (),
     k: int | None = None,
     measures: Sequence[str] | None = None,
+    asked: ColumnSettings | None = None,
     progress: Progress | None = None,
+    **said: Any,
 ) -> Assessment:
     """Measure a release against its original, whoever made it.
 
@@ -126,7 +131,8 @@ def assess(
     A release saved by microagg has shuffled rows unless `keep_order` was set; without a key it cannot be matched and is
     refused. The row order is checked on the columns that the release left unchanged, or else on the quasi-identifiers; a
     note says when only those were available. Without `quasi`, all numeric columns that both tables have and that have no
-    other role are used. `known` names the columns that an intruder knows (by default all of `quasi`); `weight` is a column
+    other role are used. What can be said of columns to `anonymize` (kinds, nominal, ordinal, hierarchy, special, na) can be said here,
+    too; both tables are read by it. `known` names the columns that an intruder knows (by default all of `quasi`); `weight` is a column
     of the original, `confidential` and `keep` are columns of the release.
 
     >>> import pyarrow as pa
@@ -145,10 +151,16 @@ def assess(
     _refuse_two_parts(quasi, given)
     after = in_order_of(before, after, key)
     order = RowOrder.SAME if key else _order_by_witnesses(before, after, quasi)
+    asked = column_settings(**said) if asked is None else asked
+    schema = assign_roles(
+        column_facts(before), {Role.QUASI: quasi, Role.CONFIDENTIAL: [name for name in confidential if name in before.columns]},
+        "drop", asked,
+    )  # fmt: skip
     pair = pair_of(
-        before, after, quasi=quasi, confidential=confidential, keep=keep, weight=weight, k=_checked(k)
-    )
-    if order is RowOrder.UNKNOWN and out_of_order(pair.original, pair.released):
+        before, after, quasi=quasi, confidential=confidential, keep=keep, weight=weight, k=_checked(k), kinds=asked.kinds,
+        ordinal=asked.levels, special=asked.special, na=asked.na, cells=_cells(before, after, quasi, schema, asked),
+    )  # fmt: skip
+    if order is RowOrder.UNKNOWN and pair.names and out_of_order(pair.original, pair.released):
         raise InputError(IN_ANOTHER_ORDER.format(why="the columns agree overall, but the records do not"))
     figures = assess_pair(pair, measures, progress, known=known)
     sizes = anonymity(to_arrow(after.select(*quasi)), quasi, k or 2).sizes
@@ -161,6 +173,31 @@ def assess(
         classes=len(sizes),
         smallest_class=int(sizes.min()),
     )
+
+
+def _cells(
+    before: nw.DataFrame[Any],
+    after: nw.DataFrame[Any],
+    quasi: Sequence[str],
+    schema: Schema,
+    asked: ColumnSettings,
+) -> tuple[Cells, Cells] | None:
+    """The cells of both tables, read in the same way; None where all of them are plain numbers."""
+    by_name = {column.name: column for column in schema.columns}
+    columns = [by_name[name] for name in quasi]
+    found = []
+    for frame, which in ((before, "original"), (after, "release")):
+        try:
+            found.append(
+                cells_of(frame, columns, special=asked.special, na=asked.na, hierarchies=asked.hierarchy)
+            )
+        except InputError as error:
+            raise InputError(f"in the {which}, {error}") from None
+    if all(
+        cells.is_plain and not any(each.unit or each.origin for each in cells.variables) for cells in found
+    ):
+        return None
+    return found[0], found[1]
 
 
 def assess_files(
@@ -182,14 +219,15 @@ def assess_files(
     said = {**(reading or {}), "asked": asked}
     said_of_release = {**said, "header": True} if said.get("header") is False else said
     if quasi:
-        numeric = [*quasi, *names_of(options.get("weight") or ())]
-        before, after = _numbers_of(original, numeric, said), _numbers_of(release, numeric, said_of_release)
+        weight = names_of(options.get("weight") or ())
+        before = _table_of(original, weight, quasi=quasi, **said)
+        after = _table_of(release, weight, quasi=quasi, **said_of_release)
     else:
         before, after = read_as_numbers(original, **said), read_as_numbers(release, **said_of_release)
-    return assess(before, after, **options)
+    return assess(before, after, asked=asked, **options)
 
 
-def _numbers_of(path: str | Path, numeric: Sequence[str], reading: Mapping[str, Any]) -> Any:
+def _table_of(path: str | Path, numeric: Sequence[str], **reading: Any) -> Any:
     try:
         return read_table(path, numeric=numeric, **reading)
     except InputError as error:

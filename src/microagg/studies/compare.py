@@ -16,15 +16,16 @@ from microagg.measures.measure import Measure
 from microagg.measures.registry import measure_named
 from microagg.methods.registry import method_named
 from microagg.problem.problem import Progress, checked_k
+from microagg.release.cells import confidential_of, read_cells, without_gaps
 from microagg.release.settings import OF_A_CELL, Settings
 from microagg.studies.assess import Names, finite, names_of
 from microagg.studies.compare_cells import Cell, Outcome, Study, plan
 from microagg.studies.compare_state import State
 from microagg.studies.compare_workers import outcomes
-from microagg.table.confidential import attributes_of
-from microagg.table.io.frames import column_facts, open_frame, to_arrow, values_of
+from microagg.table.io.frames import column_facts, open_frame, to_arrow
 from microagg.table.io.reading import read_as_numbers, read_table
-from microagg.table.schema import Kind, Role, assign_roles
+from microagg.table.kind_parameters import OF_COLUMNS, column_settings
+from microagg.table.schema import ColumnSettings, Kind, Role, assign_roles
 
 MEASURES = ("il", "linkage")
 """What is measured unless something else is asked for."""
@@ -203,7 +204,7 @@ def compare(
     """
     if isinstance(table, str | Path):
         name = name or Path(table).stem
-        table = _read(Path(table), names_of(quasi), reading or {})
+        table = _read(Path(table), names_of(quasi), _said_of_columns(settings), reading or {})
     wanted = tuple(dict.fromkeys([loss, risk, *measures]))
     roles = {"quasi": names_of(quasi), "confidential": names_of(confidential), "keep": names_of(keep)}
     study = _study(table, roles, settings, weight, known, wanted)
@@ -325,8 +326,10 @@ def _refuse_what_differs(given: dict[str, Any]) -> None:
             raise InputError(f"{name} cannot be set for all releases of a comparison.")
 
 
-def _read(path: Path, quasi: Sequence[str], reading: Mapping[str, Any]) -> pa.Table:
-    return read_table(path, numeric=quasi, **reading) if quasi else read_as_numbers(path, **reading)
+def _read(path: Path, quasi: Sequence[str], asked: ColumnSettings, reading: Mapping[str, Any]) -> pa.Table:
+    if quasi:
+        return read_table(path, quasi=quasi, asked=asked, **reading)
+    return read_as_numbers(path, asked=asked, **reading)
 
 
 def _side(name: str, side: str, study: Study) -> Measure:
@@ -334,7 +337,7 @@ def _side(name: str, side: str, study: Study) -> Measure:
     measure = measure_named(name)
     if measure.side != side:
         raise InputError(f"{name!r} measures {measure.side}, but a measure of {side} is needed here.")
-    attributes = attributes_of(study.table, study.settings.confidential, exact=study.settings.exact)
+    attributes = confidential_of(study.table, study.settings.confidential, study.settings)
     has = {
         "confidential": bool(attributes),
         "categories": any(attribute.kind is not Kind.NUMERIC for attribute in attributes),

@@ -16,16 +16,16 @@ import pyarrow as pa
 import microagg
 from microagg.errors import Cancelled, InputError, MicroaggError
 from microagg.kernels.compiling import seconds_compiling
-from microagg.measures.pairing import pair_of
+from microagg.measures.pairing import weights_of
 from microagg.measures.registry import assess_pair
 from microagg.methods.method import Method
 from microagg.methods.registry import method_named
 from microagg.methods.registry import methods as all_methods
 from microagg.problem.problem import Progress
+from microagg.release.cells import without_gaps
 from microagg.release.manifest import digest_of
 from microagg.release.release import anonymize
 from microagg.release.settings import OF_A_CELL, Settings
-from microagg.table.capping import cap_values
 from microagg.table.io.frames import open_frame, values_of
 
 
@@ -168,17 +168,9 @@ def _figures(study: Study, cell: Cell, progress: Progress | None) -> tuple[dict[
     asked = study.settings.but(k=cell.k, method=cell.method, params=dict(cell.params), seed=cell.seed)
     names = [*asked.quasi, *asked.confidential, *asked.keep]
     release = anonymize(study.table.select(names), settings=asked, progress=progress)
-    pair = pair_of(
-        open_frame(study.table),
-        open_frame(release.table),
-        quasi=asked.quasi,
-        confidential=asked.confidential,
-        keep=asked.keep,
-        weight=study.weight,
-        k=cell.k,
-        exact=asked.exact,
-    )
-    if asked.cap:
-        pair = replace(pair, capped=cap_values(pair.original, pair.names, asked.cap)[0])
+    pair = release.pair
+    if study.weight is not None:
+        frame, _ = without_gaps(open_frame(study.table), release.schema, asked)
+        pair = replace(pair, weights=weights_of(frame, study.weight))
     measured = assess_pair(pair, study.measures, known=study.known)
     return {measure.name: float(figure.value) for measure, figure in measured}, release.anonymity.sizes

@@ -19,8 +19,8 @@ import microagg as ma
 from every_type import all_tables
 from microagg.table.hierarchy import Hierarchy
 from microagg.table.io.arrow import NUMBERS_AS_TEXT
-from microagg.table.io.cells import cells_of, suggested_kind
-from microagg.table.io.frames import open_frame, values_of
+from microagg.table.io.cells import cells_of
+from microagg.table.io.frames import open_frame, suggested_kind, values_of
 from microagg.table.schema import Column, Kind, Role
 from microagg.table.variable import Cells, Variable
 

@@ -16,8 +16,8 @@ import pytest
 
 import microagg as ma
 from every_type import LEVELS, all_tables
-from microagg.table.io.cells import cells_of, suggested_kind
-from microagg.table.io.frames import column_like, open_frame, same_type
+from microagg.table.io.cells import cells_of
+from microagg.table.io.frames import column_like, open_frame, same_type, suggested_kind
 from microagg.table.io.giving import given_back
 from microagg.table.schema import Column, Kind, Role
 from microagg.table.variable import Variable

@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.table.hierarchy import Hierarchy
-from microagg.table.io import times
 from microagg.table.io.arrow import compute as pc
-from microagg.table.io.arrow import is_text, means_numbers
+from microagg.table.io.arrow import is_text
 from microagg.table.io.distinct import Distinct, Finder, distinct, number_of
 from microagg.table.io.frames import LARGEST_WHOLE, arrow_column, values_of
 from microagg.table.io.numbers import Codes, numbers_of
@@ -22,28 +21,6 @@ from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
 _Read = tuple[Variable, np.ndarray, "np.ndarray | None"]
-
-
-def suggested_kind(frame: nw.DataFrame[Any], name: str) -> Kind:
-    """The kind that a column's type suggests: text is numeric only if it is marked as text that means numbers.
-
-    Categories are ordinal if their type has an order (ordered ones of pandas and Arrow, Enum of polars), else nominal.
-
-    >>> suggested_kind(nw.from_native(pa.table({"born": pa.array([0], pa.date32())})), "born").value
-    'numeric'
-    """
-    field, column = arrow_column(frame.head(1), name)
-    kind: Any = column.type
-    if pa.types.is_dictionary(kind):
-        return Kind.ORDINAL if kind.ordered else Kind.NOMINAL
-    numeric = (
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_decimal(kind)
-        or times.is_time(kind)
-        or (is_text(kind) and means_numbers(field))
-    )
-    return Kind.NUMERIC if numeric else Kind.NOMINAL
 
 
 def cells_of(

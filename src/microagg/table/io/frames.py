@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.arrow import bare, means_numbers, of_plain_type, of_used_categories
+from microagg.table.io.arrow import bare, is_text, means_numbers, of_plain_type, of_used_categories
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.reading import NUMBER, refuse_value
 from microagg.table.schema import ColumnFacts, Kind, refuse_duplicates
@@ -198,7 +198,7 @@ def column_facts(frame: nw.DataFrame[Any], *, count: bool = False) -> list[Colum
             _is_numeric(frame[name].dtype),
             _distinct(frame, name) if count else None,
             len(frame),
-            _suggested_kind(frame, name),
+            suggested_kind(frame, name),
             frame[name].dtype == nw.String,
         )
         for name in frame.columns
@@ -212,18 +212,33 @@ def _distinct(frame: nw.DataFrame[Any], name: str) -> int | None:
         return None
 
 
-def _suggested_kind(frame: nw.DataFrame[Any], name: str) -> Kind:
-    """What the type of a column says: numbers and times are numeric, ordered categories ordinal, all else is nominal."""
-    dtype, native = frame[name].dtype, frame.to_native()
-    if _is_numeric(dtype) or isinstance(dtype, nw.Date | nw.Datetime | nw.Duration | nw.Time):
+def suggested_kind(frame: nw.DataFrame[Any], name: str) -> Kind:
+    """The kind that a column's type suggests: text is numeric only if it is marked as text that means numbers.
+
+    Categories are ordinal if their type has an order (ordered ones of pandas and Arrow, Enum of polars), else nominal.
+
+    >>> suggested_kind(nw.from_native(pa.table({"born": pa.array([0], pa.date32())})), "born").value
+    'numeric'
+    """
+    if _is_numeric(frame[name].dtype):
         return Kind.NUMERIC
-    if isinstance(native, pa.Table):
-        field = native.schema.field(name)
-        if means_numbers(field):
-            return Kind.NUMERIC
-        if pa.types.is_dictionary(field.type):
-            return Kind.ORDINAL if field.type.ordered else Kind.NOMINAL
-    return Kind.ORDINAL if nw.is_ordered_categorical(frame[name]) else Kind.NOMINAL
+    try:
+        field, column = arrow_column(frame.head(1), name)
+        if pa.types.is_null(column.type):  # objects of Python tell their type by the first that is one
+            field, column = arrow_column(frame, name)
+    except InputError:
+        return Kind.NOMINAL  # of a type that no release holds: refused if it is to be released
+    kind: Any = column.type
+    if pa.types.is_dictionary(kind):
+        return Kind.ORDINAL if kind.ordered else Kind.NOMINAL
+    numeric = (
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or (pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
+        or (is_text(kind) and means_numbers(field))
+    )
+    return Kind.NUMERIC if numeric else Kind.NOMINAL
 
 
 def _is_numeric(dtype: Any) -> bool:
