@@ -185,7 +185,11 @@ def _suggested_kind(frame: nw.DataFrame[Any], name: str) -> Kind:
             return Kind.NUMERIC
         if pa.types.is_dictionary(field.type):
             return Kind.ORDINAL if field.type.ordered else Kind.NOMINAL
-    return Kind.ORDINAL if nw.is_ordered_categorical(frame[name]) else Kind.NOMINAL
+    try:
+        return Kind.ORDINAL if nw.is_ordered_categorical(frame[name]) else Kind.NOMINAL
+    except AttributeError:  # of pandas over Arrow, where categories are no categories of pandas
+        kind = frame.select(name).head(1).to_arrow().schema.field(0).type
+        return Kind.ORDINAL if pa.types.is_dictionary(kind) and kind.ordered else Kind.NOMINAL
 
 
 def _is_numeric(dtype: Any) -> bool:
