@@ -13,8 +13,9 @@ import microagg as ma
 from microagg.measures.measure import Pair
 from microagg.release.files import anonymize_file
 from microagg.studies.assess import assess
-from microagg.table.confidential import attributes_of, meaning_of
+from microagg.table.confidential import attributes_of
 from microagg.table.io.reading import read_table
+from microagg.table.meaning import meaning_of
 from microagg.table.schema import Kind
 
 SPELLINGS = [

@@ -217,15 +217,8 @@ def check(
     from microagg.table.io.reading import read_table
 
     quasi = given.pop("quasi", [])
-    said = {name: given.pop(name) for name in MEANINGS if name in given}
-    asked = column_settings(**said)
-    about = {"kinds": asked.kinds, "ordinal": asked.levels, "special": asked.special, "na": asked.na}
-    found = check_table(
-        read_table(source, asked=asked, **reading),
-        quasi,
-        **given,
-        **{name: what for name, what in about.items() if what},
-    )
+    asked = column_settings(**{name: given[name] for name in MEANINGS if name in given})
+    found = check_table(read_table(source, asked=asked, **reading), quasi, **given)
     show.anonymity(found, quasi)
     raise typer.Exit(0 if found.holds else 3)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +12,8 @@ from microagg.guarantees.k import Anonymity, anonymity
 from microagg.guarantees.promise import Promise
 from microagg.table.confidential import attributes_of
 from microagg.table.io.frames import open_frame, to_arrow
-from microagg.table.parameters import Choice, K, Names
-from microagg.table.schema import Kind
-
-KIND = Choice(
-    "kinds", tuple(kind.value for kind in Kind), Kind.NUMERIC.value, "what the values of a column are like"
-)
+from microagg.table.kind_parameters import column_settings
+from microagg.table.parameters import K, Names
 
 
 def check(
@@ -33,7 +29,7 @@ def check(
     exact: bool = False,
     kinds: Mapping[str, str] | None = None,
     nominal: Sequence[str] | str = (),
-    ordinal: Mapping[str, Sequence[Any]] | Sequence[str] | str = (),
+    ordinal: Mapping[str, Any] | Sequence[str] | str | None = None,
     special: Mapping[str, Any] | None = None,
     na: Sequence[Any] | str = (),
 ) -> Anonymity:
@@ -65,7 +61,12 @@ def check(
             )
     if not names:
         raise InputError("name at least one quasi-identifying column.")
-    about = _about_columns(frame.columns, kinds or {}, nominal, ordinal, special or {}, na)
+    asked = column_settings(kinds=kinds, nominal=nominal, ordinal=ordinal, special=special, na=na)
+    for name in (*asked.kinds, *asked.special):
+        if name not in frame.columns:
+            raise InputError(
+                f"there is no column {name!r}; the table has {', '.join(map(repr, frame.columns))}."
+            )
     k = K.parse(k)
     promise = Promise.of(l, t, diversity, c)
     if promise and not hidden:
@@ -74,42 +75,7 @@ def check(
     found = anonymity(chosen, names, k)
     if not promise or chosen.num_rows == 0:
         return found
-    attributes = attributes_of(chosen, hidden, exact=EXACT.parse(exact), **about)
+    attributes = attributes_of(
+        chosen, hidden, exact=EXACT.parse(exact), kinds=asked.kinds, ordinal=asked.levels, special=asked.special, na=asked.na
+    )  # fmt: skip
     return replace(found, findings=promise.evaluate(found.labels, len(found.sizes), attributes))
-
-
-def _about_columns(
-    columns: Sequence[str], kinds: Any, nominal: Any, ordinal: Any, special: Any, na: Any
-) -> dict[str, Any]:
-    """What was said about kinds and atoms, checked, as `attributes_of` takes it."""
-    for word, given in (("kinds", kinds), ("special", special)):
-        if not isinstance(given, Mapping):
-            raise InputError(
-                f"{word} must say something for each of its columns, as in {word}={{'age': ...}}."
-            )
-    orders = (
-        ordinal if isinstance(ordinal, Mapping) else dict.fromkeys(Names("ordinal", "").parse(ordinal), ())
-    )
-    answers = [(name, KIND.parse(kind)) for name, kind in kinds.items()]
-    answers += [(name, "nominal") for name in Names("nominal", "").parse(nominal)]
-    answers += [(name, "ordinal") for name in orders]
-    settled: dict[str, Kind] = {}
-    for name, answer in answers:
-        if settled.setdefault(name, Kind(answer)) != answer:
-            raise InputError(
-                f"column {name!r} was given two kinds, {settled[name]} and {answer}; choose one."
-            )
-    for name in (*settled, *special):
-        if name not in columns:
-            raise InputError(f"there is no column {name!r}; the table has {', '.join(map(repr, columns))}.")
-    return {
-        "kinds": settled,
-        "ordinal": {name: _several(levels) for name, levels in orders.items()},
-        "special": {name: _several(codes) for name, codes in special.items()},
-        "na": _several(na),
-    }
-
-
-def _several(given: Any) -> tuple[Any, ...]:
-    """One value, or several."""
-    return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else (given,)

@@ -52,7 +52,7 @@ def without_gaps(
                 "like or missing='drop' to leave them out."
             )
         return frame, 0
-    complete = ~gaps.any(axis=1)
+    complete = np.asarray(~gaps.any(axis=1))
     dropped = int((~complete).sum())
     if dropped == 0:
         return frame, 0
@@ -60,7 +60,7 @@ def without_gaps(
         raise InputError(
             f"missing='drop' leaves {len(frame) - dropped:,} of {len(frame):,} records, fewer than k; say missing='group' to keep them."
         )
-    return frame.filter([bool(each) for each in complete]), dropped
+    return frame.filter(list(map(bool, complete))), dropped
 
 
 def missing_cells(cells: Cells) -> np.ndarray:

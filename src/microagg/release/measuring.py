@@ -7,6 +7,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 
 from microagg.bounds.bound import refuse_inexact
 from microagg.drawing.wording import listed
@@ -17,6 +18,7 @@ from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
 from microagg.table.encoder import Space
 from microagg.table.io.frames import values_of
+from microagg.table.io.marks import columns_with_values_like_markers
 from microagg.table.scales import SCALE
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells
@@ -125,6 +127,17 @@ def notes_on_cells(cells: Cells, space: Space, settings: Settings, dropped: int)
         for same in _columns_alike(cells)
     ]
     return tuple(notes)
+
+
+def notes_on_markers(source: pa.Table) -> tuple[str, ...]:
+    """Which columns of text hold NA and the like, which were taken for values there."""
+    names = columns_with_values_like_markers(source)
+    if not names:
+        return ()
+    return (
+        f"NA, null and the like were taken for values, because there is other text beside them: {listed(names)}; na='NA' makes "
+        "them missing",
+    )
 
 
 def _columns_alike(cells: Cells) -> list[Sequence[str]]:

@@ -23,7 +23,13 @@ from microagg.problem.problem import Progress, checked_k
 from microagg.release.cells import confidential_of, read_cells, without_gaps
 from microagg.release.changes import Change, changes
 from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
-from microagg.release.measuring import is_table_of_numbers, loss_of, notes_on_cells, refuse_unsearchable
+from microagg.release.measuring import (
+    is_table_of_numbers,
+    loss_of,
+    notes_on_cells,
+    notes_on_markers,
+    refuse_unsearchable,
+)
 from microagg.release.notes_on_gaps import notes_on_gaps
 from microagg.release.notes_on_texts import notes_on_texts
 from microagg.release.publishing import refuse_publishing
@@ -43,6 +49,7 @@ from microagg.table.encoder import Space
 from microagg.table.io.arrow import give_back
 from microagg.table.io.frames import column_facts, open_frame, refuse_odd_types, same_type, to_arrow
 from microagg.table.io.giving import given_back
+from microagg.table.io.marks import marked_like
 from microagg.table.io.spelling import texts_like
 from microagg.table.io.writing import write_text
 from microagg.table.schema import Role, Schema, assign_roles
@@ -304,7 +311,7 @@ def protect(
         space=space, exact=cells, texts=texts_like(frame),
     )  # fmt: skip
     released = _with_released(frame, schema, made, settings.precision)
-    arrow = to_arrow(released)
+    arrow = marked_like(to_arrow(released), source)
     give_back()
     anonymity = verify(arrow, quasi, k, len(frame), method.scope)
     findings = promise.verify(
@@ -325,7 +332,7 @@ def protect(
         settings=settings, schema=schema, found=found, space=space, made=made, source=source, file=file,
         reading=reading, loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
     )  # fmt: skip
-    notes += notes_on_cells(cells, measured, settings, dropped)
+    notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
     notes += _notes(schema, space, loss["IL"], unrounded)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
     notes += notes_on_gaps(promise, attributes)

@@ -19,6 +19,7 @@ from microagg.errors import InputError
 from microagg.table.atoms import as_times, set_apart
 from microagg.table.io.arrow import comparable, is_text, means_numbers
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.marks import markers_are_gaps
 from microagg.table.meaning import merged, merged_by_meaning, outline_of
 from microagg.table.ordering import numbers_of, places_among, places_of_values
 from microagg.table.schema import Kind
@@ -133,7 +134,12 @@ def attributes_of(
         if not (pa.types.is_floating(column.type) or (_is_ordered(column) and kind is Kind.ORDINAL)):
             column = comparable(column)
         codes = tuple(special.get(name, ()))
-        column, atoms = set_apart(column, codes, na, markers=numbers or kind is Kind.NUMERIC)
+        column, atoms = set_apart(
+            column,
+            codes,
+            na,
+            markers=numbers or kind is Kind.NUMERIC or markers_are_gaps(table.schema.field(name)),
+        )
         attribute = _attribute(name, kind, column, levels, exact=exact or nested, numbers=numbers)
         found.append(_with_atoms(attribute, atoms, (*codes, None)))
     return tuple(found)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.hierarchy import Hierarchy
 from microagg.table.io.arrow import compute as pc
-from microagg.table.io.arrow import is_text
+from microagg.table.io.arrow import is_text, means_numbers
 from microagg.table.io.distinct import Distinct, Finder, distinct, number_of
 from microagg.table.io.frames import LARGEST_WHOLE, arrow_column, values_of
 from microagg.table.io.numbers import Codes, numbers_of
@@ -64,13 +64,16 @@ def _read(frame: nw.DataFrame[Any], column: Column, codes: Codes) -> _Read:
             values_of(frame, [column.name])[:, 0],
             None,
         )
-    _, arrow = arrow_column(frame, column.name)
+    field, arrow = arrow_column(frame, column.name)
     if column.kind is Kind.NUMERIC and arrow.null_count < len(arrow):
         read = _numeric(frame[column.name], arrow, codes)
         if isinstance(frame[column.name].dtype, nw.Decimal) and read[2] is None and not read[0].origin:
             return read[0], values_of(frame, [column.name])[:, 0], None  # to the last bit what it always was
     else:
         found = distinct(arrow)
+        if is_text(arrow.type) and means_numbers(field):  # 9 before 10
+            texts = [text for text in found.values if number_of(text) is not None]
+            found = replace(found, order=sorted(texts, key=_number))
         read = (_ordinal if column.kind is Kind.ORDINAL else _nominal)(
             frame[column.name], arrow, found, column, codes
         )
@@ -79,6 +82,10 @@ def _read(frame: nw.DataFrame[Any], column: Column, codes: Codes) -> _Read:
         if (atoms == len(variable.marks) - 1).all():  # nothing but gaps is one category
             return Variable(column.name, Kind.NOMINAL, (None,), gap=variable.gap), np.zeros(len(frame)), None
     return read
+
+
+def _number(text: str) -> Any:
+    return number_of(text)
 
 
 def _is_plain(frame: nw.DataFrame[Any], name: str, na: Sequence[str]) -> bool:
