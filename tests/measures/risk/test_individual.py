@@ -32,7 +32,7 @@ def slow_individual_risk(f: int, population: float) -> float:
 
 
 def closed_form(f: int, p: float) -> float:
-    """As printed for one, two and three records of a class."""
+    """For one, two and three records of a class: as in the manual of µ-Argus 4.1, quoted in the source of sdcMicro."""
     q = 1.0 - p
     if f == 1:
         return p / q * math.log(1.0 / p)
