@@ -79,7 +79,7 @@ def test_risks_on_hard_tables(seed: int) -> None:
 
 
 def test_a_loss_needs_no_more_than_the_two_tables_and_categories() -> None:
-    assert {measure.needs for measure in MEASURES} <= {"", "numbers", "categories"}
+    assert {measure.needs for measure in MEASURES} <= {"", "numbers", "points", "categories"}
 
 
 def test_one_record() -> None:

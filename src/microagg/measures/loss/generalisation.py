@@ -11,15 +11,15 @@ Entropy (non-uniform; Gionis and Tassa 2009, after de Waal and Willenborg 1999):
 original value x back from the released value y, -log2 Pr(x | y), Pr from the counts of both in this column. In percent of what is missing
 where a column is suppressed, -log2 Pr(x).
 
-Figures are means over columns (entropy: all that is missing over all that there was). Weights count records, but in discernibility.
+Granularity is of numbers without gaps, the others of columns of any kind; a gap is a value. Figures are means over columns (entropy: all that is missing over all that there was). Weights count records, but in discernibility.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.risk.classes import ReleasedClasses, classes_of
+from microagg.measures.measure import Figure, Measure, Pair, columns_of
+from microagg.measures.risk.classes import ReleasedClasses, classes_of, columns_to_compare
 
 
 def discernibility(pair: Pair) -> Figure:
@@ -68,9 +68,11 @@ def entropy(pair: Pair) -> Figure:
     (50.0, {'bits a record': 1.0})
     """
     shares = _shares(pair)
-    missing, there = np.empty(len(pair.names)), np.empty(len(pair.names))
-    for j in range(len(pair.names)):
-        before, after = classes_of([pair.original[:, j]]), classes_of([pair.released[:, j]])
+    missing, there = np.empty(len(pair.quasi)), np.empty(len(pair.quasi))
+    for j in range(len(pair.quasi)):
+        before, after = (
+            classes_of(columns_to_compare(columns_of(cells, [j]))) for cells in (pair.before, pair.after)
+        )
         joint = classes_of([before.labels, after.labels])
         there[j] = _bits(before, shares)
         missing[j] = _bits(joint, shares) - _bits(after, shares)
@@ -81,7 +83,7 @@ def entropy(pair: Pair) -> Figure:
     whole = float(there.sum())
     return Figure(
         min(100.0, 100.0 * float(missing.sum()) / whole) if whole > 0.0 else 0.0,
-        dict(zip(pair.names, charges.tolist(), strict=True)),
+        dict(zip(pair.quasi, charges.tolist(), strict=True)),
         {"bits a record": float(missing.sum())},
     )
 
@@ -129,6 +131,7 @@ GRANULARITY = Measure(
     "that generalises would have to write for the same classes.",
     compute=granularity,
     of="record",
+    needs="numbers",
 )
 
 ENTROPY = Measure(

@@ -11,7 +11,7 @@ than 64 only those 64 columns count that changed most (mean squared change in st
 maximise the mean log-likelihood less 1e-5 / 2 times the sum of their squares, the intercept's left out: so they exist where the tables can be
 told apart for sure, too, and columns that determine each other do no harm. Newton's method, with steps halved until they help.
 
-Of more than 10,000 records so many are taken, the same of both tables, by record number alone. Weights count records.
+Categories and gaps count as the axes that they are encoded as; columns released as ranges or ancestors are left out. Of more than 10,000 records so many are taken, the same of both tables, by record number alone. Weights count records.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ import numpy as np
 
 from microagg.measures.loss.standardise import WIDE, mean
 from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.risk.linkage import with_points
+from microagg.table.encoder import Space
 
 PENALTY = 1e-5
 PRODUCTS_UP_TO = 12
@@ -44,10 +46,11 @@ def propensity(pair: Pair) -> Figure:
     >>> round(propensity(Pair(table, table + 100.0, ("age",))).value, 3)
     0.25
     """
-    standard = pair.standard
     chosen = spread_out(len(pair.original), RECORDS)
-    shares = standard.shares[chosen] / standard.shares[chosen].sum()
-    error, terms = propensity_error(standard.before[:, chosen], standard.after[:, chosen], shares)
+    weights = np.ones(len(chosen)) if pair.weights is None else np.asarray(pair.weights, np.float64)[chosen]
+    shares = weights / weights.sum()
+    before, after = _columns(pair)
+    error, terms = propensity_error(before[:, chosen], after[:, chosen], shares)
     size = 1.0 / float(np.sum(shares**2))
     return Figure(
         error,
@@ -57,6 +60,15 @@ def propensity(pair: Pair) -> Figure:
             "expected by chance": terms / (16.0 * size),
         },
     )
+
+
+def _columns(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
+    """A row for each column of numbers, or for each axis of what a mixed table is encoded as."""
+    if pair.cells is None:
+        return pair.standard.before, pair.standard.after
+    pair = with_points(pair)
+    space = Space.fit(pair.before, "zscore")
+    return space.points(pair.before).T, space.points(pair.after).T
 
 
 def propensity_error(before: np.ndarray, after: np.ndarray, shares: np.ndarray) -> tuple[float, int]:
@@ -173,4 +185,5 @@ PMSE = Measure(
     source="Woo, Reiter, Oganian and Karr 2009; Snoke, Raab, Nowok, Dibben and Slavkovic 2018. Terms of second order, "
     "ridge 1e-5, at most 10,000 records. What is expected by chance is that of records drawn anew from the original ones: (terms) / 8N.",
     compute=propensity,
+    needs="points",
 )

@@ -2,6 +2,7 @@
 
 Both are figures of synthetic data: a generator that has learnt records by heart releases them, or nearly. From each released record the
 nearest and the second nearest original are looked up, Euclidean on z-scores of the original columns; equal originals count each.
+Categories and gaps are as far apart as where groups are formed; columns released as ranges or ancestors are left out.
 
     distance to the closest record     d1                 0: it is an original record
     nearest-neighbour distance ratio   d1 / d2            near 0: one original stands out; 1: two are equally near
@@ -17,8 +18,8 @@ from microagg.kernels import tree_build
 from microagg.kernels.tree import handle_of
 from microagg.kernels.tree_levels import two_nearest
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.risk.classes import percent_of_records
-from microagg.measures.risk.linkage import distinct_points
+from microagg.measures.risk.classes import classes_of, columns_to_compare, percent_of_records
+from microagg.measures.risk.linkage import distinct_points, slack_of_turned, with_points
 from microagg.table.encoder import Space
 
 SHARE = 0.05
@@ -74,16 +75,31 @@ def two_distances(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
     >>> [distances.tolist() for distances in two_distances(pair)]
     [[1.0, 1.0], [1.0, 3.0]]
     """
-    values = np.require(pair.original, np.float64, ["C", "W"])
-    space = Space.fit(values, "zscore")
-    originals, _, counts = distinct_points(space.points(values))
-    tree = tree_build.build(originals)
+    if pair.cells is None:
+        values, equal, slack = np.require(pair.original, np.float64, ["C", "W"]), None, 0.0
+        space = Space.fit(values, "zscore")
+        originals = space.points(values)
+        with np.errstate(over="ignore"):  # what is released may be beyond all originals
+            released = space.points(pair.released)
+    else:
+        pair = with_points(pair)
+        space, equal = Space.fit(pair.before, "zscore"), classes_of(columns_to_compare(pair.before))
+        originals, released = space.points(pair.before), space.points(pair.after)
+        slack = slack_of_turned(originals)
     classes = pair.classes
-    with np.errstate(over="ignore"):  # what is released may be beyond all originals
-        queries = space.points(pair.released[classes.order[classes.starts[:-1]]])
+    points, _, counts = distinct_points(originals, equal)
+    tree = tree_build.build(points)
+    queries = released[classes.order[classes.starts[:-1]]]
     nearest, second = np.empty(len(queries)), np.empty(len(queries))
     two_nearest(queries, counts, handle_of(tree), nearest, second)
-    return tuple(np.minimum(np.sqrt(found), _LARGEST)[classes.labels] for found in (nearest, second))  # pyright: ignore[reportReturnType]
+    return _lengths(nearest, slack)[classes.labels], _lengths(second, slack)[classes.labels]
+
+
+def _lengths(squared: np.ndarray, slack: float) -> np.ndarray:
+    """Distances; 0 where there is nothing but rounding."""
+    found = np.minimum(np.sqrt(squared), _LARGEST)
+    found[found <= slack] = 0.0
+    return found
 
 
 def _percentile(values: np.ndarray, weights: np.ndarray | None, share: float) -> float:
@@ -107,6 +123,7 @@ CLOSEST_RECORD = Measure(
     "Euclidean on z-scores of the original columns, 5th percentile without interpolation. Weights count records.",
     compute=closest_record,
     of="record",
+    needs="points",
 )
 
 NEAREST_NEIGHBOUR_RATIO = Measure(
@@ -123,4 +140,5 @@ NEAREST_NEIGHBOUR_RATIO = Measure(
     "original, distances as for the closest record, 5th percentile without interpolation. Two originals in one place: 1.",
     compute=nearest_neighbour_ratio,
     of="record",
+    needs="points",
 )

@@ -67,14 +67,18 @@ def linked_parts(
 
 def _linked_parts_of_cells(pair: Pair, scale: str) -> tuple[np.ndarray, np.ndarray]:
     """The same on the encoding of a mixed table. Ranges and ancestors have no point: such columns are left out."""
-    kept = [variable.name for variable in pair.after.variables if not variable.coarse]
-    if len(kept) < len(pair.quasi):
-        pair = pair.of_columns(kept)
+    pair = with_points(pair)
     space = Space.fit(pair.before, scale)
     originals, released = space.points(pair.before), space.points(pair.after)
     # equal cells, not equal points: those may differ in their last digits
     equal = classes_of(columns_to_compare(pair.before))
-    return _linked(originals, equal, released, pair.classes, _slack_of_turned(originals))
+    return _linked(originals, equal, released, pair.classes, slack_of_turned(originals))
+
+
+def with_points(pair: Pair) -> Pair:
+    """The same without columns released as ranges or ancestors, which have no point."""
+    kept = [variable.name for variable in pair.after.variables if not variable.coarse]
+    return pair if len(kept) == len(pair.quasi) else pair.of_columns(kept)
 
 
 def _linked(
@@ -92,7 +96,7 @@ def _linked(
     return nearest, second
 
 
-def _slack_of_turned(points: np.ndarray) -> float:
+def slack_of_turned(points: np.ndarray) -> float:
     """How far rounding may move a point that is a sum over all axes before they were turned."""
     return _ROUNDINGS * points.shape[1] * math.hypot(*(2.0 * np.abs(points).max(axis=0)))
 
