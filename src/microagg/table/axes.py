@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from microagg.kernels import random, sums
+from microagg.table.hierarchy import Hierarchy
 from microagg.table.scales import SCALES, Axis
 from microagg.table.schema import Kind
 from microagg.table.variable import Variable
@@ -237,13 +238,14 @@ def _axes_of_categories(variable: Variable, categories: np.ndarray, scale: str, 
     count = max(len(variable.levels), int(categories.max()) + 1)
     nodes = np.arange(count).reshape(-1, 1)
     if variable.hierarchy is not None:
-        nodes = _nodes_of(variable.levels, variable.hierarchy.paths)
+        variable.hierarchy.check(variable.levels, variable.name)
+        nodes = _nodes_of(variable.levels, variable.hierarchy)
     return Coded(nodes, _step(nodes, categories, scale, importance))
 
 
-def _nodes_of(levels: Sequence[Any], paths: dict[str, tuple[str, ...]]) -> np.ndarray:
+def _nodes_of(levels: Sequence[Any], tree: Hierarchy) -> np.ndarray:
     """(values, levels of the tree below its top): nodes numbered in their order; what is missing has nodes of its own."""
-    own = {level: paths[level if level in paths else str(level)] for level in levels if level is not None}
+    own = {level: tree.path_of(level) for level in levels if level is not None}
     depth = len(next(iter(own.values()))) - 1 if own else 1
     nodes = np.empty((len(levels), depth), np.int64)
     for j in range(depth):
