@@ -292,7 +292,8 @@ def protect(
     refuse_odd_types(frame, schema.released())
     attributes = confidential_of(source if frame is given else to_arrow(frame), hidden, settings)
     give_back()
-    problem = problem_with(promise, method, points, k, attributes, threads)
+    columns = None if cells.is_plain else len(cells.variables)
+    problem = problem_with(promise, method, points, k, attributes, threads, columns)
     found = run_method(
         method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine, progress=progress
     )
