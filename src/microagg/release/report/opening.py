@@ -137,19 +137,28 @@ def _measured_how(subject: Subject) -> str:
 
 
 def _what_stays(subject: Subject) -> str:
-    dropped = subject.columns(Role.IDENTIFIER)
+    naming, rest = _left_out(subject)
     confidential, others = subject.columns(Role.CONFIDENTIAL), subject.columns(*UNCHANGED)
     sentences = []
-    if dropped:
-        sentences.append(f"What names somebody directly was left out: {listed(dropped)}.")
+    if naming:
+        sentences.append(f"What names somebody directly was left out: {listed(naming)}.")
     elif subject.public:
         sentences.append("Columns that name somebody directly are not in the table.")
+    if rest:
+        sentences.append(f"Left out, too, as not needed: {listed(rest)}.")
     if confidential:
         sentences.append(f"Confidential values are released as they were: {listed(confidential)}.")
     if others:
         sentences.append(f"Also unchanged, and able to single people out: {listed(others)}.")
     sentences.append("What all this does not protect against is told in the last part, Limits.")
     return " ".join(sentences)
+
+
+def _left_out(subject: Subject) -> tuple[list[str], list[str]]:
+    """The columns that are not released: those called identifiers, and those that nobody gave a role."""
+    dropped = subject.columns(Role.IDENTIFIER)
+    named = set(subject.settings.get("identifier", dropped))
+    return [name for name in dropped if name in named], [name for name in dropped if name not in named]
 
 
 def _what_this_tells(subject: Subject) -> str:
@@ -203,12 +212,12 @@ def _about_the_method(name: str) -> str:
 
 def roles(subject: Subject) -> Section:
     """Each column: what it is, what happened to it."""
-    rows = []
+    rows, (_, rest) = [], _left_out(subject)
     for name, role in subject.manifest["roles"].items():
-        what, happened = WHAT_HAPPENED[Role(role)]
+        what, happened = ("not needed", "left out") if name in rest else WHAT_HAPPENED[Role(role)]
         if name in subject.aggregates:
             happened = f"replaced by {RELEASED.get(subject.aggregates[name], 'one value for its group')}"
-        rows.append((name, role, what, happened))
+        rows.append((name, "none" if name in rest else role, what, happened))
     return Section(
         "The columns and their roles",
         (
