@@ -313,7 +313,6 @@ def test_tables_that_do_not_fit() -> None:
     refused("no column 'income' in the original", before.drop_columns(["income"]), after)
     refused("no column 'town' in the release", before, after, confidential=["town"])
     refused("no column 'w' in the original", before, after, weight="w")
-    refused("no column 'name' in the release", before, after, quasi=["name"])
     refused("in the release, column 'debt', row 1", before, after.set_column(2, "debt", pa.array(["x"] * N)))
     refused(
         "column 'code', row 1 (header not counted): text where a number is needed; weights",
