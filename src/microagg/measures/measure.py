@@ -110,12 +110,12 @@ class Pair:
     @property
     def before(self) -> Cells:
         """The quasi-identifiers before, of whatever kind."""
-        return Cells.plain(self.original, self.names) if self.cells is None else self.cells
+        return self.once(_plain_original) if self.cells is None else self.cells
 
     @property
     def after(self) -> Cells:
         """And after."""
-        return Cells.plain(self.released, self.names) if self.released_cells is None else self.released_cells
+        return self.once(_plain_released) if self.released_cells is None else self.released_cells
 
     @property
     def groups(self) -> np.ndarray:
@@ -163,6 +163,14 @@ class Pair:
     def classes_with_kept(self) -> ReleasedClasses:
         """The classes of these and of the columns released as they were."""
         return self.once(classes_of_kept) if self.kept else self.classes
+
+
+def _plain_original(pair: Pair) -> Cells:
+    return Cells.plain(pair.original, pair.names)
+
+
+def _plain_released(pair: Pair) -> Cells:
+    return Cells.plain(pair.released, pair.names)
 
 
 def columns_of(cells: Cells, places: Sequence[int]) -> Cells:
