@@ -96,7 +96,7 @@ def _who_stands_alone(subject: Subject) -> Block | None:
         return None
     if not others_released(subject.manifest):
         return Paragraph(f"{told[:1].upper()}{told[1:]}.")
-    more = "That is for these columns alone; the other columns are released as they were. With them it is otherwise: "
+    more = "That is for these columns alone, and says nothing of the others. With them: "
     if subject.manifest["all_columns"]["unique_records"]:
         return Warn(f"{more}{told}.")
     return Paragraph(f"{more}{told}.")
