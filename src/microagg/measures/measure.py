@@ -110,12 +110,12 @@ class Pair:
     @property
     def before(self) -> Cells:
         """The quasi-identifiers before, of whatever kind."""
-        return Cells.plain(self.original, self.names) if self.cells is None else self.cells
+        return self.once(_plain_original) if self.cells is None else self.cells
 
     @property
     def after(self) -> Cells:
         """And after."""
-        return Cells.plain(self.released, self.names) if self.released_cells is None else self.released_cells
+        return self.once(_plain_released) if self.released_cells is None else self.released_cells
 
     @property
     def groups(self) -> np.ndarray:
@@ -134,9 +134,15 @@ class Pair:
             self._known[asked] = compute(self, *settings)
         return self._known[asked]
 
-    def forget(self) -> None:
-        """Let go of all that was computed: it takes more memory than the tables."""
+    def forget(self, *but: Callable[..., Any]) -> None:
+        """Let go of all that was computed, but for what these functions gave: it takes more memory than the tables."""
+        kept = {
+            asked: found
+            for asked, found in self._known.items()
+            if isinstance(asked, tuple) and asked[0] in but
+        }
         self._known.clear()
+        self._known.update(kept)
 
     @property
     def averaged(self) -> np.ndarray:
@@ -157,6 +163,14 @@ class Pair:
     def classes_with_kept(self) -> ReleasedClasses:
         """The classes of these and of the columns released as they were."""
         return self.once(classes_of_kept) if self.kept else self.classes
+
+
+def _plain_original(pair: Pair) -> Cells:
+    return Cells.plain(pair.original, pair.names)
+
+
+def _plain_released(pair: Pair) -> Cells:
+    return Cells.plain(pair.released, pair.names)
 
 
 def columns_of(cells: Cells, places: Sequence[int]) -> Cells:
