@@ -18,7 +18,7 @@ from microagg.table.io.frames import to_arrow, values_of
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
-_PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
 def pair_of(
@@ -106,7 +106,7 @@ def in_the_same_terms(before: Cells, after: Cells) -> tuple[Cells, Cells]:
 
 def _counted_like(old: Variable, new: Variable, values: np.ndarray) -> np.ndarray:
     """Numbers in the unit and from the origin of another column."""
-    size = Fraction(_PER_DAY[old.unit], _PER_DAY[new.unit]) if old.unit and new.unit else Fraction(1)
+    size = Fraction(PER_DAY[old.unit], PER_DAY[new.unit]) if old.unit and new.unit else Fraction(1)
     return values * float(size) + float(Fraction(new.origin) * size - Fraction(old.origin))
 
 

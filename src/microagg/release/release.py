@@ -22,6 +22,7 @@ from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress, checked_k
 from microagg.release.cells import confidential_of, read_cells, without_gaps
 from microagg.release.changes import Change, changes
+from microagg.release.exposure import exposure_of
 from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
 from microagg.release.measuring import (
     is_table_of_numbers,
@@ -331,6 +332,7 @@ def protect(
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, made=made, source=source, file=file,
         reading=reading, loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
+        exposure=exposure_of(arrow, schema, anonymity),
     )  # fmt: skip
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
     notes += _notes(schema, space, loss["IL"], unrounded)
