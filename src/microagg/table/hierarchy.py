@@ -122,14 +122,6 @@ class Hierarchy:
                 f"the hierarchy of column {column!r} lacks {count} of the column; add a line for each."
             )
 
-    def path_of(self, level: Any) -> tuple[str, ...]:
-        """The nodes of a value that the hierarchy has, from itself to the top; numbers are found by value.
-
-        >>> Hierarchy.of([["1", "odd", "*"], ["2", "even", "*"]]).path_of(2.0)
-        ('2', 'even', '*')
-        """
-        return self.paths[self._value_of(level) or ""]
-
     def ancestors(self, levels: Sequence[Any], column: str = "") -> np.ndarray:
         """(levels, depth) int64: for each value its nodes from itself to the top, numbered on each level as in `nodes`.
 
@@ -144,7 +136,9 @@ class Hierarchy:
         rows = [
             missing
             if level is None
-            else [of[name] for of, name in zip(numbers_of, self.path_of(level), strict=True)]
+            else [
+                of[name] for of, name in zip(numbers_of, self.paths[self._value_of(level) or ""], strict=True)
+            ]
             for level in levels
         ]
         return np.array(rows, np.int64).reshape(len(rows), self.depth)
