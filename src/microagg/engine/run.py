@@ -65,15 +65,16 @@ def problem_with(
     k: int,
     attributes: tuple[Attribute, ...],
     threads: int | None = None,
+    units: Attribute | None = None,
 ) -> Problem:
     """What a method is given; raises before any work if the promise cannot be kept."""
     if promise and method.scope != "record":
         raise InputError(
-            f"method {method.name} groups each column on its own, so it cannot guarantee l or t; choose another method."
+            f"method {method.name} groups each column on its own, so it cannot guarantee l, t or units; choose another method."
         )
     problem = Problem.of(points, k, confidential=attributes, threads=threads)
-    promise.refuse_impossible(attributes)
-    return replace(problem, accept=promise.accept(attributes))
+    promise.refuse_impossible(attributes, units)
+    return replace(problem, accept=promise.accept(attributes, units))
 
 
 def run_method(
@@ -87,7 +88,7 @@ def run_method(
 ) -> Found:
     """Run a method and check what it returns before anybody relies on it.
 
-    Groups that miss l or t are merged with others; with `refine`, local search follows, which never breaks a guarantee.
+    Groups that miss l, t or units are merged with others; with `refine`, local search follows, which never breaks a guarantee.
     """
     if progress is not None and not callable(progress):
         raise InputError("progress must be a function that is called as progress(done, total).")
@@ -112,7 +113,7 @@ def run_method(
 
 
 def _enforced(found: Found, problem: Problem) -> Found:
-    """The same groups, or with those merged that miss l or t."""
+    """The same groups, or with those merged that miss what is promised."""
     if problem.accept is None:
         return found
     labels = repair(problem, found.labels)
