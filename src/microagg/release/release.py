@@ -102,7 +102,7 @@ class Release:
         pair = pair_of(
             self._original, nw.from_native(self._arrow, eager_only=True),
             quasi=self.schema.names(Role.QUASI), confidential=self.schema.names(Role.CONFIDENTIAL),
-            keep=self.schema.names(Role.KEEP), k=self.settings.k, exact=self.settings.exact, kinds=asked.kinds,
+            keep=self.schema.names(Role.KEEP), weight=self.schema.one(Role.WEIGHT), k=self.settings.k, exact=self.settings.exact, kinds=asked.kinds,
             ordinal=asked.levels, special=asked.special, na=asked.na, cells=self._cells,
         )  # fmt: skip
         if self._cells is not None and self.labels.ndim == 1:
@@ -199,6 +199,10 @@ def anonymize(
     confidential: Names = (),
     keep: Names = (),
     *,
+    weight: str | int | None = None,
+    stratum: Names = (),
+    unit: str | int | None = None,
+    small_strata: str = "error",
     rest: str = "error",
     l: float | None = None,
     t: float | None = None,
@@ -232,7 +236,11 @@ def anonymize(
 
     `table` is a pandas, polars or Arrow table, or a NumPy matrix (columns are then numbered from 0); the release's
     table has the same type, rows and index in the order given. Every column needs a role; `rest` says what happens to
-    the others ("error", "drop", "keep"). `l`: records that share their quasi-identifying values have at least l well-spread
+    the others ("error", "drop", "keep"). `weight` is the column of sampling weights: means are weighted by it, and each record gets
+    its group's mean weight, so that weighted totals stay. `stratum` names columns that are released as they are and that no group
+    crosses: records of a class share them, too. Strata with fewer than k records, or that cannot keep what is promised, are refused,
+    or left out with small_strata="drop". `unit` is the column that says which household, company or patient a record belongs to: it
+    is left out, and every class has at least k different ones, none of them with more than half of its records. `l`: records that share their quasi-identifying values have at least l well-spread
     values in each confidential column (`diversity`: "distinct", "entropy" or "recursive", the last with `c`); `t`: these are
     spread as in the whole table, up to this earth mover's distance; both take spellings of one text for one value unless `exact`.
     `kinds` says whether a column is "numeric", "ordinal" or "nominal" where its type does not; `nominal` names columns of categories,

@@ -23,6 +23,7 @@ class Role(StrEnum):
     CONFIDENTIAL = "confidential"
     WEIGHT = "weight"
     STRATUM = "stratum"
+    UNIT = "unit"
     KEEP = "keep"
 
 
@@ -65,8 +66,15 @@ class Schema:
 
     def released(self) -> list[str]:
         """The names of the columns that appear in the release, in table order."""
-        return [column.name for column in self.columns if column.role is not Role.IDENTIFIER]
+        return [column.name for column in self.columns if column.role not in WITHHELD]
 
+    def one(self, role: Role) -> str | None:
+        """The name of the only column with this role; None where there is none."""
+        return next(iter(self.names(role)), None)
+
+
+WITHHELD = (Role.IDENTIFIER, Role.UNIT)
+"""The roles of columns that no release has."""
 
 REST = Choice("rest", ("error", "drop", "keep"), "error", "What happens to columns without a role.")
 
@@ -166,7 +174,7 @@ def assign_roles(
     if without and rest == "error":
         listed = ", ".join(repr(name) for name in without)
         raise InputError(
-            f"no role was given to {listed}; name each as quasi, confidential, keep or identifier, "
+            f"no role was given to {listed}; name each as quasi, confidential, weight, stratum, unit, keep or identifier, "
             "or say rest='drop' or rest='keep'."
         )
     default = Role.KEEP if rest == "keep" else Role.IDENTIFIER
