@@ -85,7 +85,9 @@ def _moved(part: Sequence[Any], values: Sequence[Any], *, nominal: bool) -> Frac
 def has_units(units: Sequence[Hashable], members: Sequence[int], k: int) -> bool:
     """Whether some records are of k different units, none of which has more than half of them."""
     counts = Counter(units[i] for i in members)
-    return len(counts) >= k and all(Fraction(count, len(members)) <= Fraction(1, 2) for count in counts.values())
+    return len(counts) >= k and all(
+        Fraction(count, len(members)) <= Fraction(1, 2) for count in counts.values()
+    )
 
 
 def is_kept(values: Sequence[Any], members: Sequence[int], *, nominal: bool, **asked: Any) -> bool:

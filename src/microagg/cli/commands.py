@@ -205,7 +205,7 @@ def repeat(
 
 @app.command()
 @reads_files
-@takes_settings("k", "quasi", "confidential", "l", "t", "diversity", "c", "exact", *MEANINGS)
+@takes_settings("k", "quasi", "confidential", "unit", "l", "t", "diversity", "c", "exact", *MEANINGS)
 def check(
     source: Annotated[Path, typer.Argument(help=f"Any table: {known_suffixes()}.")],
     given: dict[str, Any],

@@ -131,10 +131,12 @@ def release(done: Release, target: Path) -> None:
     out.print(f"guarantee   verified on the written file: {asked['k']} or more records share {what}")
     out.print(f"            {', '.join(quasi)}")
     for finding in classes.findings:
+        out.print(f"            every class {finding.told} (worst class: {number(finding.worst)})")
+    if done.settings.unit is not None:
         out.print(
-            f"            every class {finding.words} of {finding.column} (worst class: {number(finding.worst)})"
+            "            (units were counted by the withheld column; it does not protect against somebody who knows a whole household)"
         )
-    dropped = done.schema.names(Role.IDENTIFIER)
+    dropped = done.schema.names(Role.IDENTIFIER, Role.UNIT)
     if dropped:
         out.print(f"dropped     {', '.join(dropped)}")
     for note in done.notes:
@@ -255,7 +257,7 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
             f"({records:,} records in total).",
         )
     for finding in found.findings:
-        about = f"{finding.words} of {finding.column} (worst class: {number(finding.worst)})"
+        about = f"{finding.told} (worst class: {number(finding.worst)})"
         if finding.holds:
             out.print(f"yes: every class {about}.")
         else:

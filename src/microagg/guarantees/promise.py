@@ -34,6 +34,19 @@ class Finding:
     """(classes,): whether a class misses it"""
 
     @property
+    def told(self) -> str:
+        """What is asked of every class, and in which column.
+
+        >>> Finding("l", "ill", "has 3 or more different values", 4.0, np.array([False])).told
+        'has 3 or more different values of ill'
+        """
+        return (
+            f"{self.words} of {self.column}"
+            if self.guarantee in ("l", "t")
+            else f"{self.words} ({self.column})"
+        )
+
+    @property
     def holds(self) -> bool:
         """Whether no class misses it."""
         return not self.failing.any()
@@ -101,9 +114,7 @@ class Promise:
         )
         return {"l": l, "t": None if self.closeness is None else self.closeness.t, "diversity": kind, "c": c}
 
-    def accept(
-        self, attributes: tuple[Attribute, ...], units: Attribute | None = None
-    ) -> Acceptance | None:
+    def accept(self, attributes: tuple[Attribute, ...], units: Attribute | None = None) -> Acceptance | None:
         """The predicate on groups that goes into a `Problem`; None where nothing is asked for."""
         return Acceptance(self, self._standard(attributes, units)) if self else None
 
@@ -159,7 +170,11 @@ class Promise:
             findings += [
                 Finding("units", units.name, self.units.words, float(fewest), self.units.too_few(found)),
                 Finding(
-                    "share", units.name, self.units.words_on_share, float(largest), self.units.too_large(found)
+                    "share",
+                    units.name,
+                    self.units.words_on_share,
+                    float(largest),
+                    self.units.too_large(found),
                 ),
             ]
         return tuple(findings)

@@ -20,7 +20,7 @@ from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress, checked_k
-from microagg.release.cells import confidential_of, read_cells, without_gaps
+from microagg.release.cells import confidential_of, read_cells, units_in, without_gaps
 from microagg.release.changes import Change, changes
 from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
 from microagg.release.measuring import (
@@ -32,6 +32,7 @@ from microagg.release.measuring import (
 )
 from microagg.release.notes_on_gaps import notes_on_gaps
 from microagg.release.notes_on_texts import notes_on_texts
+from microagg.release.notes_on_units import notes_on_units
 from microagg.release.publishing import refuse_publishing
 from microagg.release.report.building import build_document
 from microagg.release.report.notebook import summary_html
@@ -82,6 +83,8 @@ class Release:
     """The quasi-identifying cells before and after, where they are not plain numbers."""
     _risks: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
     """Risks that the table tells, to be accepted before anything is saved."""
+    _units: Attribute | None = field(default=None, repr=False, kw_only=True)
+    """The unit that each record belongs to, which is withheld; what is written is verified by it."""
     _written: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
     """What saving adds to the manifest: where to, in which order of rows."""
 
@@ -298,9 +301,11 @@ def protect(
     points = space.points(grouped, out=grouped.values if cells.is_plain else None)
     source = to_arrow(given)
     refuse_odd_types(frame, schema.released())
-    attributes = confidential_of(source if frame is given else to_arrow(frame), hidden, settings)
+    left = source if frame is given else to_arrow(frame)
+    attributes, units = confidential_of(left, hidden, settings), units_in(left, schema, settings)
+    del left
     give_back()
-    problem = problem_with(promise, method, points, k, attributes, threads)
+    problem = problem_with(promise, method, points, k, attributes, threads, units)
     found = run_method(
         method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine, progress=progress
     )
@@ -323,7 +328,7 @@ def protect(
     give_back()
     anonymity = verify(arrow, quasi, k, len(frame), method.scope)
     findings = promise.verify(
-        anonymity.labels, len(anonymity.sizes), confidential_of(arrow, hidden, settings)
+        anonymity.labels, len(anonymity.sizes), confidential_of(arrow, hidden, settings), units
     )
     anonymity = replace(anonymity, findings=findings)
 
@@ -343,13 +348,13 @@ def protect(
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
     notes += _notes(schema, space, loss["IL"], unrounded)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
-    notes += notes_on_gaps(promise, attributes)
+    notes += notes_on_gaps(promise, attributes) + notes_on_units(units, k)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
         same_type(released, table), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
         _arrow=arrow, _original=frame, _cells=None if is_table_of_numbers(cells) and made.cells.is_plain else (cells, made.cells),
-        _risks=risks_of_aggregates(cells, settings.aggregate),
+        _risks=risks_of_aggregates(cells, settings.aggregate), _units=units,
     )  # fmt: skip
 
 

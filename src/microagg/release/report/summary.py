@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.drawing.wording import counted, number, promised
+from microagg.drawing.wording import counted, number, promised, promised_units
 
 
 def headline_of(manifest: Mapping[str, Any], class_sizes: np.ndarray) -> str:
@@ -27,7 +27,7 @@ def summary_of(
     """What matters of a release: (name, sentence) for each line."""
     rows = [
         ("guarantee", _guarantee(manifest, int(class_sizes.min()))),
-        *(("", told) for told in promised(manifest)),
+        *(("", told) for told in [*promised(manifest), *promised_units(manifest)]),
         ("loss", _loss(manifest)),
     ]
     if manifest.get("bound"):
