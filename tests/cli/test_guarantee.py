@@ -14,7 +14,9 @@ import pytest
 import tables
 from microagg.methods.method import Found
 from microagg.methods.registry import method_named
+from microagg.table.aggregate import Aggregated, aggregated
 from microagg.table.io import writing
+from microagg.table.variable import Cells
 from running import Outcome
 
 Microagg = Callable[..., Outcome]
@@ -80,13 +82,18 @@ def test_a_broken_engine(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path:
 
 
 def test_a_broken_aggregation(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("microagg.release.release.group_means_for_records", lambda values, labels: values)
+    def nothing_done(cells: Cells, labels: np.ndarray, **options: Any) -> Aggregated:
+        return dataclasses.replace(aggregated(cells, labels, **options), cells=cells)
+
+    monkeypatch.setattr("microagg.release.release.aggregated", nothing_done)
     refused(microagg, tmp_path, "not 4-anonymous")
 
 
 def test_a_broken_rounding(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
-    noise = np.arange(12.0)
-    monkeypatch.setattr("microagg.release.release.round_to", lambda column, decimals: np.rint(column) + noise)
+    def with_noise(of_groups: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return np.rint(of_groups[labels]) + np.arange(12.0)[:, None]
+
+    monkeypatch.setattr("microagg.table.aggregate._for_records", with_noise)
     refused(microagg, tmp_path, "not 4-anonymous")
 
 

@@ -134,9 +134,15 @@ class Pair:
             self._known[asked] = compute(self, *settings)
         return self._known[asked]
 
-    def forget(self) -> None:
-        """Let go of all that was computed: it takes more memory than the tables."""
+    def forget(self, *but: Callable[..., Any]) -> None:
+        """Let go of all that was computed, but for what these functions gave: it takes more memory than the tables."""
+        kept = {
+            asked: found
+            for asked, found in self._known.items()
+            if isinstance(asked, tuple) and asked[0] in but
+        }
         self._known.clear()
+        self._known.update(kept)
 
     @property
     def averaged(self) -> np.ndarray:

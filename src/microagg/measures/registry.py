@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from microagg.errors import InputError
 from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.risk.classes import classes_of_released
 from microagg.measures.risk.dominance import amounts_of
 from microagg.problem.problem import Progress
 
@@ -105,7 +106,9 @@ def assess_pair(
     figures = []
     for done, measure in enumerate(chosen):
         if done > 0 and measure.side != chosen[done - 1].side:
-            pair.forget()  # what measures of loss share is of no use to those of risk
+            pair.forget(
+                classes_of_released
+            )  # all else that measures of loss share is of no use to those of risk
         figures.append((measure, measure.compute(seen if measure.name in LINKING else pair)))
         if progress is not None:
             progress(done + 1, len(chosen))
