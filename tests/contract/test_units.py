@@ -68,7 +68,7 @@ def test_what_is_written_keeps_units_l_and_t(tmp_path: Path, seed: int) -> None:
     written = pd.read_csv(target) if target.suffix == ".csv" else pd.read_parquet(target)
     assert sorted(written.columns) == sorted([*quasi, "ill", "wage", "serial"])
     home = table.set_index("serial")["home"].loc[written["serial"]].tolist()
-    classes = written.fillna({name: -1 for name in quasi}).groupby(quasi).indices.values()
+    classes = written.fillna(dict.fromkeys(quasi, -1)).groupby(quasi).indices.values()
     assert sum(map(len, classes)) == len(table)
     for members in classes:
         assert len(members) >= asked["k"]
