@@ -82,7 +82,6 @@ def falls_short(records, count, codes, ordered, known, begins, cumulative, runni
 @part
 def _lacking(records, count, j, values, codes, ordered, known, begins, cumulative, running, asked):
     """The shortfall in one column; `values` is room to work in."""
-    wanted = asked[j]
     for t in range(count):
         values[t] = codes[records[t], j]
     _sort(values, count)
@@ -91,11 +90,11 @@ def _lacking(records, count, j, values, codes, ordered, known, begins, cumulativ
     if known[j] < end - begin:  # the column has atoms
         while told > 0 and values[told - 1] >= known[j]:
             told -= 1
-    if wanted[DISTINCT] > 0.0 or wanted[ENTROPY] >= 0.0 or wanted[RECURSIVE] > 0.0:
-        total += _lacking_diversity(values, told, wanted)
-    if wanted[SHARE] < 1.0:
-        total += _excess_share(values, told, wanted[SHARE])
-    if wanted[T] < 1.0:
+    if asked[j, DISTINCT] > 0.0 or asked[j, ENTROPY] >= 0.0 or asked[j, RECURSIVE] > 0.0:
+        total += _lacking_diversity(values, told, asked, j)
+    if asked[j, SHARE] < 1.0:
+        total += _excess_share(values, told, asked[j, SHARE])
+    if asked[j, T] < 1.0:
         if not ordered[j]:
             apart = _nominal_distance(values, count, cumulative, begin, end)
         elif known[j] == end - begin:
@@ -104,8 +103,8 @@ def _lacking(records, count, j, values, codes, ordered, known, begins, cumulativ
             apart = _distance_with_atoms(
                 values, count, told, cumulative, running, begin, begin + known[j], end, begin + j
             )
-        if apart > wanted[T] + CLOSE:
-            total += apart - wanted[T]
+        if apart > asked[j, T] + CLOSE:
+            total += apart - asked[j, T]
     return total
 
 
@@ -123,27 +122,27 @@ def _sort(values, count):
 
 
 @part
-def _lacking_diversity(values, count, asked):
+def _lacking_diversity(values, count, asked, j):
     """How far sorted values are from being diverse enough, between 0 and 1 for each condition."""
     distinct, entropy, first, lacking = 0, 0.0, 0, 0.0
     for t in range(1, count + 1):
         if t == count or values[t] != values[first]:
-            if asked[ENTROPY] >= 0.0:
+            if asked[j, ENTROPY] >= 0.0:
                 share = (t - first) / count
                 entropy -= share * logarithm(share)
             distinct += 1
             first = t
-    if distinct < asked[DISTINCT]:
-        lacking += (asked[DISTINCT] - distinct) / asked[DISTINCT]
-    if entropy < asked[ENTROPY] - CLOSE:
-        lacking += (asked[ENTROPY] - entropy) / asked[ENTROPY]
-    if asked[RECURSIVE] > 0.0:
-        lacking += _lacking_recursively(values, count, distinct, asked)
+    if distinct < asked[j, DISTINCT]:
+        lacking += (asked[j, DISTINCT] - distinct) / asked[j, DISTINCT]
+    if entropy < asked[j, ENTROPY] - CLOSE:
+        lacking += (asked[j, ENTROPY] - entropy) / asked[j, ENTROPY]
+    if asked[j, RECURSIVE] > 0.0:
+        lacking += _lacking_recursively(values, count, distinct, asked, j)
     return lacking
 
 
 @part
-def _lacking_recursively(values, count, distinct, asked):
+def _lacking_recursively(values, count, distinct, asked, j):
     """How far the most frequent value is from being rare enough."""
     if distinct == 0:
         return 1.0
@@ -156,9 +155,9 @@ def _lacking_recursively(values, count, distinct, asked):
             first = t
     _sort(often, distinct)
     most, rest = often[distinct - 1], 0
-    for t in range(distinct - np.int64(asked[RECURSIVE]) + 1):
+    for t in range(distinct - np.int64(asked[j, RECURSIVE]) + 1):
         rest += often[t]
-    reached = asked[C] * rest
+    reached = asked[j, C] * rest
     return 0.0 if reached - most > STRICTLY * most else max((most - reached) / most, 1e-6)
 
 
