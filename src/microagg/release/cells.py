@@ -13,6 +13,7 @@ from microagg.errors import InputError
 from microagg.release.settings import Settings
 from microagg.table.confidential import Attribute, attributes_of, units_of
 from microagg.table.io.cells import cells_of
+from microagg.table.io.frames import to_arrow
 from microagg.table.schema import Role, Schema
 from microagg.table.variable import Cells
 
@@ -32,10 +33,10 @@ def confidential_of(table: pa.Table, names: Sequence[str], settings: Settings) -
     )  # fmt: skip
 
 
-def units_in(table: pa.Table, schema: Schema, settings: Settings) -> Attribute | None:
+def units_in(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> Attribute | None:
     """The unit that each record belongs to; None where there is no such column."""
     name = schema.one(Role.UNIT)
-    return None if name is None else units_of(table, name, na=settings.columns.na)
+    return None if name is None else units_of(to_arrow(frame.select(name)), name, na=settings.columns.na)
 
 
 def without_gaps(

@@ -313,6 +313,21 @@ class Settings:
         }
 
     @property
+    def aggregates(self) -> dict[str, str]:
+        """What groups release of quasi-identifying columns, where that was said."""
+        return {name: how for name, how in self.aggregate.items() if name != self.weight}
+
+    @property
+    def weight_becomes(self) -> str | None:
+        """What is released of the weight: "mean", "keep" or "drop"; None where there is no weight."""
+        return None if self.weight is None else self.aggregate.get(self.weight, "mean")
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns that are read as numbers where a file without types holds numbers: the quasi-identifying ones, and the weight."""
+        return self.quasi if self.weight is None else (*self.quasi, self.weight)
+
+    @property
     def columns(self) -> ColumnSettings:
         """What was said of single columns, put together."""
         return column_settings(**{each.name: getattr(self, each.name) for each in OF_COLUMNS})

@@ -18,6 +18,7 @@ from microagg.methods.registry import method_named
 from microagg.problem.problem import Progress, checked_k
 from microagg.release.cells import confidential_of, read_cells, without_gaps
 from microagg.release.settings import OF_A_CELL, Settings
+from microagg.release.weighting import weighting_of
 from microagg.studies.assess import Names, finite, names_of
 from microagg.studies.compare_cells import Cell, Outcome, Study, plan
 from microagg.studies.compare_state import State
@@ -203,7 +204,8 @@ def compare(
     """
     if isinstance(table, str | Path):
         name = name or Path(table).stem
-        table = _read(Path(table), names_of(quasi), _said_of_columns(settings), reading or {})
+        weight = _roles_in(settings).get(Role.WEIGHT, ())
+        table = _read(Path(table), names_of(quasi), weight, _said_of_columns(settings), reading or {})
     wanted = tuple(dict.fromkeys([loss, risk, *measures]))
     roles = {"quasi": names_of(quasi), "confidential": names_of(confidential), "keep": names_of(keep)}
     study = _study(table, roles, settings, known, wanted)
@@ -301,6 +303,7 @@ def _study(
     shared = Settings.of(
         **given, k=2, quasi=chosen, confidential=schema.names(Role.CONFIDENTIAL), keep=schema.names(Role.KEEP)
     )
+    weighting_of(frame, schema, shared)
     read_cells(without_gaps(frame, schema, shared)[0], schema, shared)  # raises where a value is wrong
     return Study(
         table=to_arrow(frame.select(*(name for name in frame.columns if name in (*chosen, *taken)))),
@@ -330,9 +333,15 @@ def _refuse_what_differs(given: dict[str, Any]) -> None:
             raise InputError(f"{name} cannot be set for all releases of a comparison.")
 
 
-def _read(path: Path, quasi: Sequence[str], asked: ColumnSettings, reading: Mapping[str, Any]) -> pa.Table:
+def _read(
+    path: Path,
+    quasi: Sequence[str],
+    weight: Sequence[str],
+    asked: ColumnSettings,
+    reading: Mapping[str, Any],
+) -> pa.Table:
     if quasi:
-        return read_table(path, quasi=quasi, asked=asked, **reading)
+        return read_table(path, quasi=[*quasi, *weight], asked=asked, **reading)
     return read_as_numbers(path, asked=asked, **reading)
 
 
