@@ -177,6 +177,7 @@ def test_numbers_that_come_back_as_ranges(seed: int) -> None:
     columns = found.figure("il").columns
     assert columns["age"] == pytest.approx(100 * lost / ((ages - ages.mean()) ** 2).sum(), rel=1e-9)
     assert columns["town"] == 0.0
+    assert "leave out age (ranges or other texts in place of values); town (categories)" in found.notes[-1]
     assert found.figure("cells-unchanged").columns == {"age": 0.0, "town": 100.0}
     assert found.figure("marginals").columns == {"age": 1.0, "town": 0.0}
     assert values(found)["k"] == min(Counter(rows).values())

@@ -18,6 +18,7 @@ from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress
+from microagg.release.report.claims import on_numbers
 from microagg.studies.matching import RowOrder, in_order_of, out_of_order, row_order
 from microagg.studies.other_tools import cells_of_release, read_release
 from microagg.table.io.cells import cells_of
@@ -171,7 +172,10 @@ def assess(
     return Assessment(
         pair=pair,
         figures=figures,
-        notes=_notes(pair, sizes, order) + on_reading + _notes_on_nodes(pair),
+        notes=_notes(pair, sizes, order)
+        + on_reading
+        + _notes_on_nodes(pair)
+        + tuple(filter(None, (on_numbers(pair),))),
         matched_by=key or "row order",
         known=tuple(known or quasi),
         classes=len(sizes),

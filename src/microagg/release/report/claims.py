@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from microagg.drawing.wording import counted, listed
-from microagg.measures.measure import columns_of
+from microagg.measures.measure import Pair, columns_of, not_numbers
 from microagg.measures.pairing import PER_DAY
 from microagg.release.changes import changes
 from microagg.release.report.subject import Subject
@@ -70,6 +70,20 @@ def on_naming(manifest: Mapping[str, Any]) -> str:
         )
     several = len(found) > 1
     return f"May name people, and {'are' if several else 'is'} in the table as {'they were' if several else 'it was'}: {listed(found)}."
+
+
+def on_numbers(pair: Pair) -> str:
+    """Which columns measures of numbers are about, and which they leave out and why; empty where they are about all.
+
+    >>> on_numbers(Pair(np.array([[1.0]]), np.array([[1.0]]), ("age",)))
+    ''
+    """
+    left = not_numbers(pair)
+    if not left:
+        return ""
+    about = f"are about {listed(pair.names)} alone" if pair.names else "have nothing to be about"
+    whys = "; ".join(f"{listed(names)} ({why})" for why, names in left.items())
+    return f"measures that need numbers {about}, and leave out {whys}"
 
 
 def on_totals(subject: Subject) -> str:
