@@ -46,6 +46,10 @@ class Pair:
     """Columns that are released as they were: integer codes."""
     weights: np.ndarray | None = None
     """Of the records, all greater than 0; None where each counts once."""
+    released_weights: np.ndarray | None = None
+    """Those that the release has, where they are others: measures of the release alone know no other ones. 1 where it has none."""
+    shared: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """What records of a class share besides quasi-identifiers, strata and averaged weights: integer codes."""
     k: int | None = None
     capped: np.ndarray | None = None
     """(n, d) float64: the quasi-identifiers that groups were formed of, where values were capped before."""
@@ -156,8 +160,13 @@ class Pair:
 
     @property
     def classes(self) -> ReleasedClasses:
-        """The classes of the released quasi-identifiers."""
+        """The classes of the released quasi-identifiers and of what else the records of a class share."""
         return self.once(classes_of_released)
+
+    @property
+    def of_release(self) -> Pair:
+        """The same with the released weights: what measures that everybody may see are computed from."""
+        return self if self.released_weights is None else self.once(_with_released_weights)
 
     @property
     def classes_with_kept(self) -> ReleasedClasses:
@@ -171,6 +180,12 @@ def _plain_original(pair: Pair) -> Cells:
 
 def _plain_released(pair: Pair) -> Cells:
     return Cells.plain(pair.released, pair.names)
+
+
+def _with_released_weights(pair: Pair) -> Pair:
+    released = replace(pair, weights=pair.released_weights, released_weights=None)
+    released._known[(classes_of_released,)] = pair.classes
+    return released
 
 
 def columns_of(cells: Cells, places: Sequence[int]) -> Cells:
@@ -263,7 +278,7 @@ class Measure:
     compute: Callable[[Pair], Figure]
     of: str = "pair"
     """What it is computed from, which decides who may see it:
-    "release": the released table alone (weights and confidential columns are released as they are); everybody may see it.
+    "release": the released table alone (confidential columns are released as they are; of weights, those that it has count); everybody may see it.
     "pair": both tables; it stays inside unless the data holder publishes it by name.
     "record": both, and single records decide it (a largest value, a range); it stays inside whatever is asked for."""
     needs: str = ""

@@ -112,7 +112,10 @@ def assess_pair(
             pair.forget(
                 classes_of_released
             )  # all else that measures of loss share is of no use to those of risk
-        figures.append((measure, measure.compute(seen if measure.name in LINKING else pair)))
+        looked_at = seen if measure.name in LINKING else pair
+        figures.append(
+            (measure, measure.compute(looked_at.of_release if measure.of == "release" else looked_at))
+        )
         if progress is not None:
             progress(done + 1, len(chosen))
     return figures

@@ -55,6 +55,8 @@ RESULTS = {
     "output": True,
     "scaling": False,
     "cells": False,
+    "strata": False,
+    "weighting": False,
     "capped": False,
     "versions": False,
     "dialect": False,
@@ -78,6 +80,8 @@ def internal_manifest(
     exposure: Mapping[str, Any],
     capped: Mapping[str, Capped],
     dropped: int = 0,
+    strata: dict[str, Any] | None = None,
+    weighting: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Everything that is needed to repeat a run to the byte."""
     quasi = schema.names(Role.QUASI)
@@ -107,6 +111,8 @@ def internal_manifest(
             name: {**space.about_column(j), "decimals": made.decimals[j]} for j, name in enumerate(quasi)
         },
         "cells": _cells(schema, made, dropped),
+        "strata": strata,
+        "weighting": weighting,
         "capped": {name: each.as_data() for name, each in capped.items()},
         "versions": {
             "python": platform.python_version(),

@@ -43,6 +43,11 @@ def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
         f"classes over {threshold:g} %": float(exceeding.sum()),
         f"classes failing the {p:g} % rule": float(failing.sum()),
     }
+    if pair.weights is not None:
+        total, largest, _ = _totals(pair.weights, classes)
+        details["classes in which one record has over half of the weight"] = float(
+            (2 * largest > total).sum()
+        )
     return Figure(max(columns.values()), columns, details)
 
 
