@@ -158,7 +158,10 @@ class Release:
 
     @property
     def risk(self) -> dict[str, float]:
-        """What an intruder gains, by the names of the measures, such as linkage and prosecutor."""
+        """What an intruder gains, by the names of the measures, such as linkage and prosecutor.
+
+        Measures that need numbers leave columns of categories, and those with gaps, out; the internal report says which.
+        """
         return {measure.name: figure.value for measure, figure in self.figures if measure.side == "risk"}
 
     def report(self, path: str | Path, *, public: bool = False) -> Path:
