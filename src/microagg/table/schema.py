@@ -23,6 +23,7 @@ class Role(StrEnum):
     CONFIDENTIAL = "confidential"
     WEIGHT = "weight"
     STRATUM = "stratum"
+    UNIT = "unit"
     KEEP = "keep"
 
 
@@ -120,30 +121,6 @@ class ColumnSettings:
     hierarchy: Mapping[str, Hierarchy] = field(default_factory=dict)
     special: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     na: tuple[str, ...] = ()
-
-
-ID_WORDS = ("id", "name", "nr", "no", "number", "code", "key", "ssn", "email", "phone", "uuid")
-
-
-def propose(facts: Sequence[ColumnFacts]) -> Schema:
-    """A schema to confirm: numbers are quasi-identifiers, unique texts identifiers, other texts confidential.
-
-    >>> schema = propose([ColumnFacts("name", False, 90, 90), ColumnFacts("age", True, 40, 90)])
-    >>> [column.role.value for column in schema.columns]
-    ['identifier', 'quasi']
-    """
-    return Schema(tuple(_propose_column(fact) for fact in facts))
-
-
-def _propose_column(fact: ColumnFacts) -> Column:
-    words = fact.name.replace("-", "_").replace(".", "_").lower().split("_")
-    sounds_like_id = words[-1] in ID_WORDS or words[0] in ID_WORDS
-    nearly_unique = fact.records > 1 and (fact.distinct or 0) >= 0.95 * fact.records
-    if nearly_unique and (sounds_like_id or not fact.numeric):
-        role = Role.IDENTIFIER
-    else:
-        role = Role.QUASI if fact.numeric else Role.CONFIDENTIAL
-    return Column(fact.name, role, Kind.NUMERIC if fact.numeric else Kind.NOMINAL)
 
 
 def assign_roles(

@@ -183,7 +183,9 @@ def _odd_column(frame: nw.DataFrame[Any]) -> tuple[str, str]:
 
 def refuse_odd_types(frame: nw.DataFrame[Any], names: Sequence[str]) -> None:
     """Refuse columns that a release could not hold as what they are."""
-    for field in frame.select(*names).head(1).to_arrow().schema:
+    for field in (
+        frame.select(*names).head(1).to_arrow().select(list(names)).schema
+    ):  # without an index of pandas
         # polars would write where in memory an object of Python lies
         pointer = frame.implementation.is_polars() and frame[field.name].dtype == nw.Object
         if pointer or isinstance(field.type, pa.BaseExtensionType):
