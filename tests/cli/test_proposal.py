@@ -14,7 +14,6 @@ import pytest
 import microagg as ma
 import tables
 from microagg.cli.options import names_in
-from microagg.release.settings import Settings
 from microagg.table.proposal import shell_list
 from running import Outcome
 
@@ -102,7 +101,6 @@ def nominal_of(folder: Path) -> list[str]:
     return json.loads((folder / "out.csv.public.json").read_text())["settings"]["nominal"]
 
 
-@pytest.mark.skipif("unit" not in Settings.parameters(), reason="needs the settings weight and unit")
 @pytest.mark.slow
 def test_units_and_weights_in_the_proposed_command(microagg: Microagg, tmp_path: Path) -> None:
     table = ma.datasets.households(400)

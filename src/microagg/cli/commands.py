@@ -207,7 +207,7 @@ def repeat(
 
 @app.command()
 @reads_files
-@takes_settings("k", "quasi", "confidential", "l", "t", "diversity", "c", "exact", *MEANINGS)
+@takes_settings("k", "quasi", "stratum", "confidential", "l", "t", "diversity", "c", "exact", *MEANINGS)
 def check(
     source: Annotated[Path, typer.Argument(help=f"Any table: {known_suffixes()}.")],
     given: dict[str, Any],
@@ -222,13 +222,13 @@ def check(
     quasi = given.pop("quasi", [])
     asked = column_settings(**{name: given[name] for name in MEANINGS if name in given})
     found = check_table(read_table(source, asked=asked, **reading), quasi, **given)
-    show.anonymity(found, quasi)
+    show.anonymity(found, [*quasi, *given.get("stratum", ())])
     raise typer.Exit(0 if found.holds else 3)
 
 
 @app.command()
 @reads_files
-@takes_settings(*MEANINGS, "hierarchy")
+@takes_settings("stratum", *MEANINGS, "hierarchy")
 def assess(
     original: Annotated[Path, typer.Argument(help=f"The original table: {known_suffixes()}.")],
     release: Annotated[Path, typer.Argument(help="The released table, made by microagg or by another tool.")],
@@ -258,7 +258,7 @@ def assess(
         found = assess_files(
             original, release, quasi=names_in(quasi), confidential=names_in(confidential), keep=names_in(keep),
             weight=weight, key=key, known=names_in(known), k=None if k is None else K.parse(k), reading=reading,
-            asked=column_settings(**given), progress=progress,
+            stratum=given.pop("stratum", ()), asked=column_settings(**given), progress=progress,
         )  # fmt: skip
     if as_json:
         print(_as_json(found.as_data()))

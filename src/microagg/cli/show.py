@@ -21,6 +21,7 @@ from microagg.methods.method import Method
 from microagg.release.changes import Change, rows_of_changes, sentence_on_changes
 from microagg.release.manifest import manifest_paths
 from microagg.release.release import Release
+from microagg.release.report.claims import on_all_columns, on_naming
 from microagg.release.report.terminal import size_bars
 from microagg.release.saving import report_paths
 from microagg.release.settings import Settings
@@ -112,7 +113,11 @@ def release(done: Release, target: Path) -> None:
         out.print(
             f"            every class {finding.words} of {finding.column} (worst class: {number(finding.worst)})"
         )
+    if told := on_all_columns(manifest):
+        out.print(f"beyond it   {told}")
     dropped = done.schema.names(Role.IDENTIFIER)
+    if manifest.get("may_identify"):
+        out.print(f"names       {on_naming(manifest)}")
     if dropped:
         out.print(f"dropped     {', '.join(dropped)}")
     for note in done.notes:

@@ -30,6 +30,7 @@ def check(
     kinds: Mapping[str, str] | None = None,
     nominal: Sequence[str] | str = (),
     ordinal: Mapping[str, Any] | Sequence[str] | str | None = None,
+    stratum: Sequence[str] | str = (),
     special: Mapping[str, Any] | None = None,
     na: Sequence[Any] | str = (),
 ) -> Anonymity:
@@ -38,7 +39,7 @@ def check(
     `table` is a pandas, polars or Arrow table or a NumPy matrix, whoever made it; missing values count as equal. `l` and `t`
     apply to each of the `confidential` columns separately; `diversity` is "distinct", "entropy" or "recursive", the last
     with `c`. Texts that differ in case, width or white space only, and numbers written in several ways, are one value; with
-    `exact` texts are compared to the letter.
+    `exact` texts are compared to the letter. Records of a class share their `stratum` columns, too.
 
     `kinds` says whether a confidential column is "numeric", "ordinal" or "nominal" where its type suggests something else; `nominal` names
     such columns for short, and `ordinal` gives the order of a column's levels (or names columns whose type has one). For l, neither a missing
@@ -53,8 +54,9 @@ def check(
     """
     frame = open_frame(table)
     names = list(dict.fromkeys(Names("quasi", "").parse(quasi)))
+    strata = [name for name in Names("stratum", "").parse(stratum) if name not in names]
     hidden = list(dict.fromkeys(Names("confidential", "").parse(confidential)))
-    for name in (*names, *hidden):
+    for name in (*names, *strata, *hidden):
         if name not in frame.columns:
             raise InputError(
                 f"there is no column {name!r}; the table has {', '.join(map(repr, frame.columns))}."
@@ -67,6 +69,7 @@ def check(
             raise InputError(
                 f"there is no column {name!r}; the table has {', '.join(map(repr, frame.columns))}."
             )
+    names += strata
     k = K.parse(k)
     promise = Promise.of(l, t, diversity, c)
     if promise and not hidden:

@@ -18,7 +18,7 @@ from microagg.table.io.frames import to_arrow, values_of
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
-_PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
 def pair_of(
@@ -28,6 +28,7 @@ def pair_of(
     quasi: Sequence[str],
     confidential: Sequence[str] = (),
     keep: Sequence[str] = (),
+    shared: Sequence[str] = (),
     weight: str | None = None,
     k: int | None = None,
     exact: bool = False,
@@ -41,14 +42,15 @@ def pair_of(
 
     Of a confidential column the type says whether it counts as numbers, ordered or plain categories, unless `kinds` or `ordinal` do; what
     is missing, and `special` codes, are atoms as for l and t (see `attributes_of`). Spellings of one text are one category, as there,
-    unless `exact`. Quasi-identifiers of a mixed table are given as `cells`, before and after; the two may have been read each by itself.
+    unless `exact`. `shared` names columns of the release that the records of a class share, too: strata. Quasi-identifiers of a mixed table are given as `cells`, before and after; the two may have been read each by itself.
 
     >>> before, after = pa.table({"age": [30, 32]}), pa.table({"age": [31, 31], "ill": ["no", "yes"]})
     >>> pair = pair_of(nw.from_native(before), nw.from_native(after), quasi=["age"], confidential=["ill"])
     >>> pair.released.tolist(), pair.confidential["ill"].tolist()
     ([[31.0], [31.0]], [0, 1])
     """
-    columns = to_arrow(release.select(*confidential, *keep)) if confidential or keep else pa.table({})
+    others = [*confidential, *keep, *shared]
+    columns = to_arrow(release.select(*others)) if others else pa.table({})
     attributes = attributes_of(
         columns, confidential, exact=exact, kinds=kinds, ordinal=ordinal, special=special, na=na
     )
@@ -63,6 +65,7 @@ def pair_of(
         ordered={a.name: a.values for a in attributes if a.kind is Kind.ORDINAL},
         atoms={a.name: a.atoms for a in attributes if a.atoms is not None},
         kept=kept,
+        shared={name: codes_of(columns.column(name)) for name in shared},
         weights=None if weight is None else weights_of(original, weight),
         k=k,
     )
@@ -106,7 +109,7 @@ def in_the_same_terms(before: Cells, after: Cells) -> tuple[Cells, Cells]:
 
 def _counted_like(old: Variable, new: Variable, values: np.ndarray) -> np.ndarray:
     """Numbers in the unit and from the origin of another column."""
-    size = Fraction(_PER_DAY[old.unit], _PER_DAY[new.unit]) if old.unit and new.unit else Fraction(1)
+    size = Fraction(PER_DAY[old.unit], PER_DAY[new.unit]) if old.unit and new.unit else Fraction(1)
     return values * float(size) + float(Fraction(new.origin) * size - Fraction(old.origin))
 
 

@@ -43,6 +43,8 @@ RESULTS = {
     "records": True,
     "roles": True,
     "guarantee": True,
+    "all_columns": True,
+    "may_identify": True,
     "loss": True,
     "largest_share": False,
     "bound": False,
@@ -53,6 +55,8 @@ RESULTS = {
     "output": True,
     "scaling": False,
     "cells": False,
+    "strata": False,
+    "weighting": False,
     "capped": False,
     "versions": False,
     "dialect": False,
@@ -73,8 +77,11 @@ def internal_manifest(
     loss: dict[str, float],
     largest_share: float,
     anonymity: Anonymity,
+    exposure: Mapping[str, Any],
     capped: Mapping[str, Capped],
     dropped: int = 0,
+    strata: dict[str, Any] | None = None,
+    weighting: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Everything that is needed to repeat a run to the byte."""
     quasi = schema.names(Role.QUASI)
@@ -93,6 +100,7 @@ def internal_manifest(
             "smallest_class": int(anonymity.sizes.min()),
             **_found(anonymity),
         },
+        **exposure,
         "loss": loss,
         "largest_share": largest_share,
         "bound": None if found.bound is None else _bound(found.bound, found.labels),
@@ -103,6 +111,8 @@ def internal_manifest(
             name: {**space.about_column(j), "decimals": made.decimals[j]} for j, name in enumerate(quasi)
         },
         "cells": _cells(schema, made, dropped),
+        "strata": strata,
+        "weighting": weighting,
         "capped": {name: each.as_data() for name, each in capped.items()},
         "versions": {
             "python": platform.python_version(),

@@ -20,12 +20,12 @@ from microagg.release.manifest import (
 )
 from microagg.release.report import html, markdown, plain
 from microagg.release.report.document import Document
+from microagg.release.strata import class_columns
 from microagg.table.io.arrow import give_back
 from microagg.table.io.formats import format_of, options_for
 from microagg.table.io.kinds import refuse_other_kind, refuse_other_than_table
 from microagg.table.io.reading import read_written
 from microagg.table.io.writing import Piece, put_in_place, refuse_unwritable, text_piece, write_table
-from microagg.table.schema import Role
 
 if TYPE_CHECKING:
     from microagg.release.release import Release
@@ -50,7 +50,7 @@ def save_release(
     """Write the table and both manifests as one; returns what saving adds to the manifest."""
     options = options_for(format_of(path), options)
     refuse_places(path)
-    quasi, k = release.schema.names(Role.QUASI), release.settings.k
+    columns, k = class_columns(release.schema, release.settings), release.settings.k
     added: dict[str, Any] = {"rows": "kept" if keep_order else "shuffled", "dialect": options}
 
     def write(part: Path) -> None:
@@ -66,7 +66,7 @@ def save_release(
             raise GuaranteeError("the file cannot be read back; nothing was written.") from None
         if written.column_names != release._arrow.column_names:
             raise GuaranteeError("the file does not have the columns it should; nothing was written.")
-        found = verify(written, quasi, k, release._arrow.num_rows, release.anonymity.scope)
+        found = verify(written, columns, k, release._arrow.num_rows, release.anonymity.scope)
         release.settings.promise.verify(found.labels, len(found.sizes), release._attributes(written))
         added["release"] = name_of_release(written, release.settings)
 

@@ -71,6 +71,7 @@ class Assessment:
             "confidential": [*self.pair.confidential, *self.pair.ordered],
             "kept": list(self.pair.kept),
             "weighted": self.pair.weights is not None,
+            "strata": list(self.pair.shared),
             "matched_by": self.matched_by,
             "known_to_intruder": list(self.known),
             "k": self.pair.k,
@@ -117,6 +118,7 @@ def assess(
     confidential: Names = (),
     keep: Names = (),
     weight: str | int | None = None,
+    stratum: Names = (),
     key: str | int | None = None,
     known: Names = (),
     k: int | None = None,
@@ -133,7 +135,7 @@ def assess(
     note says when only those were available. Without `quasi`, all numeric columns that both tables have and that have no
     other role are used. What can be said of columns to `anonymize` (kinds, nominal, ordinal, hierarchy, special, na) can be said here,
     too; both tables are read by it. `known` names the columns that an intruder knows (by default all of `quasi`); `weight` is a column
-    of the original, `confidential` and `keep` are columns of the release.
+    of the original, `confidential`, `keep` and `stratum` (which records of a class share, too) are columns of the release.
 
     >>> import pyarrow as pa
     >>> before, after = pa.table({"age": [30, 32, 60, 64]}), pa.table({"age": [31, 31, 62, 62]})
@@ -143,11 +145,12 @@ def assess(
     """
     before, after = _opened(original, "original"), _opened(release, "release")
     confidential, keep, weight, key = names_of(confidential), names_of(keep), _name(weight), _name(key)
-    given = [*confidential, *keep, *([weight] if weight else []), *([key] if key else [])]
+    strata = names_of(stratum)
+    given = [*confidential, *keep, *strata, *([weight] if weight else []), *([key] if key else [])]
     quasi = names_of(quasi) or _shared_numbers(before, after, given)
     known = names_of(known)
     _refuse_missing(before, "original", [*quasi, *([weight] if weight else []), *([key] if key else [])])
-    _refuse_missing(after, "release", [*quasi, *confidential, *keep, *([key] if key else [])])
+    _refuse_missing(after, "release", [*quasi, *confidential, *keep, *strata, *([key] if key else [])])
     _refuse_two_parts(quasi, given)
     after = in_order_of(before, after, key)
     order = RowOrder.SAME if key else _order_by_witnesses(before, after, quasi)
@@ -157,13 +160,13 @@ def assess(
         "drop", asked,
     )  # fmt: skip
     pair = pair_of(
-        before, after, quasi=quasi, confidential=confidential, keep=keep, weight=weight, k=_checked(k), kinds=asked.kinds,
+        before, after, quasi=quasi, confidential=confidential, keep=keep, shared=strata, weight=weight, k=_checked(k), kinds=asked.kinds,
         ordinal=asked.levels, special=asked.special, na=asked.na, cells=_cells(before, after, quasi, schema, asked),
     )  # fmt: skip
     if order is RowOrder.UNKNOWN and pair.names and out_of_order(pair.original, pair.released):
         raise InputError(IN_ANOTHER_ORDER.format(why="the columns agree overall, but the records do not"))
     figures = assess_pair(pair, measures, progress, known=known)
-    sizes = anonymity(to_arrow(after.select(*quasi)), quasi, k or 2).sizes
+    sizes = anonymity(to_arrow(after.select(*quasi, *strata)), [*quasi, *strata], k or 2).sizes
     return Assessment(
         pair=pair,
         figures=figures,

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from microagg.kernels import random, sums
+from microagg.table.hierarchy import Hierarchy
 from microagg.table.scales import SCALES, Axis
 from microagg.table.schema import Kind
 from microagg.table.variable import Variable
@@ -237,19 +237,14 @@ def _axes_of_categories(variable: Variable, categories: np.ndarray, scale: str, 
     count = max(len(variable.levels), int(categories.max()) + 1)
     nodes = np.arange(count).reshape(-1, 1)
     if variable.hierarchy is not None:
-        nodes = _nodes_of(variable.levels, variable.hierarchy.paths)
+        nodes = _nodes_of(variable, variable.hierarchy)
     return Coded(nodes, _step(nodes, categories, scale, importance))
 
 
-def _nodes_of(levels: Sequence[Any], paths: dict[str, tuple[str, ...]]) -> np.ndarray:
-    """(values, levels of the tree below its top): nodes numbered in their order; what is missing has nodes of its own."""
-    own = {level: paths[level if level in paths else str(level)] for level in levels if level is not None}
-    depth = len(next(iter(own.values()))) - 1 if own else 1
-    nodes = np.empty((len(levels), depth), np.int64)
-    for j in range(depth):
-        numbers = {name: number for number, name in enumerate(sorted({path[j] for path in own.values()}))}
-        nodes[:, j] = [len(numbers) if level is None else numbers[own[level][j]] for level in levels]
-    return nodes
+def _nodes_of(variable: Variable, tree: Hierarchy) -> np.ndarray:
+    """(values, levels of the tree below its top): nodes numbered from 0; what is missing has nodes of its own."""
+    nodes = tree.ancestors(variable.levels, variable.name)[:, :-1]
+    return np.column_stack([np.unique(level, return_inverse=True)[1].reshape(-1) for level in nodes.T])
 
 
 def _step(nodes: np.ndarray, categories: np.ndarray, scale: str, importance: float) -> float:

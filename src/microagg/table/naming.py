@@ -19,6 +19,7 @@ class Says(StrEnum):
     CONTACT = "how somebody is reached"
     IDENTITY = "a number that names somebody"
     NUMBER = "a number or a key of something"
+    OWNER = "somebody or something that has a number"
     TAX = "a tax, or a tax number"
     UNIT = "a household, a company or a patient"
     WEIGHT = "a sampling weight"
@@ -34,6 +35,12 @@ _ID = "id ids ident identifier* identifiant* identificador* identificativo kennu
 _NUMBER = (
     "no nr nro num nums number numbers nummer* *nummer numero* numer numéro* número* nº key kod code kode codigo código codice clave "
     "schluessel schlüssel cle clé serial index idx row rownames unnamed lfd lfdnr номер 番号 编号"
+)
+_OWNERS = (
+    "insurance versicherung* seguro security social sozial* national tax steuer* fiscal passport* licence* license* card karte* account* "
+    "konto* phone* telef* customer* client* kunde* cliente member* mitglied* employee* personal* personnel* mitarbeiter* student* pupil* "
+    "schueler* schüler* policy police contract* vertrag* registration reg staff person* respondent* participant* subject* patient* case "
+    "identity identit* identidad vat ust"
 )
 _WORDS = {
     Says.PERSON: (
@@ -58,6 +65,7 @@ _WORDS = {
         "licenceno licenseno licenceplate licenseplate"
     ),
     Says.NUMBER: _NUMBER,
+    Says.OWNER: _OWNERS,
     Says.TAX: "tax taxes steuer* impot* impôt* impuesto* imposta imposte belasting*",
     Says.WEIGHT: (
         "pweight* pweights perwt hhwt hwt pwt wgt *wgt wt weighting gewichtung* hochrechnungsfaktor* hochrechnung* ponderation* pondération* "
@@ -95,12 +103,7 @@ _WORDS = {
     ),
     Says.AGE: "age ages alter *alter edad eta età leeftijd wiek year years *year jahr* *jahr annee année ano año anno born возраст 年齢 年龄",
 }
-_OWNERS = (
-    "insurance versicherung* seguro security social sozial* national tax steuer* fiscal passport* licence* license* card karte* account* "
-    "konto* phone* telef* customer* client* kunde* cliente member* mitglied* employee* personal* personnel* mitarbeiter* student* pupil* "
-    "schueler* schüler* policy police contract* vertrag* registration reg staff person* respondent* participant* subject* patient* case "
-    "identity identit* identidad vat ust"
-)
+_THINGS = "filename* dateiname* variablename* columnname*"
 _UNIT_STEMS = (
     "household haushalt haushalts hh hhold menage ménage foyer hogar hogares familia famiglia family huishouden hushåll company companies firm "
     "firma firmen unternehmen unternehmens betrieb betriebs entreprise empresa empresas impresa azienda ditta enterprise establishment bedrijf "
@@ -137,7 +140,7 @@ def what_it_says(name: str) -> frozenset[Says]:
     words = words_of(name)
     said = {what for what, pattern in _patterns().items() if _any(pattern, words)}
     numbered = Says.NUMBER in said or _any(_compiled(_ID), words)
-    if numbered and _any(_compiled(_OWNERS), words):
+    if numbered and Says.OWNER in said:
         said.add(Says.IDENTITY)
     elif Says.IDENTITY in said and Says.CODE in said and _any(_compiled(_ID), words):
         said = (said - {Says.IDENTITY}) | {Says.NUMBER}  # the number of a region names nobody
@@ -145,6 +148,8 @@ def what_it_says(name: str) -> frozenset[Says]:
         said.discard(Says.TAX)
     if not words or name.startswith("Unnamed:"):  # as an index without a name is written
         said.add(Says.NUMBER)
+    if _any(_compiled(_THINGS), words):
+        said.discard(Says.PERSON)
     said |= _weight(words, said) | _unit(words)
     return frozenset(said - ({Says.BARE_WEIGHT} if Says.WEIGHT in said else set()))
 

@@ -134,7 +134,7 @@ class Proposal:
                 words += [f"--{role.value}", shell_list(given[role.value])]
         for role in OF_ONE_NAME:
             if role.value in given:
-                words += [f"--{role.value}", shlex.quote(given[role.value])]
+                words += [f"--{role.value}", shell_list([given[role.value]])]
         if "nominal" in given:
             words += ["--nominal", shell_list(given["nominal"])]
         for name, kind in given.get("kinds", {}).items():

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from microagg.table.io.looks import Look
+from microagg.table.io.looks import Look, look_at
 from microagg.table.naming import Says, what_it_says
 from microagg.table.proposal import Proposal, Proposed, Question
 from microagg.table.schema import Kind, Role
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FEW = 12
 """Whole numbers with at most so many different values may be codes."""
@@ -94,6 +98,29 @@ def names_somebody(look: Look) -> str:
     return f"holds what look like {look.like}" if look.like else ""
 
 
+def may_name_people(table: pa.Table, names: Sequence[str]) -> list[str]:
+    """Which of these columns may name people: their names or patterns say so, or nearly everybody has a value of their own in them.
+
+    Values count where they are text, whole numbers that run through (at most twice as many as there are records), or in a column
+    whose name speaks of numbers. Amounts that differ from person to person name nobody.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"Last name": ["A", "A"], "note": ["x", "y"], "rent": [700.5, 801.25], "case_no": [901, 7]})
+    >>> may_name_people(table, table.column_names)
+    ['Last name', 'note', 'case_no']
+    """
+    import narwhals as nw
+
+    frame = nw.from_native(table, eager_only=True)
+    return [name for name in names if _may_name(look_at(frame, name))]
+
+
+def _may_name(look: Look) -> bool:
+    # whoever says that nobody is named leaves no doubt: a name says so whatever the values
+    said = what_it_says(look.name)
+    return Says.PERSON in said or bool(names_somebody(look) or _alone_in(look, said))
+
+
 def _can_be(what: Says, look: Look) -> bool:
     """Whether a column can hold what its name says: names are text, numbers of persons are no fractions, dates or answers."""
     if look.dates or look.boolean or not (look.text or look.whole):
@@ -155,16 +182,26 @@ def _unit(look: Look, said: frozenset[Says], state: _State) -> _Decided:
 def _identifier(look: Look, said: frozenset[Says], state: _State) -> _Decided:
     if why := names_somebody(look):
         return Role.IDENTIFIER, why
-    if look.text and look.nearly_unique:
-        return Role.IDENTIFIER, "text, and nearly every record has its own"
+    if why := _alone_in(look, said):
+        return Role.IDENTIFIER, why
     if look.text and not look.mostly_repeated:
         return Role.IDENTIFIER, "text, and more than 5 % of it occurs once, so it could name somebody"
-    if look.whole and look.nearly_unique:
-        if said & {Says.NUMBER, Says.TAX, Says.UNIT}:
-            return Role.IDENTIFIER, "called like a number of something, and nearly every record has its own"
-        if look.span <= 2 * look.records and Says.AGE not in said and look.records > FEW:
-            return Role.IDENTIFIER, "whole numbers that count the records, nearly one by one"
     return None
+
+
+def _alone_in(look: Look, said: frozenset[Says]) -> str:
+    """Why values that nearly every record has for itself name it; empty where they are amounts, or repeat."""
+    if not look.nearly_unique:
+        return ""
+    if look.text:
+        return "text, and nearly every record has its own"
+    if look.whole:
+        owned = Says.OWNER in said and not said & {Says.MONEY, Says.CONFIDENTIAL}
+        if owned or said & {Says.NUMBER, Says.TAX, Says.UNIT}:
+            return "called like a number of something, and nearly every record has its own"
+        if look.span <= 2 * look.records and Says.AGE not in said and look.records > FEW:
+            return "whole numbers that count the records, nearly one by one"
+    return ""
 
 
 def _stratum(look: Look, said: frozenset[Says], state: _State) -> _Decided:

@@ -47,6 +47,8 @@ class Column:
     role: Role
     kind: Kind
     levels: tuple[Any, ...] | None = None
+    withheld: bool = False
+    """Whether it is left out though its role is one of columns that are released: a weight that is to be dropped."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,15 @@ class Schema:
 
     def released(self) -> list[str]:
         """The names of the columns that appear in the release, in table order."""
-        return [column.name for column in self.columns if column.role is not Role.IDENTIFIER]
+        return [column.name for column in self.columns if column.role not in WITHHELD and not column.withheld]
 
+    def one(self, role: Role) -> str | None:
+        """The name of the only column with this role; None where there is none."""
+        return next(iter(self.names(role)), None)
+
+
+WITHHELD = (Role.IDENTIFIER, Role.UNIT)
+"""The roles of columns that no release has."""
 
 REST = Choice("rest", ("error", "drop", "keep"), "error", "What happens to columns without a role.")
 
@@ -102,6 +111,11 @@ FITTING_KINDS: dict[str, tuple[Kind, ...]] = {
     "generalise": tuple(Kind),
 }
 """The aggregates, and the kinds of columns that each is for."""
+
+
+ROLES_INSTEAD = {"keep": "keep", "drop": "identifier"}
+OF_WEIGHT = ("mean", *ROLES_INSTEAD)
+"""What can be released of the weight: its group's mean, itself, nothing."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +157,7 @@ def assign_roles(
     if without and rest == "error":
         listed = ", ".join(repr(name) for name in without)
         raise InputError(
-            f"no role was given to {listed}; name each as quasi, confidential, keep or identifier, "
+            f"no role was given to {listed}; name each as quasi, confidential, weight, stratum, unit, keep or identifier, "
             "or say rest='drop' or rest='keep'."
         )
     default = Role.KEEP if rest == "keep" else Role.IDENTIFIER
@@ -165,7 +179,9 @@ def _resolved(fact: ColumnFacts, role: Role, asked: ColumnSettings) -> Column:
         levels = tuple(map(_as_number, levels))
     elif levels is not None and fact.text:
         levels = tuple(map(str, levels))
-    return Column(fact.name, role, asked.kinds.get(fact.name, fact.suggested), levels)
+    kind = asked.kinds.get(fact.name, fact.suggested)
+    withheld = role is Role.WEIGHT and asked.aggregate.get(fact.name) == "drop"
+    return Column(fact.name, role, kind, levels, withheld)
 
 
 def _as_number(level: Any) -> Any:
@@ -194,7 +210,8 @@ def _refuse_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
                 by_name[name].role is Role.IDENTIFIER
             ):  # everybody is told what is said of columns, and those not even by name
                 raise InputError(f"{what} names {name!r}, a column that is left out; say nothing of it.")
-            if what in of_quasi and by_name[name].role is not Role.QUASI:
+            weighs = what == "aggregate" and by_name[name].role is Role.WEIGHT
+            if what in of_quasi and by_name[name].role is not Role.QUASI and not weighs:
                 raise InputError(
                     f"{what} names {name!r}, which is no quasi-identifying column; others are not changed."
                 )
@@ -223,6 +240,16 @@ def _refuse_special(column: Column) -> None:
 
 
 def _refuse_aggregate(column: Column, how: str, has_tree: bool) -> None:
+    if column.role is Role.WEIGHT:
+        if how not in OF_WEIGHT:
+            raise InputError(
+                f"column {column.name!r} is the weight, of which {how} is nothing to release; choose one of {', '.join(OF_WEIGHT)}."
+            )
+        return
+    if how not in FITTING_KINDS:
+        raise InputError(
+            f"column {column.name!r} is no weight, and {how} is for weights only; give it the role {ROLES_INSTEAD[how]} instead."
+        )
     if column.kind not in FITTING_KINDS[how]:
         fitting = [
             word

@@ -57,7 +57,7 @@ def plan(problem: Problem, effort: str | float) -> Plan:
     """
     n, k = len(problem.points), problem.k
     varying = len(varying_columns(problem.points))
-    work = searching_while_proving(n) if effort == "prove" else work_of(n, effort)
+    work = searching_while_proving(n) if effort == "prove" else work_of(n, effort, problem.of_records)
     if n < 2 * k:
         return Plan("one group", work, (f"{n} records cannot form two groups of {k}: one group",))
     if varying <= 1 and problem.accept is None and problem.weights is None:
@@ -72,7 +72,7 @@ def plan(problem: Problem, effort: str | float) -> Plan:
         return Plan("prove", work, (*why, "a proven lower bound from the other side"))
     free = problem.weights is None and problem.accept is None
     if effort == "thorough" and free and _fit_for_programs(problem):
-        work = beside_programs(n)
+        work = beside_programs(n, problem.of_records)
         programs = "then integer programs over the groups that good partitions can have"
         return Plan("search and programs", work, (start, work.why, programs))
     return Plan("search", work, why)
@@ -106,7 +106,9 @@ def _groups_of_equals(points: np.ndarray, k: int) -> np.ndarray:
 
 def _fit_for_programs(problem: Problem) -> bool:
     """Whether the proof, from which the integer programs have their groups, can be expected to come to its end."""
-    return len(problem.points) <= MOST_FOR_PROGRAMS and problem.k <= LARGEST_K_FOR_PROGRAMS
+    return (
+        problem.of_records or len(problem.points)
+    ) <= MOST_FOR_PROGRAMS and problem.k <= LARGEST_K_FOR_PROGRAMS
 
 
 def auto(

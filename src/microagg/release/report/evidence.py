@@ -71,6 +71,15 @@ def guarantee(subject: Subject) -> Section:
             "0 records: k-anonymous" if subject.k_anonymous else "not k-anonymous in the combinations",
         ),
     ]
+    if found := subject.manifest.get("all_columns"):
+        rows.append(
+            (
+                f"All {int(found['columns']):,} released columns known",
+                f"{counted(int(found['unique_records']), 'unique record')}",
+                f"{counted(int(found['classes']), 'class', 'classes')} then, the smallest with "
+                f"{counted(int(found['smallest_class']), 'record')}; no promise covers this",
+            )
+        )
     rows += [(name, f"{name[0]} = {asked}", told) for name, asked, told in _of_confidential_values(subject)]
     blocks: list[Block] = [
         Paragraph(

@@ -8,6 +8,7 @@ from microagg.drawing.wording import counted, listed, number, promised
 from microagg.errors import InputError
 from microagg.methods.registry import method_named
 from microagg.release.publishing import NOT_TOLD, WHY_NOT
+from microagg.release.report.claims import on_all_columns, on_naming, on_totals, others_released
 from microagg.release.report.document import Block, Facts, Grid, Paragraph, Section, Signature, Warn
 from microagg.release.report.subject import Subject
 from microagg.table.scales import SCALE
@@ -40,6 +41,8 @@ def opening(subject: Subject) -> Section:
     safe = subject.k_anonymous
     blocks: list[Block] = [Paragraph(_what_was_done(subject))]
     blocks.append(Paragraph(_why_it_is_safe(subject)) if safe else Warn(_what_is_not_safe(subject)))
+    if told := _who_stands_alone(subject):
+        blocks.append(told)
     if protected := promised(subject.manifest, subject.digits):
         blocks.append(Paragraph(_why_values_are_safe(subject, protected)))
     blocks.append(Paragraph(_what_it_cost(subject)))
@@ -50,8 +53,7 @@ def opening(subject: Subject) -> Section:
     blocks.extend(Warn(f"{note[:1].upper()}{note[1:].rstrip('.')}.") for note in subject.notes)
     if not subject.public:
         blocks.append(Signature("Read, and approved for release", ("Name and function", "Date", "Signature")))
-    title = "What was done, and why it is safe" if safe else "What was done, and what it protects"
-    return Section(title, tuple(blocks))
+    return Section("What was done, and what it protects", tuple(blocks))
 
 
 def _what_was_done(subject: Subject) -> str:
@@ -80,11 +82,24 @@ def only_means(subject: Subject) -> bool:
 def _why_it_is_safe(subject: Subject) -> str:
     k, smallest = subject.k, int(subject.class_sizes.min())
     return (
-        f"So no record stands alone any more. Whoever knows these values of a person finds at least {k} records that fit "
-        f"equally well, and picks the right one with a chance of at most 1 in {k} ({number(100 / k, 3)} %). This was not "
+        f"So no record stands alone in these columns. Whoever knows these values of a person, and no others, finds at least {k} "
+        f"records that fit equally well, and picks the right one with a chance of at most 1 in {k} ({number(100 / k, 3)} %). This was not "
         f"assumed: it was counted on the finished table, which has {counted(len(subject.class_sizes), 'such class', 'such classes')}; "
         f"the smallest has {counted(smallest, 'record')}."
     )
+
+
+def _who_stands_alone(subject: Subject) -> Block | None:
+    """What holds where all released columns are known: counted on the release, so everybody may know it."""
+    told = on_all_columns(subject.manifest)
+    if not told:
+        return None
+    if not others_released(subject.manifest):
+        return Paragraph(f"{told[:1].upper()}{told[1:]}.")
+    more = "That is for these columns alone, and says nothing of the others. With them: "
+    if subject.manifest["all_columns"]["unique_records"]:
+        return Warn(f"{more}{told}.")
+    return Paragraph(f"{more}{told}.")
 
 
 def _why_values_are_safe(subject: Subject, protected: list[str]) -> str:
@@ -111,12 +126,7 @@ def _what_is_not_safe(subject: Subject) -> str:
 
 
 def _what_it_cost(subject: Subject) -> str:
-    kept = "Totals and means stay what they were, up to rounding."
-    if subject.mixed:
-        kept = (
-            "Totals and means of columns released as means stay what they were, up to rounding and gaps; how often categories and "
-            "gaps occur changes, and rare ones tend to grow rarer."
-        )
+    kept = on_totals(subject)
     if subject.lost == NOT_TOLD:
         return f"The price is accuracy. How much of the variation in these columns is gone is {NOT_TOLD} here: {WHY_NOT}. {kept}"
     return (
@@ -141,9 +151,9 @@ def _what_stays(subject: Subject) -> str:
     confidential, others = subject.columns(Role.CONFIDENTIAL), subject.columns(*UNCHANGED)
     sentences = []
     if dropped:
-        sentences.append(f"What names somebody directly was left out: {listed(dropped)}.")
-    elif subject.public:
-        sentences.append("Columns that name somebody directly are not in the table.")
+        sentences.append(f"Left out of the table: {listed(dropped)}.")
+    if naming := on_naming(subject.manifest):
+        sentences.append(naming)
     if confidential:
         sentences.append(f"Confidential values are released as they were: {listed(confidential)}.")
     if others:
@@ -176,13 +186,20 @@ def _headlines(subject: Subject) -> Iterator[tuple[str, str, str]]:
     yield (
         "Smallest class",
         counted(int(sizes.min()), "record"),
-        f"so many records share a combination of values at least; {subject.k} were asked for",
+        f"so many records share a combination of values in the columns named above at least; {subject.k} were asked for",
     )
     yield (
         "Chance of finding a person",
         f"{number(100 / float(sizes.min()), 3)} % at most",
-        "for somebody who knows all these values of a person, and that the person is in the table",
+        "for somebody who knows all these values of a person and no others, and that the person is in the table",
     )
+    if found := subject.manifest.get("all_columns"):
+        yield (
+            "Unique records",
+            f"{int(found['unique_records']):,} of {int(subject.manifest['records']):,}",
+            f"where all {int(found['columns']):,} released columns are known; the smallest class has "
+            f"{counted(int(found['smallest_class']), 'record')} then",
+        )
     yield (
         "Information loss (IL)",
         subject.lost,
