@@ -8,10 +8,10 @@ import microagg as ma
 from microagg.table.schema import ColumnFacts, Role, assign_roles, refuse_duplicates
 
 FACTS = [
-    ColumnFacts("name", False, 90, 90),
-    ColumnFacts("age", True, 40, 90),
-    ColumnFacts("income", True, 90, 90),
-    ColumnFacts("disease", False, 5, 90),
+    ColumnFacts("name", False),
+    ColumnFacts("age", True),
+    ColumnFacts("income", True),
+    ColumnFacts("disease", False),
 ]
 
 

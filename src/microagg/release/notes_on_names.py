@@ -21,7 +21,7 @@ def notes_on_names(frame: nw.DataFrame[Any], schema: Schema) -> tuple[str, ...]:
     >>> import pyarrow as pa
     >>> from microagg.table.schema import ColumnFacts, assign_roles
     >>> frame = nw.from_native(pa.table({"age": [30, 40], "phone": ["+49 30 1234567", "+49 30 7654321"]}), eager_only=True)
-    >>> facts = [ColumnFacts("age", True, 2, 2), ColumnFacts("phone", False, 2, 2)]
+    >>> facts = [ColumnFacts("age", True), ColumnFacts("phone", False)]
     >>> schema = assign_roles(facts, {Role.QUASI: ["age"], Role.KEEP: ["phone"]})
     >>> print(notes_on_names(frame, schema)[0])
     'phone' is released as it is and could name somebody (called like an e-mail, a phone or an address); make it an identifier to leave it out

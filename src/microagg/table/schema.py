@@ -83,13 +83,10 @@ REST = Choice("rest", ("error", "drop", "keep"), "error", "What happens to colum
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What a look at a column tells: enough to propose a role, nothing of single values."""
+    """What the type of a column tells; `table/io/looks.py` looks at what it holds."""
 
     name: str
     numeric: bool
-    distinct: int | None
-    """How many different values there are; None if nobody counted."""
-    records: int
     kind: Kind | None = None
     """What its type suggests; where nobody says, numbers are numeric and all else is nominal."""
     text: bool = False
@@ -147,7 +144,7 @@ def assign_roles(
 
     What is `asked` of single columns wins over what their types suggest, and must fit the columns that there are.
 
-    >>> facts = [ColumnFacts("age", True, 40, 90), ColumnFacts("town", False, 9, 90)]
+    >>> facts = [ColumnFacts("age", True), ColumnFacts("town", False)]
     >>> assign_roles(facts, {Role.QUASI: ["age"]}, rest="keep").names(Role.KEEP)
     ['town']
     """
