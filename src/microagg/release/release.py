@@ -32,6 +32,7 @@ from microagg.release.measuring import (
     refuse_unsearchable,
 )
 from microagg.release.notes_on_gaps import notes_on_gaps
+from microagg.release.notes_on_names import note_on_index, notes_on_names
 from microagg.release.notes_on_texts import notes_on_texts
 from microagg.release.notes_on_units import notes_on_units
 from microagg.release.publishing import refuse_publishing
@@ -392,6 +393,7 @@ def protect(
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
     notes += notes_on_gaps(promise, attributes) + notes_on_units(units, k) + notes_on_strata(strata, k)
     notes += notes_on_weights(weighting, labels, arrow, schema, settings)
+    notes += notes_on_names(frame, schema) + note_on_index(table)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
