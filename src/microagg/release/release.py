@@ -337,7 +337,8 @@ def protect(
     attributes = confidential_of(source if frame is given else to_arrow(frame), hidden, settings)
     units = units_in(frame, schema, settings)
     give_back()
-    problem = problem_with(promise, method, points, k, attributes, threads, units)
+    columns = None if cells.is_plain else len(cells.variables)
+    problem = problem_with(promise, method, points, k, attributes, threads, units, columns)
     found = run_method(
         method,
         problem,
