@@ -9,7 +9,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from microagg.kernels import random, sums
 from microagg.table.scales import SCALES, Axis
 from microagg.table.schema import Kind
 from microagg.table.variable import Variable
+
+if TYPE_CHECKING:
+    from microagg.table.hierarchy import Hierarchy
 
 MOST_INDICATORS = 64
 """Up to so many values of a nominal column have an axis each; more get sign codes of this length."""
@@ -237,13 +240,14 @@ def _axes_of_categories(variable: Variable, categories: np.ndarray, scale: str, 
     count = max(len(variable.levels), int(categories.max()) + 1)
     nodes = np.arange(count).reshape(-1, 1)
     if variable.hierarchy is not None:
-        nodes = _nodes_of(variable.levels, variable.hierarchy.paths)
+        variable.hierarchy.check(variable.levels, variable.name)
+        nodes = _nodes_of(variable.levels, variable.hierarchy)
     return Coded(nodes, _step(nodes, categories, scale, importance))
 
 
-def _nodes_of(levels: Sequence[Any], paths: dict[str, tuple[str, ...]]) -> np.ndarray:
+def _nodes_of(levels: Sequence[Any], tree: Hierarchy) -> np.ndarray:
     """(values, levels of the tree below its top): nodes numbered in their order; what is missing has nodes of its own."""
-    own = {level: paths[level if level in paths else str(level)] for level in levels if level is not None}
+    own = {level: tree.path_of(level) for level in levels if level is not None}
     depth = len(next(iter(own.values()))) - 1 if own else 1
     nodes = np.empty((len(levels), depth), np.int64)
     for j in range(depth):
