@@ -24,6 +24,7 @@ from microagg.release.cells import confidential_of, read_cells, without_gaps
 from microagg.release.changes import Change, changes
 from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
 from microagg.release.measuring import (
+    can_be_read_again,
     is_table_of_numbers,
     loss_of,
     notes_on_cells,
@@ -340,9 +341,14 @@ def protect(
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
         same_type(released, table), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
-        _arrow=arrow, _original=frame, _cells=None if is_table_of_numbers(cells) and made.cells.is_plain else (cells, made.cells),
+        _arrow=arrow, _original=frame, _cells=None if _are_numbers(frame, cells, made) else (cells, made.cells),
         _risks=risks_of_aggregates(cells, settings.aggregate),
     )  # fmt: skip
+
+
+def _are_numbers(frame: nw.DataFrame[Any], cells: Cells, made: Aggregated) -> bool:
+    """Whether the quasi-identifiers are plain numbers before and after, which can be read from the tables at any time."""
+    return is_table_of_numbers(cells) and made.cells.is_plain and can_be_read_again(frame, cells.names)
 
 
 def _with_released(
