@@ -20,7 +20,7 @@ from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress, checked_k
-from microagg.release.cells import confidential_of, read_cells, without_gaps
+from microagg.release.cells import confidential_of, read_cells, shown_cells, without_gaps
 from microagg.release.changes import Change, changes
 from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
 from microagg.release.measuring import (
@@ -147,6 +147,7 @@ class Release:
         document = build_document(
             manifest={**self.manifest, **self._written}, public=public, pair=self.pair,
             class_sizes=self.anonymity.sizes, figures=self.figures, notes=() if public else self.notes,
+            shown=None if self._cells is None else shown_cells(self._arrow, self._cells[1], self.schema, self.settings),
         )  # fmt: skip
         write_text(path, renderer(path)(document), private=not public)
         return path

@@ -112,7 +112,9 @@ def _what_is_not_safe(subject: Subject) -> str:
 
 def _what_it_cost(subject: Subject) -> str:
     kept = "Totals and means stay what they were, up to rounding."
-    if subject.mixed:
+    if subject.public:  # which does not tell whether there were any
+        kept = "Totals and means stay what they were, up to rounding and gaps that were filled."
+    if subject.mixed or not only_means(subject):
         kept = (
             "Totals and means of columns released as means stay what they were, up to rounding and gaps; how often categories and "
             "gaps occur changes, and rare ones tend to grow rarer."
