@@ -127,6 +127,15 @@ def test_measures_of_numbers_say_of_which_columns() -> None:
     told = to_json(mixed_report())
     assert "Of the columns of numbers without gaps alone: age and born." in told
     assert "Of the columns of numbers" not in to_json(mixed_report([3, 4]))
+    why = (
+        "Measures that need numbers are about age and born alone, and leave out income (gaps or special codes); school and town "
+        "(categories)."
+    )
+    for part in ("What was lost", "What an intruder gains"):
+        assert Paragraph(why) in section(mixed_report(), part)
+    assert "leave out" not in to_json(mixed_report([1, 2])), "there is nothing to leave out"
+    assert "Measures that need numbers" not in to_json(mixed_report(public=True)), "gaps are the original's"
+    assert "have nothing to be about" in to_json(mixed_report([3, 4]))
 
 
 def test_a_public_report_shows_what_the_release_has() -> None:

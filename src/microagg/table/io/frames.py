@@ -80,7 +80,13 @@ def same_type(frame: nw.DataFrame[Any], given: Any) -> Any:
         return np.column_stack([frame[name].to_numpy() for name in frame.columns])
     native = frame.to_native()
     if isinstance(native, pa.Table):
-        return bare(native, marked=True).replace_schema_metadata(native.schema.metadata)
+        made = bare(native, marked=True).replace_schema_metadata(native.schema.metadata)
+        for place, field in enumerate(native.schema):
+            if field.type == pa.string_view():  # which files do not have, but tables do
+                made = made.set_column(
+                    place, made.schema.field(place).with_type(field.type), made.column(place).cast(field.type)
+                )
+        return made
     for name in frame.columns:
         frame = frame.with_columns(of_used_values(frame[name]))
     return frame.to_native()
@@ -183,33 +189,26 @@ def _odd_column(frame: nw.DataFrame[Any]) -> tuple[str, str]:
 
 def refuse_odd_types(frame: nw.DataFrame[Any], names: Sequence[str]) -> None:
     """Refuse columns that a release could not hold as what they are."""
-    for field in frame.select(*names).head(1).to_arrow().schema:
+    for field in (
+        frame.select(*names).head(1).to_arrow().select(list(names)).schema
+    ):  # without an index of pandas
         # polars would write where in memory an object of Python lies
         pointer = frame.implementation.is_polars() and frame[field.name].dtype == nw.Object
         if pointer or isinstance(field.type, pa.BaseExtensionType):
             raise InputError(f"column {field.name!r} {UNKNOWN_TYPE}")
 
 
-def column_facts(frame: nw.DataFrame[Any], *, count: bool = False) -> list[ColumnFacts]:
-    """What a look at each column tells; its distinct values are counted only when asked, for that takes time."""
+def column_facts(frame: nw.DataFrame[Any]) -> list[ColumnFacts]:
+    """What the type of each column tells."""
     return [
         ColumnFacts(
             name,
             _is_numeric(frame[name].dtype),
-            _distinct(frame, name) if count else None,
-            len(frame),
             suggested_kind(frame, name),
             frame[name].dtype == nw.String,
         )
         for name in frame.columns
     ]
-
-
-def _distinct(frame: nw.DataFrame[Any], name: str) -> int | None:
-    try:
-        return pc.count_distinct(to_arrow(frame.select(name)).column(0), mode="all").as_py()
-    except pa.ArrowNotImplementedError:  # lists and the like
-        return None
 
 
 def suggested_kind(frame: nw.DataFrame[Any], name: str) -> Kind:
