@@ -17,8 +17,11 @@ WHAT_HAPPENED = {
     Role.IDENTIFIER: ("names somebody directly", "left out"),
     Role.QUASI: ("others may know it, and find somebody by it", "replaced by the mean of its group"),
     Role.CONFIDENTIAL: ("what nobody should learn of a person", "released as it was"),
-    Role.WEIGHT: ("how many units a record stands for", "released as it was"),
-    Role.STRATUM: ("the part of the sample a record is from", "released as it was"),
+    Role.WEIGHT: ("how many units a record stands for", "replaced by the mean of its group"),
+    Role.STRATUM: (
+        "the part of the sample a record is from",
+        "released as it was; no group has records of two strata",
+    ),
     Role.KEEP: ("neither of these, says the data holder", "released as it was"),
 }
 RELEASED = {
@@ -32,7 +35,7 @@ RELEASED = {
 }
 # aggregates that show what single records have, and in columns of which kinds that tells of them
 TRUE_VALUES = {"median": (Kind.NUMERIC,), "range": tuple(Kind), "draw": tuple(Kind), "medoid": tuple(Kind)}
-UNCHANGED = (Role.KEEP, Role.WEIGHT, Role.STRATUM)
+OF_WEIGHT = {"keep": "released as it was", "drop": "left out"}
 
 
 def opening(subject: Subject) -> Section:
@@ -117,6 +120,8 @@ def _what_it_cost(subject: Subject) -> str:
             "Totals and means of columns released as means stay what they were, up to rounding and gaps; how often categories and "
             "gaps occur changes, and rare ones tend to grow rarer."
         )
+    if subject.weight_becomes is not None:
+        kept = f"{kept.replace('Totals and means', 'Weighted totals and means', 1)} Unweighted ones change."
     if subject.lost == NOT_TOLD:
         return f"The price is accuracy. How much of the variation in these columns is gone is {NOT_TOLD} here: {WHY_NOT}. {kept}"
     return (
@@ -138,7 +143,7 @@ def _measured_how(subject: Subject) -> str:
 
 def _what_stays(subject: Subject) -> str:
     dropped = subject.columns(Role.IDENTIFIER)
-    confidential, others = subject.columns(Role.CONFIDENTIAL), subject.columns(*UNCHANGED)
+    confidential, others = subject.columns(Role.CONFIDENTIAL), _unchanged(subject)
     sentences = []
     if dropped:
         sentences.append(f"What names somebody directly was left out: {listed(dropped)}.")
@@ -146,10 +151,20 @@ def _what_stays(subject: Subject) -> str:
         sentences.append("Columns that name somebody directly are not in the table.")
     if confidential:
         sentences.append(f"Confidential values are released as they were: {listed(confidential)}.")
+    if strata := subject.columns(Role.STRATUM):
+        sentences.append(
+            f"Strata are released as they were, and records of a class share them, too: {listed(strata)}."
+        )
     if others:
         sentences.append(f"Also unchanged, and able to single people out: {listed(others)}.")
     sentences.append("What all this does not protect against is told in the last part, Limits.")
     return " ".join(sentences)
+
+
+def _unchanged(subject: Subject) -> list[str]:
+    """The columns that are released as they were and are no part of a class."""
+    weights = subject.columns(Role.WEIGHT) if subject.weight_becomes == "keep" else []
+    return [*subject.columns(Role.KEEP), *weights]
 
 
 def _what_this_tells(subject: Subject) -> str:
@@ -167,11 +182,12 @@ def _what_this_tells(subject: Subject) -> str:
 
 def _headlines(subject: Subject) -> Iterator[tuple[str, str, str]]:
     sizes = subject.class_sizes
-    left_out = (
-        "those with gaps were left out before"
-        if subject.settings.get("missing") == "drop"
-        else "none was left out"
-    )
+    reasons = [
+        told
+        for asked, told in (("missing", "with gaps"), ("small_strata", "of strata too small"))
+        if subject.settings.get(asked) == "drop"
+    ]
+    left_out = f"those {' or '.join(reasons)} were left out before" if reasons else "none was left out"
     yield "Records", counted(int(subject.manifest["records"]), "record"), f"{left_out}, none was added"
     yield (
         "Smallest class",
@@ -206,6 +222,8 @@ def roles(subject: Subject) -> Section:
     rows = []
     for name, role in subject.manifest["roles"].items():
         what, happened = WHAT_HAPPENED[Role(role)]
+        if role == Role.WEIGHT.value:
+            happened = OF_WEIGHT.get(subject.weight_becomes or "", happened)
         if name in subject.aggregates:
             happened = f"replaced by {RELEASED.get(subject.aggregates[name], 'one value for its group')}"
         rows.append((name, role, what, happened))
@@ -214,7 +232,7 @@ def roles(subject: Subject) -> Section:
         (
             Paragraph(
                 "The roles are the data holder's judgement, and the guarantee is worth no more than it: it covers the "
-                "columns called quasi, and no others."
+                "columns called quasi, with strata and averaged weights, and no others."
             ),
             Grid(("column", "role", "what it is", "what happened to it"), tuple(rows)),
         ),
@@ -237,10 +255,10 @@ def limits(subject: Subject) -> Section:
 
 
 def _not_covered(subject: Subject) -> Iterator[tuple[str, str, str]]:
-    confidential, others = subject.columns(Role.CONFIDENTIAL), subject.columns(*UNCHANGED)
+    confidential, others = subject.columns(Role.CONFIDENTIAL), _unchanged(subject)
     yield (
         "other columns",
-        "The guarantee counts only the columns called quasi. A column with another role that somebody can look up "
+        "The guarantee counts only the columns called quasi, strata and averaged weights. A column with another role that somebody can look up "
         "leads to a record all the same.",
         "Go through the roles with somebody who knows what is known outside.",
     )
