@@ -21,6 +21,7 @@ from running import Outcome
 
 Microagg = Callable[..., Outcome]
 Monkeypatch = pytest.MonkeyPatch
+ENDINGS = [".csv", ".parquet", ".arrow"]
 
 
 def refused(microagg: Microagg, folder: Path, says: str, ending: str = ".csv") -> None:
@@ -103,7 +104,7 @@ def one_cell_changed(table: pa.Table) -> pa.Table:
     return table.set_column(1, "debt", [values])
 
 
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -131,7 +132,7 @@ def test_a_written_file_that_differs(
     refused(microagg, tmp_path, says, ending)
 
 
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("content", [b"", b"income,debt\n1,2,3\n", b"\xff\xfe\x00"])
 def test_a_written_file_that_is_garbage(
     microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path, content: bytes, ending: str

@@ -114,12 +114,12 @@ class Pair:
     @property
     def before(self) -> Cells:
         """The quasi-identifiers before, of whatever kind."""
-        return Cells.plain(self.original, self.names) if self.cells is None else self.cells
+        return self.once(_plain_original) if self.cells is None else self.cells
 
     @property
     def after(self) -> Cells:
         """And after."""
-        return Cells.plain(self.released, self.names) if self.released_cells is None else self.released_cells
+        return self.once(_plain_released) if self.released_cells is None else self.released_cells
 
     @property
     def groups(self) -> np.ndarray:
@@ -174,6 +174,14 @@ class Pair:
         return self.once(classes_of_kept) if self.kept else self.classes
 
 
+def _plain_original(pair: Pair) -> Cells:
+    return Cells.plain(pair.original, pair.names)
+
+
+def _plain_released(pair: Pair) -> Cells:
+    return Cells.plain(pair.released, pair.names)
+
+
 def _with_released_weights(pair: Pair) -> Pair:
     released = replace(pair, weights=pair.released_weights, released_weights=None)
     released._known[(classes_of_released,)] = pair.classes
@@ -209,6 +217,31 @@ def columns_of_numbers(cells: Cells) -> list[int]:
     """
     numeric = (j for j, each in enumerate(cells.variables) if each.kind is Kind.NUMERIC and not each.coarse)
     return [j for j in numeric if not has_atoms(cells, j)]
+
+
+def not_numbers(pair: Pair) -> dict[str, list[str]]:
+    """Which quasi-identifiers measures of numbers leave out, by the reason why.
+
+    >>> from microagg.table.variable import Variable
+    >>> cells = Cells((Variable("age", marks=(None,)), Variable("rent")), np.array([[np.nan, 1.0]]), np.array([[0, -1]], np.int16))
+    >>> not_numbers(Pair.of_cells(cells, cells))
+    {'gaps or special codes': ['age']}
+    """
+    found: dict[str, list[str]] = {}
+    for j, name in enumerate(pair.quasi):
+        if name in pair.names:
+            continue
+        sides = (pair.before, pair.after)
+        if any(
+            cells.variables[j].kind is not Kind.NUMERIC and not cells.variables[j].coarse for cells in sides
+        ):
+            why = "categories"
+        elif pair.after.variables[j].coarse:
+            why = "ranges or other texts in place of values"
+        else:
+            why = "gaps or special codes"
+        found.setdefault(why, []).append(name)
+    return found
 
 
 @dataclass(frozen=True)
