@@ -72,6 +72,7 @@ def assert_kept_apart(release: ma.Release, original: pd.DataFrame, strata: list[
     pd.testing.assert_frame_equal(release.table[strata], original[strata])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [m.name for m in methods() if m.scope == "record" and m.columns is None])
 def test_every_method_keeps_strata_apart(method: str) -> None:
     roles = {name: value for name, value in ROLES.items() if name != "effort"}
@@ -108,7 +109,7 @@ def test_the_scale_and_t_are_those_of_the_whole_table() -> None:
     assert ma.anonymize(table[:20].drop(columns="region"), k=3, t=0.1, **roles, seed=1).anonymity.holds
     with pytest.raises(
         ma.InputError,
-        match=r"2 of 2 strata \(with 40 records\) have values that cannot keep 0.1-closeness",
+        match=r"2 of 2 strata \(with 40 records\) have records that cannot keep 0.1-closeness",
     ):
         ma.anonymize(table, k=3, t=0.1, **roles, stratum="region", seed=1)
     release = ma.anonymize(table, k=3, t=0.26, **roles, stratum="region", seed=1)
@@ -170,7 +171,7 @@ def test_strata_that_cannot_keep_l_are_refused_or_dropped() -> None:
     table = survey()
     table.loc[table.region == "south", "ill"] = "flu"
     with pytest.raises(
-        ma.InputError, match=r"1 of 4 strata \(with 30 records\) has values that cannot keep distinct 2-div"
+        ma.InputError, match=r"1 of 4 strata \(with 30 records\) has records that cannot keep distinct 2-div"
     ):
         ma.anonymize(table, k=3, l=2, **ROLES, seed=1)
     release = ma.anonymize(table, k=3, l=2, **ROLES, seed=1, small_strata="drop")
@@ -182,6 +183,7 @@ def test_strata_that_cannot_keep_l_are_refused_or_dropped() -> None:
         ma.anonymize(table, k=3, l=2, **ROLES, seed=1)
 
 
+@pytest.mark.slow
 def test_dropping_goes_on_until_the_rest_can_keep_t() -> None:
     """Without the stratum of one record the whole table is another, against which another stratum may be too far."""
     rng = np.random.default_rng(2)
@@ -229,6 +231,7 @@ def test_any_library(library: str) -> None:
     assert type(release.table) is type(given)
 
 
+@pytest.mark.slow
 def test_threads_change_nothing() -> None:
     runs = [
         ma.anonymize(survey(), k=3, **{**ROLES, "effort": 20}, seed=4, threads=n).labels for n in (1, 2, 3)
@@ -266,6 +269,7 @@ class StopAt:
             raise Enough("enough")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [2, 9, 25, 60])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_search_that_was_stopped_is_repeated(tmp_path: Path, times: int, threads: int) -> None:
@@ -282,6 +286,7 @@ def test_a_search_that_was_stopped_is_repeated(tmp_path: Path, times: int, threa
         assert first.manifest["settings"]["params"]["stop_after"] >= 0
 
 
+@pytest.mark.slow
 def test_a_limit_of_time_is_one_for_all_strata(tmp_path: Path) -> None:
     source = tmp_path / "survey.csv"
     survey(400).to_csv(source, index=False)
@@ -302,6 +307,7 @@ def test_what_has_no_checkpoints_is_cancelled(method: str) -> None:
             )
 
 
+@pytest.mark.slow
 def test_hybrid_with_a_search_inside_is_stopped_and_repeated(tmp_path: Path) -> None:
     source = tmp_path / "survey.csv"
     survey(200).to_csv(source, index=False)
@@ -325,6 +331,7 @@ def test_an_effort_is_meant_for_the_whole_table() -> None:
     assert Problem.of(np.zeros((4, 1)), 2).of_records is None
 
 
+@pytest.mark.slow
 def test_comparisons_have_strata_and_weights_as_settings() -> None:
     table = survey()
     table["w"] = np.arange(1.0, 121.0)
