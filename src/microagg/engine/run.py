@@ -67,15 +67,16 @@ def problem_with(
     attributes: tuple[Attribute, ...],
     threads: int | None = None,
     units: Attribute | None = None,
+    columns: int | None = None,
 ) -> Problem:
-    """What a method is given; raises before any work if the promise cannot be kept."""
+    """What a method is given; raises before any work if the promise cannot be kept. `columns` is of how many the points are axes."""
     if promise and method.scope != "record":
         raise InputError(
             f"method {method.name} groups each column on its own, so it cannot guarantee l, t or units; choose another method."
         )
     problem = Problem.of(points, k, confidential=attributes, threads=threads)
     promise.refuse_impossible(attributes, units)
-    return replace(problem, accept=promise.accept(attributes, units))
+    return replace(problem, accept=promise.accept(attributes, units), columns=columns)
 
 
 def run_method(

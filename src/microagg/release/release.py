@@ -32,6 +32,7 @@ from microagg.release.measuring import (
     refuse_unsearchable,
 )
 from microagg.release.notes_on_gaps import notes_on_gaps
+from microagg.release.notes_on_names import note_on_index, notes_on_names
 from microagg.release.notes_on_texts import notes_on_texts
 from microagg.release.notes_on_units import notes_on_units
 from microagg.release.publishing import refuse_publishing
@@ -158,7 +159,10 @@ class Release:
 
     @property
     def risk(self) -> dict[str, float]:
-        """What an intruder gains, by the names of the measures, such as linkage and prosecutor."""
+        """What an intruder gains, by the names of the measures, such as linkage and prosecutor.
+
+        Measures that need numbers leave columns of categories, and those with gaps, out; the internal report says which.
+        """
         return {measure.name: figure.value for measure, figure in self.figures if measure.side == "risk"}
 
     def report(self, path: str | Path, *, public: bool = False) -> Path:
@@ -333,7 +337,8 @@ def protect(
     attributes = confidential_of(source if frame is given else to_arrow(frame), hidden, settings)
     units = units_in(frame, schema, settings)
     give_back()
-    problem = problem_with(promise, method, points, k, attributes, threads, units)
+    columns = None if cells.is_plain else len(cells.variables)
+    problem = problem_with(promise, method, points, k, attributes, threads, units, columns)
     found = run_method(
         method,
         problem,
@@ -389,6 +394,7 @@ def protect(
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
     notes += notes_on_gaps(promise, attributes) + notes_on_units(units, k) + notes_on_strata(strata, k)
     notes += notes_on_weights(weighting, labels, arrow, schema, settings)
+    notes += notes_on_names(frame, schema) + note_on_index(table)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(

@@ -51,7 +51,7 @@ def class_columns(schema: Schema, settings: Settings) -> list[str]:
 
     >>> from microagg.table.schema import ColumnFacts, assign_roles
     >>> settings = Settings.of(k=2, quasi="age", stratum="region", weight="w")
-    >>> facts = [ColumnFacts(name, True, None, 9) for name in ("w", "age", "region")]
+    >>> facts = [ColumnFacts(name, True) for name in ("w", "age", "region")]
     >>> class_columns(assign_roles(facts, settings.roles), settings)
     ['age', 'region', 'w']
     """

@@ -26,6 +26,7 @@ from microagg.drawing.wording import (
 from microagg.measures.loss.squared import squared_loss
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.release.changes import changes, rows_of_changes, sentence_on_changes
+from microagg.release.report.claims import on_numbers
 from microagg.release.report.document import Block, Facts, Grid, Listing, Paragraph, Picture, Section, Warn
 from microagg.release.report.moments import moments
 from microagg.release.report.spread import spread_of
@@ -169,6 +170,7 @@ def loss(subject: Subject) -> Section:
         blocks.append(
             Paragraph("The same loss as other measures see it, over all columns and then by column.")
         )
+        blocks.extend(_on_numbers(subject))
         blocks.append(Facts(tuple(rows_of_figures(subject, measured))))
     caption = f"Column by column, the one that lost most of its variation first.{many}"
     blocks.extend(by_column(subject, names, measured, caption))
@@ -183,6 +185,13 @@ def _lost(pair: Pair) -> np.ndarray:
     return lost_of_columns(pair.original, pair.released)
 
 
+def _on_numbers(subject: Subject) -> Iterator[Paragraph]:
+    """Which columns some measures leave out; for the data holder, since gaps are the original's."""
+    told = on_numbers(subject.both) if subject.both is not None else ""
+    if told:
+        yield Paragraph(f"{_capital(told)}.")
+
+
 def rows_of_figures(
     subject: Subject, measured: Sequence[tuple[Measure, Figure]]
 ) -> Iterator[tuple[str, str, str]]:
@@ -190,7 +199,7 @@ def rows_of_figures(
     for measure, figure in measured:
         told = meaning_of(measure)
         if (
-            measure.needs == "numbers"
+            measure.needs in ("numbers", "categories")
             and subject.both is not None
             and len(subject.both.names) < len(subject.names)
         ):
@@ -351,6 +360,7 @@ def risk(subject: Subject) -> Section:
                 "An intruder is somebody who knows values of a person and looks for the person's record, or for what the "
                 "record says. Each figure is about all records together."
             ),
+            *_on_numbers(subject),
             Facts(tuple(rows_of_figures(subject, measured))),
             *_risk_by_column(subject, measured),
         ),

@@ -234,12 +234,14 @@ def _about_the_method(name: str) -> str:
 
 def roles(subject: Subject) -> Section:
     """Each column: what it is, what happened to it."""
+    dropped = subject.columns(Role.IDENTIFIER)
+    rest = set(dropped) - set(subject.settings.get("identifier", dropped))  # nobody gave them a role
     rows = []
     for name, role in subject.manifest["roles"].items():
-        what, happened = WHAT_HAPPENED[Role(role)]
+        what, happened = ("not needed", "left out") if name in rest else WHAT_HAPPENED[Role(role)]
         if name in subject.aggregates:
             happened = f"replaced by {RELEASED.get(subject.aggregates[name], 'one value for its group')}"
-        rows.append((name, role, what, happened))
+        rows.append((name, "none" if name in rest else role, what, happened))
     return Section(
         "The columns and their roles",
         (
