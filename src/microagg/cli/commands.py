@@ -207,7 +207,9 @@ def repeat(
 
 @app.command()
 @reads_files
-@takes_settings("k", "quasi", "stratum", "confidential", "l", "t", "diversity", "c", "exact", *MEANINGS)
+@takes_settings(
+    "k", "quasi", "stratum", "confidential", "unit", "l", "t", "diversity", "c", "exact", *MEANINGS
+)
 def check(
     source: Annotated[Path, typer.Argument(help=f"Any table: {known_suffixes()}.")],
     given: dict[str, Any],
@@ -388,18 +390,14 @@ def demo(
     from microagg.cli import show
     from microagg.problem.problem import checked_k
     from microagg.release.files import anonymize_file
-    from microagg.studies.demonstration import PERSONS, QUASI, prepare_demonstration
+    from microagg.studies.demonstration import ASKED, RESIDENTS, prepare_demonstration
 
-    least = checked_k(K.parse(k), PERSONS)
+    least = checked_k(K.parse(k), RESIDENTS)
     source, target = prepare_demonstration(folder)
     watch(target, verified=True)
-    show.demo_intro(source, target, least)
+    show.demo_intro(source, target, least, ASKED)
     with show.progress("grouping records") as progress:
-        release = anonymize_file(
-            source, target, least,
-            quasi=QUASI, identifier=["person"],
-            confidential=["diagnosis"], seed=1, progress=progress,
-        )  # fmt: skip
+        release = anonymize_file(source, target, least, seed=1, progress=progress, **ASKED)
     _end_with(release, target, lambda: show.before_and_after(source, target, release))
 
 

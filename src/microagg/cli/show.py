@@ -110,12 +110,14 @@ def release(done: Release, target: Path) -> None:
     out.print(f"guarantee   verified on the written file: {asked['k']} or more records share {what}")
     out.print(f"            {', '.join(quasi)}")
     for finding in classes.findings:
+        out.print(f"            every class {finding.told} (worst class: {number(finding.worst)})")
+    if done.settings.unit is not None:
         out.print(
-            f"            every class {finding.words} of {finding.column} (worst class: {number(finding.worst)})"
+            "            (units were counted by the withheld column; it does not protect against somebody who knows a whole household)"
         )
     if told := on_all_columns(manifest):
         out.print(f"beyond it   {told}")
-    dropped = done.schema.names(Role.IDENTIFIER)
+    dropped = done.schema.names(Role.IDENTIFIER, Role.UNIT)
     if manifest.get("may_identify"):
         out.print(f"names       {on_naming(manifest)}")
     if dropped:
@@ -238,7 +240,7 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
             f"({records:,} records in total).",
         )
     for finding in found.findings:
-        about = f"{finding.words} of {finding.column} (worst class: {number(finding.worst)})"
+        about = f"{finding.told} (worst class: {number(finding.worst)})"
         if finding.holds:
             out.print(f"yes: every class {about}.")
         else:
@@ -314,26 +316,38 @@ def method_as_data(chosen: Method) -> dict[str, Any]:
     }
 
 
-def demo_intro(source: Path, target: Path, k: int) -> None:
+def demo_intro(source: Path, target: Path, k: int, asked: Mapping[str, Any]) -> None:
     """What the demonstration is about to do, as the command a user would type."""
-    out.print(f"{source} holds 1,000 made-up people. The demo runs this command:\n")
     out.print(
-        f"  microagg anonymize {source} {target} --k {k} --quasi age,income,rent,commute_km,schooling "
-        "--identifier person --confidential diagnosis\n",
+        f"{source} holds 1,000 made-up people: categories, levels with an order, dates, numbers, and gaps in them. "
+        "The demo runs this command:\n"
     )
+    options = []
+    for name, given in asked.items():
+        if isinstance(given, Mapping):
+            options += [
+                f"--{name} {shlex.quote(column + '=' + '<'.join(order))}" for column, order in given.items()
+            ]
+        else:
+            options.append(f"--{name} {given if isinstance(given, str) else shell_list(given)}")
+    paths = f"{shlex.quote(str(source))} {shlex.quote(str(target))}"
+    out.print(f"  microagg anonymize {paths} --k {k} {' '.join(options)}\n")
 
 
 def before_and_after(source: Path, target: Path, done: Release) -> None:
-    """The first records of a table before and after."""
+    """The records of one group before and after; what is missing is shown as a dash."""
     from microagg.table.io.reading import read_table
 
-    before, after = read_table(source), done._arrow
+    after = done._arrow
+    # one identifier is enough to see that they are gone, and narrow enough for a terminal
+    before = read_table(source).select([*done.settings.identifier[:1], *after.column_names])
     group = np.flatnonzero(done.labels == done.labels[0])[:5]
     out.print("\nOne group, before and after (in the written file the rows are shuffled):")
     for table in (before, after):
+        out.print()
         shown = Table(*table.column_names, box=None)
         for row in table.take(group).to_pylist():
-            shown.add_row(*(str(value) for value in row.values()))
+            shown.add_row(*("–" if value in (None, "") else str(value) for value in row.values()))
         out.print(shown)
 
 

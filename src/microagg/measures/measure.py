@@ -219,6 +219,31 @@ def columns_of_numbers(cells: Cells) -> list[int]:
     return [j for j in numeric if not has_atoms(cells, j)]
 
 
+def not_numbers(pair: Pair) -> dict[str, list[str]]:
+    """Which quasi-identifiers measures of numbers leave out, by the reason why.
+
+    >>> from microagg.table.variable import Variable
+    >>> cells = Cells((Variable("age", marks=(None,)), Variable("rent")), np.array([[np.nan, 1.0]]), np.array([[0, -1]], np.int16))
+    >>> not_numbers(Pair.of_cells(cells, cells))
+    {'gaps or special codes': ['age']}
+    """
+    found: dict[str, list[str]] = {}
+    for j, name in enumerate(pair.quasi):
+        if name in pair.names:
+            continue
+        sides = (pair.before, pair.after)
+        if any(
+            cells.variables[j].kind is not Kind.NUMERIC and not cells.variables[j].coarse for cells in sides
+        ):
+            why = "categories"
+        elif pair.after.variables[j].coarse:
+            why = "ranges or other texts in place of values"
+        else:
+            why = "gaps or special codes"
+        found.setdefault(why, []).append(name)
+    return found
+
+
 @dataclass(frozen=True)
 class Figure:
     """What a measure found: one number, one for each column where that makes sense, and what else is worth telling."""

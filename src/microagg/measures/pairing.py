@@ -14,6 +14,7 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.measures.measure import Pair
 from microagg.table.confidential import attributes_of, codes_of
+from microagg.table.io.distinct import number_of
 from microagg.table.io.frames import to_arrow, values_of
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
@@ -75,7 +76,7 @@ def in_the_same_terms(before: Cells, after: Cells) -> tuple[Cells, Cells]:
     """Cells that were read each by themselves, with the same levels, marks, units and origins.
 
     What only the release has (values that another tool wrote, cells that it blanked) becomes a level or mark that no record had
-    before. An ordered column with values that have no place in the order, or a column whose kind has changed, is taken for coarse.
+    before; in a hierarchy it lies where `Hierarchy.with_nodes` has it. An ordered column with values that have no place in the order, or a column whose kind has changed, is taken for coarse.
 
     >>> towns = [Cells((Variable("town", Kind.NOMINAL, names),), np.array([[0.0]])) for names in (("Rome",), ("*",))]
     >>> found = in_the_same_terms(*towns)
@@ -91,20 +92,37 @@ def in_the_same_terms(before: Cells, after: Cells) -> tuple[Cells, Cells]:
         if old.kind is not Kind.NOMINAL and atoms is not None and new.marks:
             places = np.array([*(marks.index(mark) for mark in new.marks), NO_ATOM], np.int16)
             atoms[:, j] = places[atoms[:, j]]
-        if old.kind is not new.kind or (old.kind is Kind.ORDINAL and not set(new.levels) <= set(old.levels)):
+        if old.kind is not new.kind or (
+            old.kind is Kind.ORDINAL and not set(_as_spelled_before(old, new)) <= set(old.levels)
+        ):
             news[j] = replace(new, marks=marks, coarse=True)
             continue
         if old.kind is Kind.NUMERIC:
             values[:, j] = _counted_like(old, new, values[:, j])
             news[j] = olds[j] = replace(old, marks=marks)
             continue
-        levels = (*old.levels, *(level for level in new.levels if level not in old.levels))
+        same = _as_spelled_before(old, new)
+        levels = (*old.levels, *(level for level in same if level not in old.levels))
         place = {level: rank for rank, level in enumerate(levels)}
-        ranks = np.array([place[level] for level in new.levels], np.float64)
+        ranks = np.array([place[level] for level in same], np.float64)
         there = ~np.isnan(values[:, j])
         values[there, j] = ranks[values[there, j].astype(np.int64)]
-        news[j] = olds[j] = replace(old, levels=levels, marks=marks if old.kind is Kind.ORDINAL else ())
+        news[j] = olds[j] = replace(
+            old, levels=levels, marks=marks if old.kind is Kind.ORDINAL else (),
+            hierarchy=None if old.hierarchy is None else old.hierarchy.with_nodes(levels),
+        )  # fmt: skip
     return Cells(tuple(olds), before.values, before.atoms), Cells(tuple(news), values, atoms)
+
+
+def _as_spelled_before(old: Variable, new: Variable) -> list[Any]:
+    """The levels of a release; those that are text because of other text beside them as the numbers that they were."""
+    known = set(old.levels)
+    by_number = {number_of(level): level for level in old.levels if not isinstance(level, str)}
+    by_number.pop(None, None)
+    return [
+        by_number.get(number_of(level), level) if isinstance(level, str) and level not in known else level
+        for level in new.levels
+    ]
 
 
 def _counted_like(old: Variable, new: Variable, values: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -105,6 +105,9 @@ class Coded:
     """What each level that differs adds to the squared distance."""
     of_atoms: bool = False
     """Whether the categories are those of a scaled column whose values are all equal: the value, then its marks."""
+    blends: dict[int, np.ndarray] = field(default_factory=dict)
+    """Categories of a release that stand for any of several others (nodes above them), and the share of each: they lie at
+    the centroid."""
 
     @property
     def constant(self) -> bool:
@@ -131,7 +134,10 @@ class Coded:
         """(categories, size): the coordinates of each category, as searched."""
         if self.constant:
             return np.zeros((len(self.nodes), 1))
-        return np.hstack([_codes(int(nodes.max()) + 1, self.step)[nodes] for nodes in self.nodes.T])
+        found = np.hstack([_codes(int(nodes.max()) + 1, self.step)[nodes] for nodes in self.nodes.T])
+        for category, shares in self.blends.items():
+            found[category] = (shares[:, None] * found).sum(axis=0)
+        return found
 
     def categories(self, values: np.ndarray, atoms: np.ndarray | None) -> np.ndarray:
         """(n,): which category each cell is."""
@@ -149,7 +155,20 @@ class Coded:
         differing = np.zeros(len(was))
         for nodes in self.nodes.T:
             differing += nodes[was] != nodes[became]
+        for category, shares in self.blends.items():
+            rows = became == category
+            differing[rows] = self._to_blend(was[rows], shares)
         return self.step * differing
+
+    def _to_blend(self, categories: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """(n,): how far categories are from a centroid, in levels: (1 - 2 p_v + Σ p²) / 2 on each, p the shares of the nodes."""
+        found = np.zeros(len(categories))
+        for nodes in self.nodes.T:
+            of_nodes = np.bincount(nodes, shares)
+            found += np.maximum(
+                0.0, 0.5 * (1.0 - 2.0 * of_nodes[nodes[categories]] + float((of_nodes**2).sum()))
+            )
+        return found
 
     def variation(self, cells: Pair, labels: np.ndarray) -> np.ndarray:
         """(n,): the exact squared distance of each record's cell to the centroid of its group.
@@ -238,7 +257,25 @@ def _axes_of_categories(variable: Variable, categories: np.ndarray, scale: str, 
     nodes = np.arange(count).reshape(-1, 1)
     if variable.hierarchy is not None:
         nodes = _nodes_of(variable, variable.hierarchy)
-    return Coded(nodes, _step(nodes, categories, scale, importance))
+    blends = _blends(variable, np.bincount(categories, minlength=count))
+    return Coded(nodes, _step(nodes, categories, scale, importance), blends=blends)
+
+
+def _blends(variable: Variable, counts: np.ndarray) -> dict[int, np.ndarray]:
+    """Of each level that is a node above values: which values it stands for, as often as they occur."""
+    tree, found = variable.hierarchy, {}
+    if tree is None or not tree.inner:
+        return found
+    nodes = tree.ancestors(variable.levels, variable.name)
+    for place, level in enumerate(variable.levels):
+        height = None if level is None else tree.inner.get(str(level))
+        if height is not None:
+            below = np.where(nodes[:, height] == nodes[place, height], counts, 0)
+            missing = [j for j, each in enumerate(variable.levels) if each is None]
+            below[missing] = 0  # the top is above what is missing, but does not stand for it
+            if below.sum() > 0:
+                found[place] = below / below.sum()
+    return found
 
 
 def _nodes_of(variable: Variable, tree: Hierarchy) -> np.ndarray:

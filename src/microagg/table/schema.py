@@ -204,7 +204,7 @@ def _refuse_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
                     f"{what} names {name!r}, but there is no such column; the table has {', '.join(map(repr, by_name))}."
                 )
             if (
-                by_name[name].role is Role.IDENTIFIER
+                by_name[name].role in WITHHELD
             ):  # everybody is told what is said of columns, and those not even by name
                 raise InputError(f"{what} names {name!r}, a column that is left out; say nothing of it.")
             weighs = what == "aggregate" and by_name[name].role is Role.WEIGHT

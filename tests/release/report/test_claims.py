@@ -201,3 +201,43 @@ def test_records_that_were_left_out_are_not_counted() -> None:
     income = pa.array([None, *table["income"][1:].tolist()])
     told = page_one(protected({**table, "income": income}, missing="drop"), public=True)
     assert "among the records that were not left out" in told
+
+
+@pytest.mark.parametrize("public", [False, True])
+@pytest.mark.parametrize("becomes", ["mean", "keep", "drop"])
+def test_weighted_totals(becomes: str, public: bool) -> None:
+    """Totals stay as far as anybody can compute them: with the weights, so not where these are not released."""
+    weights = (1.0 + people()["income"] / 3_000).round(2)
+    release = protected(people(w=weights), weight="w", aggregate={"w": becomes})
+    told = page_one(release, public=public)
+    after = np.asarray(release.table.column("income"), np.float64)
+    before = people()["income"]
+    assert abs(after.mean() - before.mean()) > 0.01 * before.std(), "the plain mean moves"
+    if becomes == "drop":
+        assert "Totals and means do not stay what they were: in age and income, means are weighted" in told
+        assert on_all_columns(release.manifest).startswith("no other columns are released"), (
+            "the weight is not"
+        )
+        return
+    theirs = np.asarray(release.table.column("w"))
+    assert np.average(after, weights=theirs) == pytest.approx(np.average(before, weights=weights), rel=1e-3)
+    assert "Totals and means, weighted, of these columns stay what they were" in told
+    assert "all 3 released columns, w included" in told
+
+
+def test_weighted_totals_do_not_stay_where_gaps_are_filled() -> None:
+    table = people(w=np.linspace(1.0, 9.0, 60).round(2))
+    income = [None if i % 6 == 0 else x for i, x in enumerate(table["income"].tolist())]
+    release = protected({**table, "income": pa.array(income)}, weight="w")
+    assert release.changes["income"].filled + release.changes["income"].blanked > 0
+    assert "Not so in income: gaps were filled" in page_one(release, public=False)
+
+
+def test_units_are_not_in_the_table() -> None:
+    roles = {"age": "quasi", "household": "unit", "name": "identifier", "town": "keep"}
+    found = {"columns": 2, "classes": 3, "smallest_class": 1, "unique_records": 1}
+    told = on_all_columns({"records": 4, "roles": roles, "all_columns": found})
+    assert (
+        told
+        == "whoever knows all 2 released columns, town included: 1 of 4 records is unique, the smallest class has 1 record"
+    )

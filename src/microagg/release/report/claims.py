@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from microagg.drawing.wording import counted, listed
-from microagg.measures.measure import columns_of
+from microagg.measures.measure import Pair, columns_of, not_numbers
 from microagg.measures.pairing import PER_DAY
 from microagg.release.changes import changes
 from microagg.release.report.subject import Subject
 from microagg.table.precision import decimals_of
-from microagg.table.schema import Kind, Role
+from microagg.table.schema import WITHHELD, Kind, Role
 from microagg.table.variable import Cells
 
 MOVED = 0.01  # of a standard deviation: a mean that moved by more did not stay
@@ -30,8 +30,13 @@ def others_released(manifest: Mapping[str, Any]) -> list[str]:
     >>> others_released({"roles": {"age": "quasi", "town": "keep", "name": "identifier"}})
     ['town']
     """
-    counted_in = (Role.IDENTIFIER.value, Role.QUASI.value)
-    return [name for name, role in manifest["roles"].items() if role not in counted_in]
+    without = {role.value for role in (*WITHHELD, Role.QUASI)}
+    asked = manifest.get("settings", {}).get("aggregate") or {}
+    return [
+        name
+        for name, role in manifest["roles"].items()
+        if role not in without and not (role == Role.WEIGHT.value and asked.get(name) == "drop")
+    ]
 
 
 def on_all_columns(manifest: Mapping[str, Any]) -> str:
@@ -70,6 +75,20 @@ def on_naming(manifest: Mapping[str, Any]) -> str:
         )
     several = len(found) > 1
     return f"May name people, and {'are' if several else 'is'} in the table as {'they were' if several else 'it was'}: {listed(found)}."
+
+
+def on_numbers(pair: Pair) -> str:
+    """Which columns measures of numbers are about, and which they leave out and why; empty where they are about all.
+
+    >>> on_numbers(Pair(np.array([[1.0]]), np.array([[1.0]]), ("age",)))
+    ''
+    """
+    left = not_numbers(pair)
+    if not left:
+        return ""
+    about = f"are about {listed(pair.names)} alone" if pair.names else "have nothing to be about"
+    whys = "; ".join(f"{listed(names)} ({why})" for why, names in left.items())
+    return f"measures that need numbers {about}, and leave out {whys}"
 
 
 def on_totals(subject: Subject) -> str:
@@ -135,24 +154,29 @@ def _why_it_moves(subject: Subject, j: int) -> str:
     weights = subject.columns(Role.WEIGHT)
     if any((subject.settings.get("aggregate") or {}).get(name) == "drop" for name in weights):
         return _UNWEIGHTED
-    if subject.both is None or _weighted(subject):
+    if subject.both is None:
         return _ROUNDED if _rounding_is_coarse(subject, j) else ""
-    return next(_moved(subject.pair.before, subject.pair.after, j), "")
+    return next(_moved(subject.both, j), "")
 
 
-def _moved(before: Cells, after: Cells, j: int) -> Iterator[str]:
-    """Why the mean of a column is another one, seen from both tables."""
+def _moved(pair: Pair, j: int) -> Iterator[str]:
+    """Why the mean of a column is another one, seen from both tables; weighted by the weights of each where there are any."""
+    before, after = pair.before, pair.after
     if before.atoms is not None or after.atoms is not None:
         change = changes(columns_of(before, [j]), columns_of(after, [j]))[before.names[j]]
         if change.filled or change.blanked:
             yield _FILLED
     old, new = _known(before, j), _known(after, j)
     if len(old) and len(new):
+        own = _weights(pair.weights, before, j)
+        theirs = own if pair.released_weights is None else _weights(pair.released_weights, after, j)
         away = float(after.variables[j].origin - before.variables[j].origin)
         size = (
             max(np.abs(old).max(), np.abs(new).max(), abs(away)) or 1.0
         )  # squares of huge values stay finite
-        moved = abs((new / size).mean() - (old / size).mean() + away / size)
+        moved = abs(
+            np.average(new / size, weights=theirs) - np.average(old / size, weights=own) + away / size
+        )
         if moved > MOVED * (old / size).std() + 1e-12:
             yield _ROUNDED
 
@@ -175,6 +199,10 @@ def _step(known: np.ndarray, unit: str) -> float:
         return float(math.gcd(int(np.gcd.reduce(known.astype(np.int64))), PER_DAY[unit]))
     decimals = decimals_of(known)
     return 0.0 if decimals is None else 10.0**-decimals
+
+
+def _weights(weights: np.ndarray | None, cells: Cells, j: int) -> np.ndarray | None:
+    return None if weights is None else weights[~np.isnan(cells.values[:, j])]
 
 
 def _known(cells: Cells, j: int) -> np.ndarray:
