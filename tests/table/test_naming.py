@@ -202,3 +202,18 @@ def test_what_is_confidential(name: str) -> None:
 )
 def test_codes(name: str) -> None:
     assert Says.CODE in what_it_says(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "somebody"),
+    [
+        ("person", True),
+        ("Mitarbeiter", True),
+        ("client no", True),
+        ("persons", False),
+        ("person_type", False),
+        ("student hours", False),
+    ],
+)
+def test_somebody(name: str, somebody: bool) -> None:
+    assert (Says.SOMEBODY in what_it_says(name)) is somebody

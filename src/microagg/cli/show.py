@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from microagg.studies.bounding import Bounded
 from microagg.studies.compare import Comparison
 from microagg.studies.reproduce import Reproduced, count_verdicts
 from microagg.studies.verdicts import AGREEING
-from microagg.table.proposal import propose_for_file
+from microagg.table.proposal import propose_for_file, shell_list
 from microagg.table.schema import Role
 
 CHANGED = 30  # columns of which is told what became of their cells

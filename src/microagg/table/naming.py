@@ -16,6 +16,7 @@ class Says(StrEnum):
     """What a name can say of a column."""
 
     PERSON = "the name of somebody"
+    SOMEBODY = "a person"
     CONTACT = "how somebody is reached"
     IDENTITY = "a number that names somebody"
     NUMBER = "a number or a key of something"
@@ -109,6 +110,10 @@ _UNIT_STEMS = (
     "firma firmen unternehmen unternehmens betrieb betriebs entreprise empresa empresas impresa azienda ditta enterprise establishment bedrijf "
     "patient patienten paciente paziente pacient"
 )
+_SOMEBODY = (
+    "person persona personne persoon individual individuum respondent respondant befragter employee mitarbeiter employe empleado participant "
+    "teilnehmer customer client kunde cliente klant member mitglied student pupil schueler schüler teacher lehrer doctor arzt medecin owner"
+)
 _UNIT_WORDS = "hid hhid hhnr hhno hhnum idhh idhog idhogar idmen idmenage"
 _BESIDE_UNITS = "ori orig original of de du des del della der die das the la le el d l s n"
 _ABOUT_SAMPLES = (
@@ -150,7 +155,7 @@ def what_it_says(name: str) -> frozenset[Says]:
         said.add(Says.NUMBER)
     if _any(_compiled(_THINGS), words):
         said.discard(Says.PERSON)
-    said |= _weight(words, said) | _unit(words)
+    said |= _weight(words, said) | _by_itself(words)
     return frozenset(said - ({Says.BARE_WEIGHT} if Says.WEIGHT in said else set()))
 
 
@@ -165,15 +170,18 @@ def _weight(words: tuple[str, ...], said: set[Says]) -> set[Says]:
     return {Says.WEIGHT} if _any(_compiled(_ABOUT_SAMPLES), words) else set()
 
 
-def _unit(words: tuple[str, ...]) -> set[Says]:
-    """A unit is named by itself, or with what says that this is its number: the income of a household is none."""
+def _by_itself(words: tuple[str, ...]) -> set[Says]:
+    """Units and persons are named by themselves, or with what says that this is their number: the income of a household is none."""
     stems = "|".join(map(re.escape, dict.fromkeys(_plain(_UNIT_STEMS).split())))
     ends = "(?:e?s)?(?:id|nr|no|num|nummer|number|code|key)?"
-    unit = re.compile(rf"(?:id)?(?:{stems}){ends}|{_compiled(_UNIT_WORDS).pattern}")
+    units = re.compile(rf"(?:id)?(?:{stems}){ends}|{_compiled(_UNIT_WORDS).pattern}")
     beside = re.compile(f"{_compiled(f'{_ID} {_NUMBER} {_BESIDE_UNITS}').pattern}|\\d+")
-    units = [word for word in words if unit.fullmatch(word)]
-    others = [word for word in words if word not in units]
-    return {Says.UNIT} if units and all(beside.fullmatch(word) for word in others) else set()
+    said = set()
+    for what, pattern in ((Says.UNIT, units), (Says.SOMEBODY, _compiled(_SOMEBODY))):
+        others = [word for word in words if not pattern.fullmatch(word)]
+        if len(others) < len(words) and all(beside.fullmatch(word) for word in others):
+            said.add(what)
+    return said
 
 
 @functools.cache

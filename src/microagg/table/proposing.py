@@ -45,6 +45,7 @@ TEXTS = {
 }
 CALLED = {
     Says.PERSON: "called like the name of somebody",
+    Says.SOMEBODY: "called like a person, with many different values",
     Says.CONTACT: "called like an e-mail, a phone or an address",
     Says.IDENTITY: "called like a number of a person",
 }
@@ -127,6 +128,8 @@ def _can_be(what: Says, look: Look) -> bool:
         return False
     if what is Says.PERSON:
         return look.text
+    if what is Says.SOMEBODY:  # that somebody is a student, yes or no, names nobody
+        return look.distinct > FEW
     few = 2 if look.text else FEW
     return look.distinct > few or look.values < 5 * look.distinct
 

@@ -12,6 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import every_type
+from microagg.table.io.frames import open_frame, suggested_kind
 from microagg.table.io.looks import Look, look_at
 from microagg.table.schema import Kind
 
@@ -108,3 +110,17 @@ def test_what_texts_look_like(texts: list[str], like: str) -> None:
 def test_one_in_twenty_is_enough() -> None:
     assert look(["ann@example.org", *["none"] * 19]).like == "e-mail addresses"
     assert look(["ann@example.org", *["none"] * 20]).like == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gaps", [False, True])
+def test_every_type_is_what_a_release_takes_it_for(gaps: bool) -> None:
+    for name, table in every_type.all_tables(gaps=gaps).items():
+        frame = open_frame(table)
+        (column,) = frame.columns
+        found = look_at(frame, column)
+        assert found.readable, name
+        assert (found.said or found.kind) is found.kind, name
+        if found.said is None:
+            assert found.kind is suggested_kind(frame, column), name
+        assert found.values == len(frame) - 2 * gaps, name
