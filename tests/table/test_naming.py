@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
-from microagg.table.naming import may_name_people
+import microagg as ma
+from microagg.table.naming import may_name_people, naming_in_index
 
 
 @pytest.mark.parametrize(
@@ -44,3 +49,18 @@ def test_values_that_nearly_everybody_has_alone() -> None:
     assert may_name_people(table, table.column_names) == ["text", "category", "running", "member", "gaps"]
     assert may_name_people(table, ["amount"]) == []
     assert may_name_people(table.slice(0, 0), table.column_names) == []
+
+
+def test_an_index_that_names_people(tmp_path: Path) -> None:
+    ages = pd.DataFrame({"age": np.arange(20, 40)})
+    people = ages.set_index(pd.Index([f"person {i}" for i in range(20)]))
+    release = ma.anonymize(people, 5, quasi=["age"], method="mdav", seed=1)
+    assert any(note.startswith("the index may name people (index)") for note in release.notes)
+    assert not any("person" in note for note in release.notes)
+    assert "person" not in release.save(tmp_path / "out.csv")[0].read_text()
+    assert naming_in_index(ages) == naming_in_index(ages.iloc[::2]) == []
+    assert naming_in_index(ages.set_index(pd.Index(["a", "b"] * 10))) == []
+    assert naming_in_index(ages.set_index(pd.Index([7] * 20, name="Passport"))) == ["Passport"]
+    several = pd.MultiIndex.from_arrays([range(20), [f"p{i}" for i in range(20)]], names=["row", "who"])
+    assert naming_in_index(ages.set_index(several)) == ["who"]
+    assert naming_in_index(pl.DataFrame({"age": [1, 2]})) == naming_in_index(np.ones((2, 2))) == []

@@ -22,7 +22,7 @@ from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress, checked_k
 from microagg.release.cells import confidential_of, read_cells, without_gaps
 from microagg.release.changes import Change, changes
-from microagg.release.exposure import exposure_of
+from microagg.release.exposure import exposure_of, notes_on_index
 from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
 from microagg.release.measuring import (
     is_table_of_numbers,
@@ -384,7 +384,7 @@ def protect(
         strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
     )  # fmt: skip
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
-    notes += _notes(schema, space, loss["IL"], unrounded)
+    notes += _notes(schema, space, loss["IL"], unrounded) + notes_on_index(table)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
     notes += notes_on_gaps(promise, attributes) + notes_on_strata(strata, k)
     notes += notes_on_weights(weighting, labels, arrow, schema, settings)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
+import narwhals as nw
 import pyarrow as pa
 
 from microagg.table.io.arrow import comparable, is_text
@@ -40,6 +42,34 @@ def may_name_people(table: pa.Table, names: Sequence[str]) -> list[str]:
     ['Last name', 'note', 'case_no']
     """
     return [name for name in names if _may_name(name, table.column(name))]
+
+
+def naming_in_index(table: Any) -> list[str]:
+    """The levels of a pandas index that may name people: texts that nearly everybody has alone, or a name that says so.
+
+    Numbers of rows, which every index has that nobody chose, do not count.
+
+    >>> import pandas as pd
+    >>> naming_in_index(pd.DataFrame({"age": [30, 40]}, index=pd.Index(["Ada", "Bob"], name="who")))
+    ['who']
+    """
+    if not nw.dependencies.is_pandas_like_dataframe(table):
+        return []
+    index, found = table.index, []
+    for level in range(index.nlevels):
+        values = index.get_level_values(level)
+        name = "" if values.name is None else str(values.name)
+        if NAMING_WORDS.intersection(words_of(name)) or _nearly_unique(_texts_of(values)):
+            found.append(name or "index")
+    return found
+
+
+def _texts_of(index: Any) -> pa.ChunkedArray:
+    """The texts of one level of an index; nothing where its type has none, without a look at every row."""
+    rows = () if getattr(index.dtype, "kind", "O") in "iufcbmM" else index
+    return pa.chunked_array(
+        [pa.array([each if isinstance(each, str) else None for each in rows], pa.string())]
+    )
 
 
 def words_of(name: str) -> list[str]:
