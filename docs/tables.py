@@ -1,4 +1,6 @@
-"""Writes the figures of docs/tables.md: `MICROAGG_REFERENCE_DATA=... python docs/tables.py` (some ten minutes).
+"""Writes the figures of docs/tables.md: `MICROAGG_REFERENCE_DATA=... python docs/tables.py [STATE]` (some ten minutes).
+
+Rows go to the file STATE as they are made, and those that it has are not made again: a run that was killed goes on where it was.
 
 What is between the marks in docs/tables.md is written here; the words around it are not. Adult is protected with every k, scale
 and effort of `RUNS`. Beside it stands what full-domain generalisation leaves of the same table: all levels of the hierarchies in
@@ -14,7 +16,8 @@ import itertools
 import os
 import platform
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +32,9 @@ CATEGORICAL = [name for name in QUASI if name != "age"]
 KS = (3, 5, 10, 25)
 RUNS = [(effort, scale) for effort in ("quick", "balanced") for scale in ("zscore", "minmax")]
 LEFT_OUT = 0.1  # the share of records that generalisation may leave out, as is usual
+
+
+Coded = dict[str, list[tuple[np.ndarray, np.ndarray]]]
 
 
 @dataclass(frozen=True)
@@ -66,25 +72,32 @@ def changed_cells(release: ma.Release) -> float:
     return 100.0 - float(np.mean([changes[name].unchanged for name in CATEGORICAL]))
 
 
-def of_adult(table: pd.DataFrame) -> tuple[str, dict[int, ma.Release]]:
-    """Every k, scale and effort in a table; and the quick releases in z-scores, to be set beside generalisation."""
+def row_of_adult(table: pd.DataFrame, k: int, effort: str, scale: str) -> str:
+    """What one release of Adult loses, as cells of a table."""
+    release = protected(table, k, effort, scale)
+    loss = release.loss
+    return (
+        f"{loss['IL_within']:.2f} % | {loss['IL']:.2f} % | {loss.get('IL_zscore', loss['IL']):.2f} % | "
+        f"{changed_cells(release):.2f} % | {release.changes['age'].moved:.2f} years |"
+    )
+
+
+def of_adult(table: pd.DataFrame, state: Path | None) -> str:
+    """Every k, effort and scale, as a table; what is quick first."""
+    known = state.read_text("utf-8").splitlines() if state and state.exists() else []
+    rows = {}
+    for (effort, scale), k in itertools.product(RUNS, KS):
+        start = f"| {k} | {effort} | {scale} | "
+        finished = [line for line in known if line.startswith(start)]
+        rows[k, effort, scale] = finished[0] if finished else start + row_of_adult(table, k, effort, scale)
+        if state and not finished:
+            with state.open("a", encoding="utf-8") as file:
+                file.write(rows[k, effort, scale] + "\n")
     lines = [
         "| k | effort | scale | IL_within | IL | IL in z-scores | categorical cells changed | age off by |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    quick = {}
-    for k in KS:
-        for effort, scale in RUNS:
-            release = protected(table, k, effort, scale)
-            loss = release.loss
-            lines.append(
-                f"| {k} | {effort} | {scale} | {loss['IL_within']:.2f} % | {loss['IL']:.2f} % | {loss.get('IL_zscore', loss['IL']):.2f} % | "
-                f"{changed_cells(release):.2f} % | {release.changes['age'].moved:.2f} years |"
-            )  # fmt: skip
-            print(lines[-1], flush=True)
-            if (effort, scale) == ("quick", "zscore"):
-                quick[k] = release
-    return "\n".join(lines), quick
+    return "\n".join([*lines, *(rows[k, effort, scale] for k in KS for effort, scale in RUNS)])
 
 
 @functools.cache
@@ -94,9 +107,9 @@ def levels_of(name: str) -> dict[str, list[str]]:
     return {path[0]: path for path in (line.split(";") for line in lines if line)}
 
 
-def coded(table: pd.DataFrame) -> dict[str, list[tuple[np.ndarray, np.ndarray]]]:
+def coded(table: pd.DataFrame) -> Coded:
     """Each column on each level of its hierarchy: a number for each record, and the share of the other values it stands for."""
-    found = {}
+    found: Coded = {}
     for name in QUASI:
         paths = levels_of(name)
         values = table[name].astype(str)
@@ -111,24 +124,22 @@ def coded(table: pd.DataFrame) -> dict[str, list[tuple[np.ndarray, np.ndarray]]]
     return found
 
 
-def generalised(
-    columns: Mapping[str, Sequence[tuple[np.ndarray, np.ndarray]]], levels: Sequence[int], k: int
-) -> Kept | None:
-    """What is left with these levels; None if too many records are in classes below k."""
+def class_sizes(columns: Coded, levels: Sequence[int]) -> np.ndarray:
+    """How many records share what each record has on these levels."""
     key = np.zeros(len(columns[QUASI[0]][0][0]), np.int64)
     for name, level in zip(QUASI, levels, strict=True):
         numbers = columns[name][level][0]
         key = key * (int(numbers.max()) + 1) + numbers
     _, classes, sizes = np.unique(key, return_inverse=True, return_counts=True)
-    stays = sizes[classes] >= k
+    return sizes[classes]
+
+
+def kept_by(columns: Coded, levels: Sequence[int], stays: np.ndarray) -> Kept:
+    """What is left with these levels of the records that stay."""
     share = float(stays.mean())
-    if 1.0 - share > LEFT_OUT:
-        return None
-    unchanged = {name: 100.0 * share * (level == 0) for name, level in zip(QUASI, levels, strict=True)}
-    lost = [
-        np.where(stays, columns[name][level][1], 1.0).mean()
-        for name, level in zip(QUASI, levels, strict=True)
-    ]
+    taken = list(zip(QUASI, levels, strict=True))
+    unchanged = {name: 100.0 * share * (level == 0) for name, level in taken}
+    lost = [np.where(stays, columns[name][level][1], 1.0).mean() for name, level in taken]
     return Kept(100.0 * (1.0 - share), unchanged, 100.0 * float(np.mean(lost)))
 
 
@@ -137,10 +148,11 @@ def generalisations(table: pd.DataFrame) -> dict[int, list[Kept]]:
     columns = coded(table)
     found: dict[int, list[Kept]] = {k: [] for k in KS}
     for levels in itertools.product(*(range(len(columns[name])) for name in QUASI)):
+        sizes = class_sizes(columns, levels)
         for k in KS:
-            kept = generalised(columns, levels, k)
-            if kept is not None:
-                found[k].append(kept)
+            stays = sizes >= k
+            if 1.0 - stays.mean() <= LEFT_OUT:
+                found[k].append(kept_by(columns, levels, stays))
     return {
         k: [
             max(all_of_k, key=lambda kept: (sum(kept.unchanged.values()), -kept.detail)),
@@ -150,7 +162,7 @@ def generalisations(table: pd.DataFrame) -> dict[int, list[Kept]]:
     }
 
 
-def beside_generalisation(table: pd.DataFrame, quick: Mapping[int, ma.Release]) -> str:
+def beside_generalisation(table: pd.DataFrame) -> str:
     """Cells as they were, column by column, ours and those of both generalisations."""
     lines = [
         "| k | way | records left out | " + " | ".join(QUASI) + " | average |",
@@ -158,7 +170,9 @@ def beside_generalisation(table: pd.DataFrame, quick: Mapping[int, ma.Release]) 
     ]
     other = generalisations(table)
     for k in KS:
-        ours = {name: change.unchanged for name, change in quick[k].changes.items()}
+        ours = {
+            name: change.unchanged for name, change in protected(table, k, "quick", "zscore").changes.items()
+        }
         rows = [("microagg, quick", 0.0, ours)]
         for way, kept in zip(
             ("generalised, most cells kept", "generalised, least detail lost"), other[k], strict=True
@@ -194,9 +208,8 @@ def with_part(page: str, name: str, content: str) -> str:
 def main() -> None:
     """Measure everything, then write it."""
     table = read_adult()
-    figures, quick = of_adult(table)
-    beside = beside_generalisation(table, quick)
-    print(beside)
+    figures = of_adult(table, Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    beside = beside_generalisation(table)
     page = PAGE.read_text("utf-8")
     page = with_part(page, "adult", f"{conditions()}\n\n{figures}")
     page = with_part(page, "generalisation", beside)

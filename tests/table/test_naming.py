@@ -1,66 +1,204 @@
-"""Columns that may name people: by their names in several languages, and by their values."""
+"""What names of columns say, in several languages."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
-import microagg as ma
-from microagg.table.naming import may_name_people, naming_in_index
+from microagg.table.naming import Says, what_it_says, words_of
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("net income", ("net", "income")),
+        ("HH-ID", ("hh", "id")),
+        ("prénom", ("prenom",)),
+        ("Straße", ("strasse",)),
+        ("lastName", ("last", "name")),
+        ("EDUC1", ("educ", "1")),
+        ("", ()),
+        ("__", ()),
+    ],
+)
+def test_words(name: str, words: tuple[str, ...]) -> None:
+    assert words_of(name) == words
 
 
 @pytest.mark.parametrize(
     "name",
-    ["name", "Last Name", "lastName", "E-Mail", "Straße", "prénom", "apellido_1", "IBAN", "passport.no", "Nazwisko", "Telefon"],
-)  # fmt: skip
-def test_names_that_say_so_whatever_the_values(name: str) -> None:
-    assert may_name_people(pa.table({name: [1, 1, 1]}), [name]) == [name]
+    [
+        "name",
+        "surname",
+        "lastName",
+        "first_name",
+        "FULL-NAME",
+        "nom",
+        "Prénom",
+        "apellido",
+        "nombre",
+        "Vorname",
+        "Nachname",
+        "Familienname",
+        "cognome",
+        "achternaam",
+        "имя",
+    ],
+)
+def test_names_of_persons(name: str) -> None:
+    assert Says.PERSON in what_it_says(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["filename_count", "unnamed", "gender", "region", "education", "rent", "diagnosis"]
+    "name",
+    [
+        "e-mail",
+        "Email",
+        "phone",
+        "Telefon",
+        "téléphone",
+        "mobile",
+        "address",
+        "Adresse",
+        "IP-Adresse",
+        "Straße",
+        "rue",
+        "dirección",
+        "indirizzo",
+        "住所",
+    ],
 )
-def test_names_that_do_not(name: str) -> None:
-    assert may_name_people(pa.table({name: ["a", "a", "b"]}), [name]) == []
+def test_ways_to_reach_somebody(name: str) -> None:
+    assert Says.CONTACT in what_it_says(name)
 
 
-def test_values_that_nearly_everybody_has_alone() -> None:
-    n = 100
-    rng = np.random.default_rng(0)
-    table = pa.table(
-        {
-            "text": [f"t{i}" for i in range(n)],
-            "category": pa.array([f"t{i}" for i in range(n)]).dictionary_encode(),
-            "some_alike": [f"t{i % 90}" for i in range(n)],
-            "running": rng.permutation(n) + 4_000,
-            "amount": rng.permutation(10**6)[:n],
-            "share": rng.uniform(size=n),
-            "member": rng.permutation(10**6)[:n],
-            "code": np.arange(n) % 10,
-            "gaps": [f"t{i}" if i < 30 else None for i in range(n)],
-            "nothing": pa.nulls(n, pa.string()),
-        }
-    )
-    assert may_name_people(table, table.column_names) == ["text", "category", "running", "member", "gaps"]
-    assert may_name_people(table, ["amount"]) == []
-    assert may_name_people(table.slice(0, 0), table.column_names) == []
+@pytest.mark.parametrize(
+    "name",
+    [
+        *[
+            "id",
+            "person_id",
+            "IBAN",
+            "passport_no",
+            "Passnummer",
+            "tax_id",
+            "Steuernummer",
+            "ssn",
+            "NIF",
+            "DNI",
+            "Personalausweis",
+            "Sozialversicherungsnummer",
+        ],
+        *("insurance number", "codice fiscale", "customer no", "user id"),
+    ],
+)
+def test_numbers_of_persons(name: str) -> None:
+    assert Says.IDENTITY in what_it_says(name)
 
 
-def test_an_index_that_names_people(tmp_path: Path) -> None:
-    ages = pd.DataFrame({"age": np.arange(20, 40)})
-    people = ages.set_index(pd.Index([f"person {i}" for i in range(20)]))
-    release = ma.anonymize(people, 5, quasi=["age"], method="mdav", seed=1)
-    assert any(note.startswith("the index may name people (index)") for note in release.notes)
-    assert not any("person" in note for note in release.notes)
-    assert "person" not in release.save(tmp_path / "out.csv")[0].read_text()
-    assert naming_in_index(ages) == naming_in_index(ages.iloc[::2]) == []
-    assert naming_in_index(ages.set_index(pd.Index(["a", "b"] * 10))) == []
-    assert naming_in_index(ages.set_index(pd.Index([7] * 20, name="Passport"))) == ["Passport"]
-    several = pd.MultiIndex.from_arrays([range(20), [f"p{i}" for i in range(20)]], names=["row", "who"])
-    assert naming_in_index(ages.set_index(several)) == ["who"]
-    assert naming_in_index(pl.DataFrame({"age": [1, 2]})) == naming_in_index(np.ones((2, 2))) == []
+@pytest.mark.parametrize(
+    "name",
+    [
+        "age",
+        "paid",
+        "valid",
+        "number_of_children",
+        "region_id",
+        "NUMYOUNG",
+        "commute_km",
+        "schooling",
+        "Ort",
+        "rating",
+    ],
+)
+def test_what_names_nobody(name: str) -> None:
+    said = what_it_says(name)
+    assert not said & {Says.CONTACT, Says.IDENTITY, Says.UNIT, Says.WEIGHT}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "household",
+        "HHID",
+        "ori_hid",
+        "Haushalts-ID",
+        "ménage",
+        "hogar",
+        "company",
+        "firm_id",
+        "Unternehmen",
+        "patient",
+        "Patientennummer",
+    ],
+)
+def test_units(name: str) -> None:
+    assert Says.UNIT in what_it_says(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["household_size", "household_income", "company_type", "patient_age", "hhcivil", "company_name"]
+)
+def test_what_is_said_about_units(name: str) -> None:
+    assert Says.UNIT not in what_it_says(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "weight", "bare"),
+    [
+        ("sampling_weight", True, False),
+        ("household_weights", True, False),
+        ("fnlwgt", True, False),
+        ("Hochrechnungsfaktor", True, False),
+        ("weight", False, True),
+        ("WEIGHT", False, True),
+        ("Gewicht", False, True),
+        ("birth_weight", False, False),
+        ("weight_kg", False, False),
+        ("height", False, False),
+    ],
+)
+def test_weights(name: str, weight: bool, bare: bool) -> None:
+    said = what_it_says(name)
+    assert (Says.WEIGHT in said, Says.BARE_WEIGHT in said) == (weight, bare)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "income",
+        "Einkommen",
+        "revenu",
+        "salary",
+        "Gehalt",
+        "wages",
+        "diagnosis",
+        "Diagnose",
+        "maladie",
+        "religion",
+        "Konfession",
+        "debts",
+    ],
+)
+def test_what_is_confidential(name: str) -> None:
+    assert Says.CONFIDENTIAL in what_it_says(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "OCCUCODE",
+        "type",
+        "region_id",
+        "sex",
+        "Geschlecht",
+        "sexe",
+        "marital-status",
+        "MARSTAT",
+        "zip",
+        "PLZ",
+        "NACE",
+        "Bundesland",
+    ],
+)
+def test_codes(name: str) -> None:
+    assert Says.CODE in what_it_says(name)

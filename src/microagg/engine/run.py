@@ -66,15 +66,17 @@ def problem_with(
     k: int,
     attributes: tuple[Attribute, ...],
     threads: int | None = None,
+    units: Attribute | None = None,
+    columns: int | None = None,
 ) -> Problem:
-    """What a method is given; raises before any work if the promise cannot be kept."""
+    """What a method is given; raises before any work if the promise cannot be kept. `columns` is of how many the points are axes."""
     if promise and method.scope != "record":
         raise InputError(
-            f"method {method.name} groups each column on its own, so it cannot guarantee l or t; choose another method."
+            f"method {method.name} groups each column on its own, so it cannot guarantee l, t or units; choose another method."
         )
     problem = Problem.of(points, k, confidential=attributes, threads=threads)
-    promise.refuse_impossible(attributes)
-    return replace(problem, accept=promise.accept(attributes))
+    promise.refuse_impossible(attributes, units)
+    return replace(problem, accept=promise.accept(attributes, units), columns=columns)
 
 
 def run_method(
@@ -89,7 +91,7 @@ def run_method(
 ) -> Found:
     """Run a method and check what it returns before anybody relies on it.
 
-    Groups that miss l or t are merged with others; with `refine`, local search follows, which never breaks a guarantee. With `strata`
+    Groups that miss l, t or units are merged with others; with `refine`, local search follows, which never breaks a guarantee. With `strata`
     (n,), numbered from 0, all of that is done within each stratum, whose records keep the promise as one group: the caller ensures it.
     """
     if progress is not None and not callable(progress):
@@ -187,7 +189,7 @@ def _stopped_for_good(progress: Progress) -> Progress:
 
 
 def _enforced(found: Found, problem: Problem) -> Found:
-    """The same groups, or with those merged that miss l or t."""
+    """The same groups, or with those merged that miss what is promised."""
     if problem.accept is None:
         return found
     labels = repair(problem, found.labels)

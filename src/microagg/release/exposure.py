@@ -7,24 +7,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.drawing.wording import listed
 from microagg.guarantees.k import Anonymity, class_labels
-from microagg.table.naming import may_name_people, naming_in_index
+from microagg.table.proposing import may_name_people
 from microagg.table.schema import Role, Schema
 
 
 def exposure_of(released: pa.Table, schema: Schema, found: Anonymity) -> dict[str, Any]:
     """What a manifest says of it: the classes where all released columns are known, and the columns that may name people.
 
-        `found` has the classes of the quasi-identifiers, which the others only split further.
+    `found` has the classes of the quasi-identifiers, which the others only split further.
 
-        >>> from microagg.drawing.wording import listed
-    from microagg.guarantees.k import anonymity
-        >>> from microagg.table.schema import Column, Kind
-        >>> table = pa.table({"age": [31, 31, 62, 62], "town": ["Rome", "Pisa", "Rome", "Rome"]})
-        >>> schema = Schema((Column("age", Role.QUASI, Kind.NUMERIC), Column("town", Role.KEEP, Kind.NOMINAL)))
-        >>> exposure_of(table, schema, anonymity(table, ["age"], 2))["all_columns"]
-        {'columns': 2, 'classes': 3, 'smallest_class': 1, 'unique_records': 2}
+    >>> from microagg.guarantees.k import anonymity
+    >>> from microagg.table.schema import Column, Kind
+    >>> table = pa.table({"age": [31, 31, 62, 62], "town": ["Rome", "Pisa", "Rome", "Rome"]})
+    >>> schema = Schema((Column("age", Role.QUASI, Kind.NUMERIC), Column("town", Role.KEEP, Kind.NOMINAL)))
+    >>> exposure_of(table, schema, anonymity(table, ["age"], 2))["all_columns"]
+    {'columns': 2, 'classes': 3, 'smallest_class': 1, 'unique_records': 2}
     """
     others = [name for name in schema.released() if name not in schema.names(Role.QUASI)]
     labels, classes = class_labels(released, others, (found.labels, len(found.sizes)))
@@ -38,17 +36,3 @@ def exposure_of(released: pa.Table, schema: Schema, found: Anonymity) -> dict[st
         },
         "may_identify": may_name_people(released, others),
     }
-
-
-def notes_on_index(table: Any) -> tuple[str, ...]:
-    """That the release's table, which keeps the index that it was given, is not for everybody.
-
-    >>> notes_on_index(pa.table({"age": [30]}))
-    ()
-    """
-    names = naming_in_index(table)
-    if not names:
-        return ()
-    return (
-        f"the index may name people ({listed(names)}): the table in memory keeps it, save() never writes it",
-    )

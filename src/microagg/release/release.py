@@ -20,9 +20,9 @@ from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress, checked_k
-from microagg.release.cells import confidential_of, read_cells, without_gaps
+from microagg.release.cells import confidential_of, read_cells, units_in, without_gaps
 from microagg.release.changes import Change, changes
-from microagg.release.exposure import exposure_of, notes_on_index
+from microagg.release.exposure import exposure_of
 from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
 from microagg.release.measuring import (
     is_table_of_numbers,
@@ -32,7 +32,9 @@ from microagg.release.measuring import (
     refuse_unsearchable,
 )
 from microagg.release.notes_on_gaps import notes_on_gaps
+from microagg.release.notes_on_names import note_on_index, notes_on_names
 from microagg.release.notes_on_texts import notes_on_texts
+from microagg.release.notes_on_units import notes_on_units
 from microagg.release.publishing import refuse_publishing
 from microagg.release.report.building import build_document
 from microagg.release.report.notebook import summary_html
@@ -92,6 +94,8 @@ class Release:
     """The quasi-identifying cells before and after, where they are not plain numbers."""
     _risks: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
     """Risks that the table tells, to be accepted before anything is saved."""
+    _units: Attribute | None = field(default=None, repr=False, kw_only=True)
+    """The unit that each record belongs to, which is withheld; what is written is verified by it."""
     _written: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
     """What saving adds to the manifest: where to, in which order of rows."""
 
@@ -312,9 +316,9 @@ def protect(
     schema = assign_roles(column_facts(given), settings.roles, settings.rest, settings.columns)
     method, promise = settings.chosen_method, settings.promise
     refuse_columnwise(schema, settings)
-    weighting_of(
-        given, schema, settings
-    )  # raises where a weight is wrong, with its row in the table that was given
+    # raises where a weight is wrong or a unit missing, with its row in the table that was given
+    weighting_of(given, schema, settings)
+    units_in(given, schema, settings)
     frame, dropped = without_gaps(given, schema, settings)
     frame, strata = in_strata(frame, schema, settings)
     k = checked_k(settings.k, len(frame))
@@ -331,8 +335,10 @@ def protect(
     source = to_arrow(given)
     refuse_odd_types(frame, schema.released())
     attributes = confidential_of(source if frame is given else to_arrow(frame), hidden, settings)
+    units = units_in(frame, schema, settings)
     give_back()
-    problem = problem_with(promise, method, points, k, attributes, threads)
+    columns = None if cells.is_plain else len(cells.variables)
+    problem = problem_with(promise, method, points, k, attributes, threads, units, columns)
     found = run_method(
         method,
         problem,
@@ -363,7 +369,7 @@ def protect(
     give_back()
     anonymity = verify(arrow, class_columns(schema, settings), k, len(frame), method.scope)
     findings = promise.verify(
-        anonymity.labels, len(anonymity.sizes), confidential_of(arrow, hidden, settings)
+        anonymity.labels, len(anonymity.sizes), confidential_of(arrow, hidden, settings), units
     )
     anonymity = replace(anonymity, findings=findings)
 
@@ -384,16 +390,17 @@ def protect(
         strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
     )  # fmt: skip
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
-    notes += _notes(schema, space, loss["IL"], unrounded) + notes_on_index(table)
+    notes += _notes(schema, space, loss["IL"], unrounded)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
-    notes += notes_on_gaps(promise, attributes) + notes_on_strata(strata, k)
+    notes += notes_on_gaps(promise, attributes) + notes_on_units(units, k) + notes_on_strata(strata, k)
     notes += notes_on_weights(weighting, labels, arrow, schema, settings)
+    notes += notes_on_names(frame, schema) + note_on_index(table)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
         same_type(released, table), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
         _arrow=arrow, _original=frame, _cells=None if is_table_of_numbers(cells) and made.cells.is_plain else (cells, made.cells),
-        _risks=risks_of_aggregates(cells, settings.aggregate),
+        _risks=risks_of_aggregates(cells, settings.aggregate), _units=units,
     )  # fmt: skip
 
 

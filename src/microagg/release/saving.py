@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from microagg.errors import GuaranteeError, InputError, MicroaggError, ReportError
-from microagg.guarantees.k import verify
+from microagg.guarantees.k import Anonymity, verify
 from microagg.release.manifest import (
     digest_of,
     is_manifest,
@@ -21,6 +22,7 @@ from microagg.release.manifest import (
 from microagg.release.report import html, markdown, plain
 from microagg.release.report.document import Document
 from microagg.release.strata import class_columns
+from microagg.table.confidential import Attribute
 from microagg.table.io.arrow import give_back
 from microagg.table.io.formats import format_of, options_for
 from microagg.table.io.kinds import refuse_other_kind, refuse_other_than_table
@@ -42,6 +44,24 @@ def rows_to_write(release: Release, *, keep_order: bool) -> pa.Table:
     """The table as it is saved: shuffled unless the order is to be kept."""
     table = release._arrow.replace_schema_metadata(None)
     return table if keep_order else table.take(pa.array(release._shuffled_rows()))
+
+
+def units_as_written(release: Release, written: Anonymity, *, keep_order: bool) -> Attribute | None:
+    """The withheld unit of each row of a written file, whose classes are given: carried there through the shuffle.
+
+    That the rows are where they should be is made sure of by their classes: rows of one class of the release share one in the file.
+    """
+    if release._units is None:
+        return None
+    rows = np.arange(len(written.labels)) if keep_order else release._shuffled_rows()
+    classes = release.anonymity.labels[rows]
+    there = np.empty(len(release.anonymity.sizes), written.labels.dtype)
+    there[classes] = written.labels
+    if not np.array_equal(there[classes], written.labels):
+        raise GuaranteeError(
+            "the file does not have its rows in the order it should, so that their units are not known; nothing was written."
+        )
+    return release._units.of_records(rows)
 
 
 def save_release(
@@ -67,7 +87,8 @@ def save_release(
         if written.column_names != release._arrow.column_names:
             raise GuaranteeError("the file does not have the columns it should; nothing was written.")
         found = verify(written, columns, k, release._arrow.num_rows, release.anonymity.scope)
-        release.settings.promise.verify(found.labels, len(found.sizes), release._attributes(written))
+        units = units_as_written(release, found, keep_order=keep_order)
+        release.settings.promise.verify(found.labels, len(found.sizes), release._attributes(written), units)
         added["release"] = name_of_release(written, release.settings)
 
     def manifest(place: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool) -> Piece:

@@ -158,7 +158,7 @@ class Settings:
             "different ones.",
             "put them together into one column first",
         ),
-        public=True,
+        public=False,
     )
     small_strata: str = declared(
         Choice(
@@ -334,10 +334,11 @@ class Settings:
 
     @property
     def promise(self) -> Promise:
-        """l-diversity and t-closeness, as far as they are asked for."""
+        """l-diversity, t-closeness and units, as far as they are asked for."""
         from microagg.guarantees.promise import Promise
 
-        return Promise.of(self.l, self.t, self.diversity, self.c)
+        units = None if self.unit is None else self.k
+        return Promise.of(self.l, self.t, self.diversity, self.c, units=units)
 
     @property
     def chosen_method(self) -> Method:

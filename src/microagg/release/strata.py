@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.guarantees.promise import Acceptance
-from microagg.release.cells import confidential_of
+from microagg.release.cells import confidential_of, units_in
 from microagg.release.settings import Settings
 from microagg.table.io.arrow import comparable
 from microagg.table.io.arrow import compute as pc
@@ -51,7 +51,7 @@ def class_columns(schema: Schema, settings: Settings) -> list[str]:
 
     >>> from microagg.table.schema import ColumnFacts, assign_roles
     >>> settings = Settings.of(k=2, quasi="age", stratum="region", weight="w")
-    >>> facts = [ColumnFacts(name, True, None, 9) for name in ("w", "age", "region")]
+    >>> facts = [ColumnFacts(name, True) for name in ("w", "age", "region")]
     >>> class_columns(assign_roles(facts, settings.roles), settings)
     ['age', 'region', 'w']
     """
@@ -79,13 +79,15 @@ def in_strata(
 ) -> tuple[nw.DataFrame[Any], Strata | None]:
     """The table and its strata, if it has any; without those that are too small, or unable to keep the promise, if these are to be dropped.
 
-    A stratum that keeps l and t as one group is able to: groups that keep them keep them together. Leaving records out changes what t
+    A stratum that keeps l, t and units as one group is able to: groups that keep them keep them together. Leaving records out changes what t
     compares with, so that it is asked again.
     """
     names = schema.names(Role.STRATUM)
     if not names:
         return frame, None
-    settings.promise.refuse_impossible(_confidential(frame, schema, settings))
+    settings.promise.refuse_impossible(
+        _confidential(frame, schema, settings), units_in(frame, schema, settings)
+    )
     strata_left_out, records_left_out = 0, 0
     while True:
         labels = strata_labels(to_arrow(frame.select(*names)), names)
@@ -118,7 +120,7 @@ def _confidential(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) 
 
 def _acceptance(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> Acceptance | None:
     """Whether records may form a group, for the promise that is asked for; None where any may."""
-    return settings.promise.accept(_confidential(frame, schema, settings))
+    return settings.promise.accept(_confidential(frame, schema, settings), units_in(frame, schema, settings))
 
 
 def _shortfalls(
@@ -134,7 +136,7 @@ def _refusal(sizes: np.ndarray, small: np.ndarray, unable: np.ndarray, settings:
     told = []
     for which, why in (
         (small, f"fewer than k = {settings.k} records"),
-        (unable, f"values that cannot keep {settings.promise.name}"),
+        (unable, f"records that cannot keep {settings.promise.name}"),
     ):
         if which.any():
             count, records = int(which.sum()), int(sizes[which].sum())

@@ -83,13 +83,10 @@ REST = Choice("rest", ("error", "drop", "keep"), "error", "What happens to colum
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What a look at a column tells: enough to propose a role, nothing of single values."""
+    """What the type of a column tells; `table/io/looks.py` looks at what it holds."""
 
     name: str
     numeric: bool
-    distinct: int | None
-    """How many different values there are; None if nobody counted."""
-    records: int
     kind: Kind | None = None
     """What its type suggests; where nobody says, numbers are numeric and all else is nominal."""
     text: bool = False
@@ -137,30 +134,6 @@ class ColumnSettings:
     na: tuple[str, ...] = ()
 
 
-ID_WORDS = ("id", "name", "nr", "no", "number", "code", "key", "ssn", "email", "phone", "uuid")
-
-
-def propose(facts: Sequence[ColumnFacts]) -> Schema:
-    """A schema to confirm: numbers are quasi-identifiers, unique texts identifiers, other texts confidential.
-
-    >>> schema = propose([ColumnFacts("name", False, 90, 90), ColumnFacts("age", True, 40, 90)])
-    >>> [column.role.value for column in schema.columns]
-    ['identifier', 'quasi']
-    """
-    return Schema(tuple(_propose_column(fact) for fact in facts))
-
-
-def _propose_column(fact: ColumnFacts) -> Column:
-    words = fact.name.replace("-", "_").replace(".", "_").lower().split("_")
-    sounds_like_id = words[-1] in ID_WORDS or words[0] in ID_WORDS
-    nearly_unique = fact.records > 1 and (fact.distinct or 0) >= 0.95 * fact.records
-    if nearly_unique and (sounds_like_id or not fact.numeric):
-        role = Role.IDENTIFIER
-    else:
-        role = Role.QUASI if fact.numeric else Role.CONFIDENTIAL
-    return Column(fact.name, role, Kind.NUMERIC if fact.numeric else Kind.NOMINAL)
-
-
 def assign_roles(
     facts: Sequence[ColumnFacts],
     wanted: Mapping[Role, Iterable[str]],
@@ -171,7 +144,7 @@ def assign_roles(
 
     What is `asked` of single columns wins over what their types suggest, and must fit the columns that there are.
 
-    >>> facts = [ColumnFacts("age", True, 40, 90), ColumnFacts("town", False, 9, 90)]
+    >>> facts = [ColumnFacts("age", True), ColumnFacts("town", False)]
     >>> assign_roles(facts, {Role.QUASI: ["age"]}, rest="keep").names(Role.KEEP)
     ['town']
     """
@@ -231,7 +204,7 @@ def _refuse_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
                     f"{what} names {name!r}, but there is no such column; the table has {', '.join(map(repr, by_name))}."
                 )
             if (
-                by_name[name].role is Role.IDENTIFIER
+                by_name[name].role in WITHHELD
             ):  # everybody is told what is said of columns, and those not even by name
                 raise InputError(f"{what} names {name!r}, a column that is left out; say nothing of it.")
             weighs = what == "aggregate" and by_name[name].role is Role.WEIGHT

@@ -23,6 +23,7 @@ import numpy as np
 
 from microagg.bounds.bound import Bound
 from microagg.bounds.lower import best_of_one_column, lower_bound, varying_columns
+from microagg.drawing.wording import counted
 from microagg.kernels import sums
 from microagg.kernels.equal import chain_equal
 from microagg.methods.lns.effort import WORDS as SEARCHES
@@ -61,12 +62,13 @@ def plan(problem: Problem, effort: str | float) -> Plan:
     if n < 2 * k:
         return Plan("one group", work, (f"{n} records cannot form two groups of {k}: one group",))
     if varying <= 1 and problem.accept is None and problem.weights is None:
-        reason = "one column varies: its optimal cut, which no grouping can beat"
+        what = "column" if problem.columns is None else "axis"
+        reason = f"one {what} varies: its optimal cut, which no grouping can beat"
         return Plan("one column", work, (reason,))
     if effort != "prove" and problem.accept is None and _all_have_equals(problem):
         reason = f"every record has at least {k - 1} equals: groups of equal records, which lose nothing"
         return Plan("equal records", work, (reason,))
-    start = f"{n:,} records, {varying} columns that vary, k = {k}: MDAV within blocks, then local search"
+    start = f"{n:,} records, {_varying(problem, varying)}, k = {k}: MDAV within blocks, then local search"
     why = (start, work.why)
     if effort == "prove":
         return Plan("prove", work, (*why, "a proven lower bound from the other side"))
@@ -76,6 +78,13 @@ def plan(problem: Problem, effort: str | float) -> Plan:
         programs = "then integer programs over the groups that good partitions can have"
         return Plan("search and programs", work, (start, work.why, programs))
     return Plan("search", work, why)
+
+
+def _varying(problem: Problem, axes: int) -> str:
+    """What varies, in words: columns, or the axes that columns of categories and gaps became."""
+    if problem.columns is None:
+        return f"{axes} columns that vary"
+    return f"{counted(problem.columns, 'column')} on {axes} axes that vary"
 
 
 def _all_have_equals(problem: Problem) -> bool:

@@ -14,7 +14,15 @@ import numpy as np
 
 from microagg.drawing.canvas import can_draw
 from microagg.drawing.pictures import draw_class_sizes, draw_correlations
-from microagg.drawing.wording import counted, listed, number, promised, promised_beside, short_unit
+from microagg.drawing.wording import (
+    counted,
+    listed,
+    number,
+    promised,
+    promised_beside,
+    promised_units,
+    short_unit,
+)
 from microagg.measures.loss.squared import squared_loss
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.release.changes import changes, rows_of_changes, sentence_on_changes
@@ -41,6 +49,7 @@ ALL_LOST = (
     "can lose more than that"
 )
 LEVELS_AND_GAPS = "Categories are bars, at most a dozen by name; what is missing, and special codes, have bars of their own."
+BY_UNITS = ", those on units by the column that was left out of it"
 ONLY_NUMBERS = "Only columns of numbers without gaps are correlated."
 WITHOUT_PICTURES = (
     "The pictures are tables here, because matplotlib is not installed; install microagg with the extra 'plots' "
@@ -82,10 +91,12 @@ def guarantee(subject: Subject) -> Section:
             )
         )
     rows += [(name, f"{name[0]} = {asked}", told) for name, asked, told in _of_confidential_values(subject)]
+    of_units = promised_units(subject.manifest, subject.digits)
+    rows += [("Units", f"{subject.k} in every class", told) for told in of_units]
     blocks: list[Block] = [
         Paragraph(
             "A class is the set of records that share all values in the quasi-identifying columns. The figures were "
-            "counted on the released table alone; a table that misses its guarantee is not written."
+            f"counted on the released table alone{BY_UNITS if of_units else ''}; a table that misses its guarantee is not written."
         ),
         Facts(tuple(rows)),
         _picture_of_sizes(subject),

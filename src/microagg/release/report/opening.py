@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from microagg.drawing.wording import counted, listed, number, promised
+from microagg.drawing.wording import counted, listed, number, promised, promised_units
 from microagg.errors import InputError
 from microagg.methods.registry import method_named
 from microagg.release.publishing import NOT_TOLD, WHY_NOT
@@ -20,6 +20,7 @@ WHAT_HAPPENED = {
     Role.CONFIDENTIAL: ("what nobody should learn of a person", "released as it was"),
     Role.WEIGHT: ("how many units a record stands for", "released as it was"),
     Role.STRATUM: ("the part of the sample a record is from", "released as it was"),
+    Role.UNIT: ("the household, company or patient a record belongs to", "left out"),
     Role.KEEP: ("neither of these, says the data holder", "released as it was"),
 }
 RELEASED = {
@@ -33,6 +34,10 @@ RELEASED = {
 }
 # aggregates that show what single records have, and in columns of which kinds that tells of them
 TRUE_VALUES = {"median": (Kind.NUMERIC,), "range": tuple(Kind), "draw": tuple(Kind), "medoid": tuple(Kind)}
+KNOWN_WHOLE = (
+    "It does not protect against somebody who knows a whole household: several of its records, looked for together, may be told from "
+    "others."
+)
 UNCHANGED = (Role.KEEP, Role.WEIGHT, Role.STRATUM)
 
 
@@ -45,6 +50,8 @@ def opening(subject: Subject) -> Section:
         blocks.append(told)
     if protected := promised(subject.manifest, subject.digits):
         blocks.append(Paragraph(_why_values_are_safe(subject, protected)))
+    if units := promised_units(subject.manifest, subject.digits):
+        blocks.append(Paragraph(_why_units_are_safe(subject, units)))
     blocks.append(Paragraph(_what_it_cost(subject)))
     blocks.append(Paragraph(_what_stays(subject)))
     if subject.public:
@@ -111,6 +118,13 @@ def _why_values_are_safe(subject: Subject, protected: list[str]) -> str:
     return (
         f"Nor do records of a class, those that share these values, give confidential values away. {' '.join(protected)} "
         f"In other words, {'; '.join(told)}. This, too, was counted on the finished table."
+    )
+
+
+def _why_units_are_safe(subject: Subject, kept: list[str]) -> str:
+    return (
+        f"Records of one household, company or patient alone make no class. {' '.join(kept)} The column that tells which unit a record "
+        f"belongs to was left out, and this was counted by it on the finished table. {KNOWN_WHOLE}"
     )
 
 
@@ -220,12 +234,14 @@ def _about_the_method(name: str) -> str:
 
 def roles(subject: Subject) -> Section:
     """Each column: what it is, what happened to it."""
+    dropped = subject.columns(Role.IDENTIFIER)
+    rest = set(dropped) - set(subject.settings.get("identifier", dropped))  # nobody gave them a role
     rows = []
     for name, role in subject.manifest["roles"].items():
-        what, happened = WHAT_HAPPENED[Role(role)]
+        what, happened = ("not needed", "left out") if name in rest else WHAT_HAPPENED[Role(role)]
         if name in subject.aggregates:
             happened = f"replaced by {RELEASED.get(subject.aggregates[name], 'one value for its group')}"
-        rows.append((name, role, what, happened))
+        rows.append((name, "none" if name in rest else role, what, happened))
     return Section(
         "The columns and their roles",
         (
@@ -297,11 +313,19 @@ def _not_covered(subject: Subject) -> Iterator[tuple[str, str, str]]:
         "Classes of two releases can be set against each other: a person is then among those only who are in both.",
         "Release a table once; a later edition with the same groups.",
     )
-    yield (
-        "several records of one person",
-        f"{subject.k} records are not {subject.k} people where one person, household or company has several.",
-        "One record for each unit that is to be protected.",
-    )
+    if promised_units(subject.manifest):
+        yield (
+            "somebody who knows a whole household, company or patient",
+            "Every class has records of several units. Whoever knows all records of one unit can look for the classes that fit each "
+            "of them, and together they may fit in one way only.",
+            "One record for each unit that is to be protected.",
+        )
+    else:
+        yield (
+            "several records of one person",
+            f"{subject.k} records are not {subject.k} people where one person, household or company has several.",
+            "The column that tells them as unit; or one record for each unit that is to be protected.",
+        )
     yield (
         "conclusions about groups of people",
         "The table is released so that something can be learned from it, also about people who are not in it.",

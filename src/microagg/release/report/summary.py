@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.drawing.wording import counted, number, promised
+from microagg.drawing.wording import counted, number, promised, promised_units
 from microagg.release.report.claims import on_all_columns, on_naming
 
 
@@ -28,7 +28,7 @@ def summary_of(
     """What matters of a release: (name, sentence) for each line."""
     rows = [
         ("guarantee", _guarantee(manifest, int(class_sizes.min()))),
-        *(("", told) for told in promised(manifest)),
+        *(("", told) for told in [*promised(manifest), *promised_units(manifest)]),
         *(("", told) for told in (on_all_columns(manifest),) if told),
         ("loss", _loss(manifest)),
     ]
