@@ -50,7 +50,11 @@ def loss_of(
     Where that space is not z-scores, or a column counts more than others, IL in plain z-scores stands beside.
     """
     standard = settings.scale == SCALE.default and all(each == 1.0 for each in settings.importance.values())
-    if is_table_of_numbers(cells) and is_table_of_numbers(made.cells):
+    if (
+        is_table_of_numbers(cells)
+        and is_table_of_numbers(made.cells)
+        and can_be_read_again(released, cells.names)
+    ):
         return _loss_of_numbers(space, cells, made, released, groups, standard=standard)
     loss = loss_of_release(space, cells, made.cells, labels)
     errors = np.bincount(
@@ -63,6 +67,15 @@ def loss_of(
     if not standard:
         loss["IL_zscore"] = loss_of_release(Space.fit(cells), cells, made.cells, labels)["IL"]
     return loss, share, unrounded
+
+
+def can_be_read_again(frame: nw.DataFrame[Any], names: Sequence[str]) -> bool:
+    """Whether these columns are of types that `values_of` reads; objects of Python, and Decimals of 256 bits, are none.
+
+    >>> can_be_read_again(nw.from_native(pa.table({"age": [1]})), ["age"])
+    True
+    """
+    return all(frame[name].dtype.is_numeric() for name in names)
 
 
 def is_table_of_numbers(cells: Cells) -> bool:

@@ -124,6 +124,7 @@ def public_subject(
     pair: Pair,
     class_sizes: np.ndarray,
     figures: Sequence[tuple[Measure, Figure]],
+    released: Cells | None = None,
 ) -> Subject:
     """What a public report is about: the released rows in an order of their own, and the figures that everybody may see.
 
@@ -137,7 +138,14 @@ def public_subject(
         for measure, figure in figures
         if measure.of == "release" or (measure.of == "pair" and is_published(measure.name, manifest))
     ]
-    return Subject(manifest, True, pair.quasi, as_released(pair.after), class_sizes, shown)
+    return Subject(
+        manifest,
+        True,
+        pair.quasi,
+        as_released(pair.after if released is None else released),
+        class_sizes,
+        shown,
+    )
 
 
 def _without_details(figure: Figure) -> Figure:
