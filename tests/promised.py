@@ -1,4 +1,4 @@
-"""l-diversity and t-closeness the slow way, with fractions: an independent checker. Nothing here imports microagg.
+"""l-diversity, t-closeness and units the slow way, with fractions: an independent checker. Nothing here imports microagg.
 
 A value that is None, or an `Atom`, is not known: missing, or a special code.
 """
@@ -80,6 +80,14 @@ def _moved(part: Sequence[Any], values: Sequence[Any], *, nominal: bool) -> Frac
         carried += x
         total += abs(carried)
     return total / (len(apart) - 1)
+
+
+def has_units(units: Sequence[Hashable], members: Sequence[int], k: int) -> bool:
+    """Whether some records are of k different units, none of which has more than half of them."""
+    counts = Counter(units[i] for i in members)
+    return len(counts) >= k and all(
+        Fraction(count, len(members)) <= Fraction(1, 2) for count in counts.values()
+    )
 
 
 def is_kept(values: Sequence[Any], members: Sequence[int], *, nominal: bool, **asked: Any) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 
 QUASI = ["income", "debt"]
@@ -45,6 +46,8 @@ def write(table: pa.Table, path: Path) -> Path:
     """Write a table without help from microagg."""
     if path.suffix == ".csv":
         path.write_text(csv_text(table), "utf-8")
+    elif path.suffix in (".arrow", ".feather"):
+        feather.write_feather(table, path)
     else:
         parquet.write_table(table, path)
     return path

@@ -16,6 +16,7 @@ from microagg.datasets.reference import load_reference
 from microagg.methods import registry
 from microagg.studies.published import published_figures
 from microagg.table.encoder import Space
+from microagg.table.io.formats import formats
 
 ROOT = Path(__file__).parent.parent
 
@@ -24,15 +25,27 @@ def python_blocks(name: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text("utf-8"), re.DOTALL)
 
 
-def test_the_readme_has_the_registry_as_it_is() -> None:
+def generated(name: str) -> str:
+    """A page as docs/generate.py writes it."""
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
+    return generate.with_generated_parts((ROOT / name).read_text("utf-8"))
+
+
+def test_the_readme_has_the_registry_as_it_is() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
-    assert generate.with_generated_parts(readme) == readme, "run `make docs`"
+    assert generated("README.md") == readme, "run `make docs`"
     assert all(f"| `{method.name}` |" in readme for method in ma.methods())
+
+
+@pytest.mark.slow
+def test_the_docs_say_what_each_format_can_hold() -> None:
+    page = (ROOT / "docs" / "formats.md").read_text("utf-8")
+    assert generated("docs/formats.md") == page, "run `make docs`"
+    assert all(", ".join(format.suffixes) in page for format in formats())
 
 
 @pytest.mark.slow

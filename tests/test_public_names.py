@@ -51,6 +51,7 @@ def test_the_names_of_the_design_are_there() -> None:
         "lower_bound",
         "methods",
         "check",
+        "propose",
         "datasets",
     }
     errors = {"MicroaggError", "InputError", "GuaranteeError", "Cancelled"}
@@ -89,7 +90,7 @@ def test_errors_have_their_exit_codes() -> None:
     assert issubclass(ma.InputError, ValueError), "what a caller of a library expects of a wrong value"
 
 
-@pytest.mark.parametrize("name", ["anonymize", "partition", "information_loss", "check"])
+@pytest.mark.parametrize("name", ["anonymize", "partition", "information_loss", "check", "propose"])
 def test_every_public_function_has_an_example(name: str) -> None:
     text = inspect.getdoc(getattr(ma, name))
     assert text is not None

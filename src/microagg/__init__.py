@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from microagg.measures.loss.sse import information_loss
     from microagg.methods.registry import methods
     from microagg.release.release import Release, anonymize
+    from microagg.table.proposal import propose
 
 # Every public name and its room. Nothing is imported before it is used: `import microagg` stays quick.
 _HOMES = {
     "anonymize": "microagg.release.release",
     "Release": "microagg.release.release",
+    "propose": "microagg.table.proposal",
     "partition": "microagg.engine.run",
     "information_loss": "microagg.measures.loss.sse",
     "lower_bound": "microagg.bounds.lower",
@@ -53,6 +55,7 @@ __all__ = [
     "lower_bound",
     "methods",
     "partition",
+    "propose",
 ]
 
 

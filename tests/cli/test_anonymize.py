@@ -55,6 +55,17 @@ def test_every_format_into_every_other(microagg: Microagg, tmp_path: Path, endin
     }  # fmt: skip
 
 
+def test_what_lies_beyond_the_guarantee_is_told(microagg: Microagg, tmp_path: Path) -> None:
+    source = tables.write(tables.people(), tmp_path / "in.csv")
+    done = microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, "--seed", "3")
+    told = "whoever knows all 4 released columns, disease and code included: 12 of 12 records are unique"
+    assert f"beyond it   {told}" in done.out
+    assert "names       May name people, and is in the table as it was: code." in done.out
+    alone = microagg("anonymize", source, "alone.csv", "--k", "4", "--quasi", "income,debt", "--rest", "drop")
+    assert "beyond it   no other columns are released: no record is unique" in alone.out
+    assert "names  " not in alone.out
+
+
 @pytest.mark.parametrize("scale", ["zscore", "minmax", "robust", "none"])
 def test_no_value_is_told(microagg: Microagg, tmp_path: Path, scale: str) -> None:
     source = tables.write(tables.people(40), tmp_path / "in.csv")
@@ -77,6 +88,7 @@ def test_the_public_manifest_says_what_may_be_said(microagg: Microagg, tmp_path:
     internal, public = manifests(tmp_path)
     assert set(public) == {
         "format", "microagg", "settings", "records", "roles", "guarantee", "loss", "rows", "output", "release",
+        "all_columns", "may_identify",
     }  # fmt: skip
     assert set(public["settings"]) == {
         "k", "quasi", "confidential", "keep", "l", "t", "diversity", "c", "exact", "method", "params", "refine", "scale", "precision", "cap",

@@ -101,7 +101,7 @@ def test_the_bound_of_a_release_can_be_saved_and_checked(microagg: Microagg, sou
         (["--k", "3", "--quasi", "a,b", "--time-limit", "x"], "time_limit must be"),
         (["--k", "3", "--quasi", "a,b", "--save", "in.csv"], "would overwrite the table"),
         (["--k", "3", "--quasi", "a,b", "--save", "nowhere/proof.json"], "nowhere"),
-        (["--k", "3", "--quasi", "a,name"], "name"),
+        (["--k", "3", "--quasi", "a,name", "--save", "proof.json"], "plain numbers without gaps only"),
     ],
 )
 def test_wrong_input(microagg: Microagg, source: Path, arguments: list[str], says: str) -> None:

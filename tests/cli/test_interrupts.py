@@ -115,9 +115,9 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "release.read_table",
+        "files.read_table",
         "release.run_method",
-        "release.group_means_for_records",
+        "release.aggregated",
         "saving.write_table",
         "saving.manifest_text",
     ],

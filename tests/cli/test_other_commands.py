@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import microagg as ma
 import tables
+from microagg.datasets.residents import EDUCATION
+from microagg.studies.demonstration import ASKED
 from running import Outcome, run
 
 Microagg = Callable[..., Outcome]
@@ -48,13 +52,20 @@ def test_demo(microagg: Microagg, tmp_path: Path) -> None:
     done = microagg("demo", "--folder", "a/b", "--k", "7")
     assert done.code == 0, done
     assert {path.name for path in (tmp_path / "a/b").iterdir()} == {
-        "persons.csv", "persons-protected.csv", "persons-protected.csv.internal.json", "persons-protected.csv.public.json",
+        "residents.csv", "residents-protected.csv", "residents-protected.csv.internal.json", "residents-protected.csv.public.json",
     }  # fmt: skip
-    quasi = "age,income,rent,commute_km,schooling"
-    protected = tmp_path / "a/b/persons-protected.csv"
-    assert microagg("check", protected, "--quasi", quasi, "--k", "7").code == 0
+    protected = tmp_path / "a/b/residents-protected.csv"
+    assert microagg("check", protected, "--quasi", ",".join(ASKED["quasi"]), "--k", "7").code == 0
+    released = pd.read_csv(protected, dtype=str, keep_default_na=False)
+    assert "person" not in released
+    assert set(released["education"]) <= {*EDUCATION, ""}
+    assert released.groupby(ASKED["quasi"]).size().min() >= 7
+    for told in ("5 columns on", "cells ", "filled", "levels", "days", "One group, before and after"):
+        assert told in done.out
     (command,) = [line for line in done.out.splitlines() if line.startswith("  microagg anonymize")]
-    assert microagg(*command.split()[1:]).code == 0, "the command that the demonstration shows does not work"
+    assert microagg(*shlex.split(command)[1:]).code == 0, (
+        "the command that the demonstration shows does not work"
+    )
 
 
 def test_a_method_says_whether_its_text_was_at_hand(microagg: Microagg) -> None:

@@ -17,14 +17,14 @@ from running import Outcome
 Microagg = Callable[..., Outcome]
 
 
-def test_the_demonstration_leaves_a_users_persons_alone(microagg: Microagg, tmp_path: Path) -> None:
-    (tmp_path / "persons.csv").write_text("name,age\nmine,44\n")
+def test_the_demonstration_leaves_a_users_residents_alone(microagg: Microagg, tmp_path: Path) -> None:
+    (tmp_path / "residents.csv").write_text("name,age\nmine,44\n")
     before = tables.snapshot(tmp_path)
-    microagg("demo", "--folder", ".").refused("persons.csv")
+    microagg("demo", "--folder", ".").refused("residents.csv")
     assert tables.snapshot(tmp_path) == before
-    (tmp_path / "persons.csv").rename(tmp_path / "persons-protected.csv")
+    (tmp_path / "residents.csv").rename(tmp_path / "residents-protected.csv")
     before = tables.snapshot(tmp_path)
-    microagg("demo", "--folder", ".").refused("persons-protected.csv")
+    microagg("demo", "--folder", ".").refused("residents-protected.csv")
     assert tables.snapshot(tmp_path) == before
 
 

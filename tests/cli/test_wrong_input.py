@@ -100,10 +100,6 @@ NOT_NUMBERS = [
     pytest.param("canary-text", "text where a number is needed", id="text"),
     pytest.param("4,5", "text where a number is needed", id="decimal-comma"),
     pytest.param("0x1F", "text where a number is needed", id="hexadecimal"),
-    pytest.param("", "missing value", id="empty"),
-    pytest.param("NA", "missing value", id="NA"),
-    pytest.param("NaN", "missing value", id="NaN"),
-    pytest.param("null", "missing value", id="null"),
     pytest.param("inf", "infinite value", id="inf"),
     pytest.param("-Infinity", "infinite value", id="minus-infinity"),
     pytest.param("1e400", "infinite value", id="beyond-float64"),
@@ -123,17 +119,25 @@ def test_a_csv_cell_that_is_no_number(microagg: Microagg, folder: Path, cell: st
     assert tables.snapshot(folder) == before
 
 
+@pytest.mark.parametrize("cell", ["", "NA", "NaN", "null"])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_missing_values_are_refused_where_that_is_asked_for(
+    microagg: Microagg, folder: Path, cell: str, ending: str
+) -> None:
+    typed = ending == ".parquet"
+    table = with_income([4815999, None if typed else cell], pa.int64() if typed else None)
+    source = folder / f"in{ending}"
+    tables.write(table, source) if typed else source.write_text(tables.csv_text(table, ";"))
+    said = ("anonymize", source, "out.csv", "--k", "3", *tables.ROLES, "--missing", "error")
+    refused(microagg, folder, "quasi-identifiers are missing: 1 in 'income'", *said)
+
+
 @pytest.mark.parametrize(
     ("values", "kind", "says"),
     [
-        ([5.0, None], pa.float64(), "row 12 (header not counted): missing value"),
-        ([5, None], pa.int64(), "row 12 (header not counted): missing value"),
-        ([float("nan"), 5.0], pa.float64(), "row 11 (header not counted): missing value"),
         ([float("inf"), 5.0], pa.float64(), "row 11 (header not counted): infinite value"),
         ([float("-inf"), 5.0], pa.float32(), "row 11 (header not counted): infinite value"),
         ([1e200, 5.0], pa.float64(), "row 11 (header not counted): a number beyond"),
-        (["canary-text", "7"], None, "row 11 (header not counted): text where a number is needed"),
-        (["8", "7"], None, "text where a number is needed"),
     ],
 )
 def test_a_parquet_cell_that_is_no_number(
@@ -148,13 +152,9 @@ def test_a_parquet_cell_that_is_no_number(
 @pytest.mark.parametrize(
     "column",
     [
-        pa.array([True, False] * 6),
         pa.array([[1, 2]] * 12),
         pa.array([{"a": 1}] * 12),
         pa.array([b"\xff\xfe"] * 12),
-        pa.array([None] * 12),
-        pa.array(range(12), pa.timestamp("us")),
-        pa.array(["x", "y"] * 6).dictionary_encode(),
     ],
     ids=lambda column: str(column.type).split("<")[0],
 )

@@ -257,9 +257,9 @@ def test_the_check_takes_kinds_and_codes():
         ({"kinds": {"wage": "odd"}}, "one of numeric"),
         ({"kinds": {"wages": "nominal"}}, "no column 'wages'"),
         ({"special": {"wages": [97]}}, "no column 'wages'"),
-        ({"kinds": {"wage": "numeric"}, "nominal": ["wage"]}, "two kinds, numeric and nominal"),
+        ({"kinds": {"wage": "numeric"}, "nominal": ["wage"]}, "numeric by kinds and nominal by nominal"),
         ({"ordinal": {"wage": [10, 20]}}, r"lacks a level that occurs, in 2 records"),
-        ({"special": ["97"]}, "special must say"),
+        ({"special": ["97"]}, "special must name columns"),
     ],
 )
 def test_wrong_words_about_columns_are_refused(said, says):

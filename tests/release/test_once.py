@@ -28,7 +28,7 @@ ROLES: dict[str, Any] = {
     "keep": "code",
 }
 CLASSES_OF_A_TABLE, CLASSES_OF_A_PAIR = "class_labels", "classes_of_released"
-POINTS, MEANS = "standardise", "group_means_for_records"
+POINTS, MEANS = "standardise", "aggregated"
 
 
 @contextmanager

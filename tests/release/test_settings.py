@@ -102,7 +102,7 @@ def test_settings_survive_a_manifest() -> None:
         date="2026-02-03", kinds={"zip": "nominal"}, nominal=["sex"], ordinal={"education": ["P", "S", "PS"], "grade": None},
         importance={"age": 2}, aggregate={"age": "median", "town": "generalise"},
         hierarchy={"town": {"Rome": ["Rome", "Italy", "*"], "Pisa": ["Pisa", "Italy", "*"]}}, missing="drop",
-        special={"age": [97, "refused"]}, na=[-9, "x"],
+        special={"age": [97, "refused"]}, na=[-9, "x"], weight="w", stratum=["region", 3], unit="home", small_strata="drop",
     )  # fmt: skip
     assert Settings.from_data(json.loads(json.dumps(asked.as_data()))) == asked
     assert (asked.k, asked.l, asked.c, asked.params) == (4, 2, 3.0, {"gamma": 0.3})
@@ -123,7 +123,10 @@ def test_settings_survive_a_manifest() -> None:
         ({"k": 3, "seed": 1.5}, "seed must be a whole number"),
         ({"k": 3, "date": "yesterday"}, "date must be a day"),
         ({"k": 3, "params": "effort"}, "params must be a dictionary"),
-        ({"k": 3, "weight": "w"}, "no parameter 'weight'"),
+        ({"k": 3, "wait": "w"}, "no parameter 'wait'"),
+        ({"k": 3, "weight": ["w", "v"]}, "weight takes one column, but 2 were named"),
+        ({"k": 3, "unit": ["household", "person"]}, "unit takes one column, but 2 were named"),
+        ({"k": 3, "small_strata": "merge"}, "small_strata must be one of error, drop"),
         ({"k": 3, "effort": "quick", "params": {"effort": "quick"}}, "given twice"),
         ({"k": 3, "c": 2}, "give l as well"),
     ],

@@ -431,10 +431,11 @@ def test_what_cannot_be_compared_is_told_before_anything_is_run(
     assert not (tmp_path / "state").exists()
 
 
-def test_a_missing_value_is_told_at_once() -> None:
-    table = pa.table({"a": [1.0, None, 3.0, 4.0]})
+def test_a_wrong_value_is_told_at_once() -> None:
     with pytest.raises(ma.InputError, match="column 'a', row 2"):
-        compare(table, ks=[2], methods="mdav")
+        compare(pa.table({"a": [1.0, float("inf"), 3.0, 4.0]}), ks=[2], methods="mdav")
+    with pytest.raises(ma.InputError, match="missing: 1 in 'a'"):
+        compare(pa.table({"a": [1.0, None, 3.0, 4.0]}), ks=[2], methods="mdav", missing="error")
 
 
 def test_a_file_and_the_columns_that_take_part(tmp_path: Path) -> None:

@@ -117,12 +117,12 @@ def test_what_everybody_may_know_of_columns() -> None:
 
 
 FACTS = [
-    ColumnFacts("age", True, 40, 90),
-    ColumnFacts("school", False, 3, 90, Kind.ORDINAL),
-    ColumnFacts("town", False, 9, 90, Kind.NOMINAL, text=True),
-    ColumnFacts("wage", True, 80, 90),
-    ColumnFacts("name", False, 90, 90, text=True),
-    ColumnFacts("born", False, 90, 90, Kind.NUMERIC),
+    ColumnFacts("age", True),
+    ColumnFacts("school", False, Kind.ORDINAL),
+    ColumnFacts("town", False, Kind.NOMINAL, text=True),
+    ColumnFacts("wage", True),
+    ColumnFacts("name", False, text=True),
+    ColumnFacts("born", False, Kind.NUMERIC),
 ]
 ROLES = {
     Role.QUASI: ["age", "school", "town", "born"],

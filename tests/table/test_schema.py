@@ -1,39 +1,18 @@
-"""Roles: proposed, and asked for."""
+"""Roles as they are asked for."""
 
 from __future__ import annotations
 
 import pytest
 
 import microagg as ma
-from microagg.table.schema import ColumnFacts, Kind, Role, assign_roles, propose, refuse_duplicates
+from microagg.table.schema import ColumnFacts, Role, assign_roles, refuse_duplicates
 
 FACTS = [
-    ColumnFacts("name", False, 90, 90),
-    ColumnFacts("age", True, 40, 90),
-    ColumnFacts("income", True, 90, 90),
-    ColumnFacts("disease", False, 5, 90),
+    ColumnFacts("name", False),
+    ColumnFacts("age", True),
+    ColumnFacts("income", True),
+    ColumnFacts("disease", False),
 ]
-
-
-@pytest.mark.parametrize(
-    ("fact", "role"),
-    [
-        (ColumnFacts("name", False, 90, 90), Role.IDENTIFIER),
-        (ColumnFacts("note", False, 86, 90), Role.IDENTIFIER),
-        (ColumnFacts("note", False, 80, 90), Role.CONFIDENTIAL),
-        (ColumnFacts("income", True, 90, 90), Role.QUASI),
-        (ColumnFacts("person_id", True, 90, 90), Role.IDENTIFIER),
-        (ColumnFacts("ID-person", True, 90, 90), Role.IDENTIFIER),
-        (ColumnFacts("paid", True, 90, 90), Role.QUASI),
-        (ColumnFacts("zip_code", True, 20, 90), Role.QUASI),
-        (ColumnFacts("only", True, 1, 1), Role.QUASI),
-        (ColumnFacts("list", False, None, 90), Role.CONFIDENTIAL),
-    ],
-)
-def test_proposals(fact: ColumnFacts, role: Role) -> None:
-    (column,) = propose([fact]).columns
-    assert column.role is role
-    assert column.kind is (Kind.NUMERIC if fact.numeric else Kind.NOMINAL)
 
 
 def test_roles_as_asked_for() -> None:

@@ -21,6 +21,7 @@ from microagg.release.settings import OF_A_CELL, Settings
 from microagg.table.io.formats import known_suffixes
 from microagg.table.kind_parameters import column_settings
 from microagg.table.parameters import K
+from microagg.table.proposal import settled
 
 if TYPE_CHECKING:
     from microagg.release.release import Release
@@ -174,8 +175,9 @@ def anonymize(
     watch(target, verified=True)
     watch(*(report_paths(report) if report is not None and report.name else ()))
     if "quasi" not in given:
-        raise InputError(show.proposal(source, target, K.parse(given["k"]), reading))
-    settings = Settings.of(**given)
+        nominal = given.get("nominal", ())
+        raise InputError(show.proposal(source, target, K.parse(given["k"]), reading, nominal))
+    settings = Settings.of(**settled(given, source, reading))
     with show.progress("grouping records") as progress:
         release = anonymize_file(
             source, target, settings=settings, keep_order=keep_order, report=report, reading=reading,
@@ -205,7 +207,9 @@ def repeat(
 
 @app.command()
 @reads_files
-@takes_settings("k", "quasi", "confidential", "l", "t", "diversity", "c", "exact", *MEANINGS)
+@takes_settings(
+    "k", "quasi", "stratum", "confidential", "unit", "l", "t", "diversity", "c", "exact", *MEANINGS
+)
 def check(
     source: Annotated[Path, typer.Argument(help=f"Any table: {known_suffixes()}.")],
     given: dict[str, Any],
@@ -216,16 +220,17 @@ def check(
     from microagg.guarantees.check import check as check_table
     from microagg.table.io.reading import read_table
 
+    given = settled(given, source, reading)
     quasi = given.pop("quasi", [])
     asked = column_settings(**{name: given[name] for name in MEANINGS if name in given})
     found = check_table(read_table(source, asked=asked, **reading), quasi, **given)
-    show.anonymity(found, quasi)
+    show.anonymity(found, [*quasi, *given.get("stratum", ())])
     raise typer.Exit(0 if found.holds else 3)
 
 
 @app.command()
 @reads_files
-@takes_settings(*MEANINGS, "hierarchy")
+@takes_settings("stratum", *MEANINGS, "hierarchy")
 def assess(
     original: Annotated[Path, typer.Argument(help=f"The original table: {known_suffixes()}.")],
     release: Annotated[Path, typer.Argument(help="The released table, made by microagg or by another tool.")],
@@ -255,7 +260,7 @@ def assess(
         found = assess_files(
             original, release, quasi=names_in(quasi), confidential=names_in(confidential), keep=names_in(keep),
             weight=weight, key=key, known=names_in(known), k=None if k is None else K.parse(k), reading=reading,
-            asked=column_settings(**given), progress=progress,
+            stratum=given.pop("stratum", ()), asked=column_settings(**given), progress=progress,
         )  # fmt: skip
     if as_json:
         print(_as_json(found.as_data()))
@@ -300,7 +305,7 @@ def compare(
         done = compare_methods(
             source, ks=[K.parse(each) for each in names_in(k)], methods="all" if methods is None else names_in(methods),
             known=names_in(known), loss=loss, risk=risk, measures=(loss, risk), seeds=tuple(range(seeds)), jobs=jobs,
-            state=state, reading=reading, progress=progress, **given,
+            state=state, reading=reading, progress=progress, **settled(given, source, reading),
         )  # fmt: skip
     if plot is not None:
         done.draw(plot)
@@ -331,7 +336,9 @@ def bound(
     from microagg.studies.bounding import bound_file
 
     watch(save)
-    settings = Settings.of(**given, effort="prove", time_limit=time_limit, seed=seed)
+    settings = Settings.of(
+        **settled(given, source, reading), effort="prove", time_limit=time_limit, seed=seed
+    )
     with show.progress("proving") as progress:
         found = bound_file(source, settings, certificate=save, reading=reading, progress=progress)
     show.bounded(found, save)
@@ -383,18 +390,14 @@ def demo(
     from microagg.cli import show
     from microagg.problem.problem import checked_k
     from microagg.release.files import anonymize_file
-    from microagg.studies.demonstration import PERSONS, QUASI, prepare_demonstration
+    from microagg.studies.demonstration import ASKED, RESIDENTS, prepare_demonstration
 
-    least = checked_k(K.parse(k), PERSONS)
+    least = checked_k(K.parse(k), RESIDENTS)
     source, target = prepare_demonstration(folder)
     watch(target, verified=True)
-    show.demo_intro(source, target, least)
+    show.demo_intro(source, target, least, ASKED)
     with show.progress("grouping records") as progress:
-        release = anonymize_file(
-            source, target, least,
-            quasi=QUASI, identifier=["person"],
-            confidential=["diagnosis"], seed=1, progress=progress,
-        )  # fmt: skip
+        release = anonymize_file(source, target, least, seed=1, progress=progress, **ASKED)
     _end_with(release, target, lambda: show.before_and_after(source, target, release))
 
 

@@ -16,7 +16,18 @@ from microagg.errors import InputError
 from microagg.release.settings import MeasuresByName, MethodByName, MethodParameters, Settings
 from microagg.table.io.formats import reading_options
 from microagg.table.kind_parameters import ByColumn, Codes, Hierarchies, Markers, Orders, WeightByColumn
-from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, GroupSize, Maybe, Names, Several
+from microagg.table.parameters import (
+    Caps,
+    Choice,
+    Day,
+    Declared,
+    Flag,
+    GroupSize,
+    Maybe,
+    Names,
+    OneName,
+    Several,
+)
 
 GIVEN = "given"
 READING = "reading"
@@ -119,6 +130,8 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
     if isinstance(declared, Names):
         what = METAVARS.get(type(declared), "COLUMNS")
         return [_option(name, list[str] | None, None, f"{declared.help} {SEVERAL}", metavar=what)]
+    if isinstance(declared, OneName):  # a list, so that a second one is refused and not forgotten
+        return [_option(name, list[str] | None, None, declared.help, metavar="COLUMN")]
     if isinstance(declared, Several):
         return [
             _option(
@@ -177,7 +190,9 @@ def _as_settings(given: dict[str, Any]) -> dict[str, Any]:
     settings: dict[str, Any] = {"params": params} if params else {}
     for name, value in given.items():
         if value is not None and name not in SEARCHING:
-            settings[name] = names_in(value) if isinstance(declared[name], Names | Several) else value
+            settings[name] = (
+                names_in(value) if isinstance(declared[name], Names | OneName | Several) else value
+            )
     return settings
 
 

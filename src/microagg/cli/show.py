@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from microagg.methods.method import Method
 from microagg.release.changes import Change, rows_of_changes, sentence_on_changes
 from microagg.release.manifest import manifest_paths
 from microagg.release.release import Release
+from microagg.release.report.claims import on_all_columns, on_naming
 from microagg.release.report.terminal import size_bars
 from microagg.release.saving import report_paths
 from microagg.release.settings import Settings
@@ -30,6 +30,7 @@ from microagg.studies.bounding import Bounded
 from microagg.studies.compare import Comparison
 from microagg.studies.reproduce import Reproduced, count_verdicts
 from microagg.studies.verdicts import AGREEING
+from microagg.table.proposal import propose_for_file
 from microagg.table.schema import Role
 
 CHANGED = 30  # columns of which is told what became of their cells
@@ -52,42 +53,20 @@ def progress(what: str) -> Bar:
     return Bar(what, err)
 
 
-def proposal(source: Path, target: Path, k: int, reading: Mapping[str, Any]) -> str:
-    """Print what the columns look like; returns the sentence that ends the command."""
-    from microagg.table.io.frames import column_facts, open_frame
-    from microagg.table.io.reading import read_as_numbers
-    from microagg.table.schema import propose
-
-    facts = column_facts(open_frame(read_as_numbers(source, **reading)), count=True)
-    schema = propose(facts)
-    shown = Table("column", "kind", "distinct values", "proposed role", box=None)
-    for fact, column in zip(facts, schema.columns, strict=True):
-        counted = "?" if fact.distinct is None else f"{fact.distinct:,}"
-        shown.add_row(column.name, column.kind.value, f"{counted} of {fact.records:,}", column.role.value)
-    out.print(shown)
-    if not schema.names(Role.QUASI):
-        return "no column was named with --quasi, and none holds numbers only, so nothing was written."
-    roles = [role for role in (Role.QUASI, Role.IDENTIFIER, Role.CONFIDENTIAL) if schema.names(role)]
-    flags = " ".join(f"--{role.value} {shell_list(schema.names(role))}" for role in roles)
-    paths = f"{shlex.quote(str(source))} {shlex.quote(str(target))}"
-    out.print("\nRoles proposed from the contents of the columns. If they are right, run:")
-    said = "".join(f" --{'' if value else 'no-'}{name}" for name, value in reading.items())
-    print(printable(f"  microagg anonymize {paths} --k {k} {flags}{said}\n"))
+def proposal(
+    source: Path, target: Path, k: int, reading: Mapping[str, Any], nominal: Sequence[str] = ()
+) -> str:
+    """Print what is proposed for the columns of a file, and the command that confirms it; returns the sentence that ends the command."""
+    proposed = propose_for_file(source, **reading)
+    out.print(proposed.as_rich_table())
+    for question in proposed.questions:
+        out.print(f"\n{as_typed(str(question))}")
+    if not proposed.names(Role.QUASI):
+        return "no column was named with --quasi, and none can be proposed, so nothing was written."
+    out.print("\nRoles proposed from names, types and counts. If they are right, run:")
+    # a shell reads it: rich would fold it or take brackets for its own
+    print(printable(f"  {proposed.command(source, target, k, nominal=nominal, **reading)}\n"))
     return "no quasi-identifying columns were named, so nothing was written; confirm or correct the proposal."
-
-
-def shell_list(names: Sequence[str]) -> str:
-    """Names as one word for a shell, which the command line reads back to the letter.
-
-    >>> print(shell_list(["age", "net income", "rent, cold"]))
-    'age,net income,"rent, cold"'
-    """
-    odd = set(',"\r\n')
-    words = [
-        name if name.strip() == name != "" and not odd & set(name) else '"' + name.replace('"', '""') + '"'
-        for name in names
-    ]
-    return shlex.quote(",".join(words))
 
 
 def release(done: Release, target: Path) -> None:
@@ -131,10 +110,16 @@ def release(done: Release, target: Path) -> None:
     out.print(f"guarantee   verified on the written file: {asked['k']} or more records share {what}")
     out.print(f"            {', '.join(quasi)}")
     for finding in classes.findings:
+        out.print(f"            every class {finding.told} (worst class: {number(finding.worst)})")
+    if done.settings.unit is not None:
         out.print(
-            f"            every class {finding.words} of {finding.column} (worst class: {number(finding.worst)})"
+            "            (units were counted by the withheld column; it does not protect against somebody who knows a whole household)"
         )
-    dropped = done.schema.names(Role.IDENTIFIER)
+    if told := on_all_columns(manifest):
+        out.print(f"beyond it   {told}")
+    dropped = done.schema.names(Role.IDENTIFIER, Role.UNIT)
+    if manifest.get("may_identify"):
+        out.print(f"names       {on_naming(manifest)}")
     if dropped:
         out.print(f"dropped     {', '.join(dropped)}")
     for note in done.notes:
@@ -255,7 +240,7 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
             f"({records:,} records in total).",
         )
     for finding in found.findings:
-        about = f"{finding.words} of {finding.column} (worst class: {number(finding.worst)})"
+        about = f"{finding.told} (worst class: {number(finding.worst)})"
         if finding.holds:
             out.print(f"yes: every class {about}.")
         else:
@@ -331,26 +316,42 @@ def method_as_data(chosen: Method) -> dict[str, Any]:
     }
 
 
-def demo_intro(source: Path, target: Path, k: int) -> None:
+def demo_intro(source: Path, target: Path, k: int, asked: Mapping[str, Any]) -> None:
     """What the demonstration is about to do, as the command a user would type."""
-    out.print(f"{source} holds 1,000 made-up people. The demo runs this command:\n")
     out.print(
-        f"  microagg anonymize {source} {target} --k {k} --quasi age,income,rent,commute_km,schooling "
-        "--identifier person --confidential diagnosis\n",
+        f"{source} holds 1,000 made-up people: categories, levels with an order, dates, numbers, and gaps in them. "
+        "The demo runs this command:\n"
     )
+    import shlex
+
+    from microagg.table.proposal import shell_list
+
+    options = []
+    for name, given in asked.items():
+        if isinstance(given, Mapping):
+            options += [
+                f"--{name} {shlex.quote(column + '=' + '<'.join(order))}" for column, order in given.items()
+            ]
+        else:
+            options.append(f"--{name} {given if isinstance(given, str) else shell_list(given)}")
+    paths = f"{shlex.quote(str(source))} {shlex.quote(str(target))}"
+    out.print(f"  microagg anonymize {paths} --k {k} {' '.join(options)}\n")
 
 
 def before_and_after(source: Path, target: Path, done: Release) -> None:
-    """The first records of a table before and after."""
+    """The records of one group before and after; what is missing is shown as a dash."""
     from microagg.table.io.reading import read_table
 
-    before, after = read_table(source), done._arrow
+    after = done._arrow
+    # one identifier is enough to see that they are gone, and narrow enough for a terminal
+    before = read_table(source).select([*done.settings.identifier[:1], *after.column_names])
     group = np.flatnonzero(done.labels == done.labels[0])[:5]
     out.print("\nOne group, before and after (in the written file the rows are shuffled):")
     for table in (before, after):
+        out.print()
         shown = Table(*table.column_names, box=None)
         for row in table.take(group).to_pylist():
-            shown.add_row(*(str(value) for value in row.values()))
+            shown.add_row(*("–" if value in (None, "") else str(value) for value in row.values()))
         out.print(shown)
 
 

@@ -98,13 +98,29 @@ def promised(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
     return sentences
 
 
+def promised_units(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
+    """What was promised of the units (households, companies, patients) of each class, and what the worst class has where that is told.
+
+    >>> promised_units({"guarantee": {"units": {"every_class": "has 5 or more different units"}}})
+    ['Every class has 5 or more different units (households, companies, patients: what was named as such).']
+    """
+    told = manifest["guarantee"].get("units")
+    if not told:
+        return []
+    what = "households, companies, patients: what was named as such"
+    if "fewest" in told:
+        what += f"; fewest in a class: {number(told['fewest'])}, largest share: {number(100 * told['largest_share'], digits)} %"
+    return [f"Every class {told['every_class']} ({what})."]
+
+
 def promised_beside(settings: Mapping[str, Any]) -> str:
     """What a bound leaves out of account: it is proven for k alone. Empty where no more than k was asked for.
 
     >>> promised_beside({"k": 5, "l": 3, "t": None})
     'it leaves l out of account, with which any grouping may have to lose more'
     """
-    asked = [name for name in ("l", "t") if settings.get(name) is not None]
+    named = {"l": "l", "t": "t", "unit": "units"}
+    asked = [told for name, told in named.items() if settings.get(name) is not None]
     told = f"it leaves {listed(asked)} out of account, with which any grouping may have to lose more"
     return told if asked else ""
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from microagg.errors import GuaranteeError, InputError
+from microagg.errors import Cancelled, GuaranteeError, InputError
 from microagg.guarantees.promise import Promise
 from microagg.kernels import random, sums
 from microagg.methods.method import Found, Method
+from microagg.methods.parts import in_parts
 from microagg.methods.registry import DEFAULT, method_named
 from microagg.problem.problem import Problem, Progress, as_points
-from microagg.problem.watch import Watch
+from microagg.problem.watch import Enough, Watch
 from microagg.refine.local import improve
 from microagg.refine.merging import repair
 from microagg.table.confidential import Attribute, as_attributes
@@ -65,15 +66,17 @@ def problem_with(
     k: int,
     attributes: tuple[Attribute, ...],
     threads: int | None = None,
+    units: Attribute | None = None,
+    columns: int | None = None,
 ) -> Problem:
-    """What a method is given; raises before any work if the promise cannot be kept."""
+    """What a method is given; raises before any work if the promise cannot be kept. `columns` is of how many the points are axes."""
     if promise and method.scope != "record":
         raise InputError(
-            f"method {method.name} groups each column on its own, so it cannot guarantee l or t; choose another method."
+            f"method {method.name} groups each column on its own, so it cannot guarantee l, t or units; choose another method."
         )
     problem = Problem.of(points, k, confidential=attributes, threads=threads)
-    promise.refuse_impossible(attributes)
-    return replace(problem, accept=promise.accept(attributes))
+    promise.refuse_impossible(attributes, units)
+    return replace(problem, accept=promise.accept(attributes, units), columns=columns)
 
 
 def run_method(
@@ -84,10 +87,12 @@ def run_method(
     seed: int,
     refine: bool = False,
     progress: Progress | None = None,
+    strata: np.ndarray | None = None,
 ) -> Found:
     """Run a method and check what it returns before anybody relies on it.
 
-    Groups that miss l or t are merged with others; with `refine`, local search follows, which never breaks a guarantee.
+    Groups that miss l, t or units are merged with others; with `refine`, local search follows, which never breaks a guarantee. With `strata`
+    (n,), numbered from 0, all of that is done within each stratum, whose records keep the promise as one group: the caller ensures it.
     """
     if progress is not None and not callable(progress):
         raise InputError("progress must be a function that is called as progress(done, total).")
@@ -95,6 +100,26 @@ def run_method(
         raise InputError(f"method {method.name} groups each column on its own; its groups cannot be refined.")
     method.refuse_unfit(problem)
     rng = random.seeded(seed, method.name)
+    if strata is None:
+        found = _complete(method, problem, params, rng=rng, refine=refine, progress=progress)
+    else:
+        found = _in_strata(method, problem, params, strata, rng=rng, refine=refine, progress=progress)
+        _refuse_bad_labels(found.labels, problem, method)
+    if progress is not None:
+        progress(len(problem.points), len(problem.points))
+    return found
+
+
+def _complete(
+    method: Method,
+    problem: Problem,
+    params: dict[str, Any],
+    *,
+    rng: np.ndarray,
+    refine: bool,
+    progress: Progress | None,
+) -> Found:
+    """What a method finds, made to keep the promise and refined if asked."""
     watch = Watch(progress, len(problem.points))
     watch.stage(0.0, 0.7)
     result = method.run(problem, rng=rng, progress=watch.tell if refine else progress, **params)
@@ -106,13 +131,65 @@ def run_method(
         found = replace(found, labels=improve(problem, found.labels, progress=watch.tell))
         _refuse_bad_labels(found.labels, problem, method)
         found = _enforced(found, problem)
-    if progress is not None:
-        progress(len(problem.points), len(problem.points))
     return found
 
 
+STOPPING = ("time_limit", "stop_after")
+
+
+def _in_strata(
+    method: Method,
+    problem: Problem,
+    params: dict[str, Any],
+    strata: np.ndarray,
+    *,
+    rng: np.ndarray,
+    refine: bool,
+    progress: Progress | None,
+) -> Found:
+    """What a method finds within each stratum. A limit of time is one for all of them, and `stop_after` counts through them."""
+    watch = Watch(progress, len(problem.points), **{name: params.get(name) for name in STOPPING})
+    searches = _searches(method, params)
+
+    def within(
+        part: Problem, *, rng: np.ndarray, progress: Progress | None = None, **own: Any
+    ) -> np.ndarray | Found:
+        heard = progress if searches or progress is None else _stopped_for_good(progress)
+        return _complete(method, part, own, rng=rng, refine=refine, progress=heard)
+
+    kept = tuple(each for each in method.parameters if searches or each.name not in STOPPING)
+    inner = replace(method, run=within, parameters=kept)
+    own = {name: value for name, value in params.items() if name not in STOPPING}
+    problem = replace(problem, of_records=len(problem.points))
+    found = in_parts(problem, strata, inner, rng=rng, params=own, watch=watch)
+    sizes = np.bincount(strata)
+    told = (
+        f"{len(sizes):,} {'stratum' if len(sizes) == 1 else 'strata'} of {sizes.min():,} to {sizes.max():,} records, "
+        f"{method.name} within each"
+    )
+    return replace(found, chosen=(told,), bound=None, least_within_parts=None)
+
+
+def _searches(method: Method, params: dict[str, Any]) -> bool:
+    """Whether a method has checkpoints, and so has the one that it runs inside, if any."""
+    inside = params.get("inside")
+    return method.has_checkpoints and (inside is None or method_named(str(inside)).has_checkpoints)
+
+
+def _stopped_for_good(progress: Progress) -> Progress:
+    """A progress that cancels where it would stop: what has no checkpoints could not be repeated up to there."""
+
+    def tell(done: int, total: int) -> None:
+        try:
+            progress(done, total)
+        except Enough as stop:
+            raise Cancelled(str(stop)) from None
+
+    return tell
+
+
 def _enforced(found: Found, problem: Problem) -> Found:
-    """The same groups, or with those merged that miss l or t."""
+    """The same groups, or with those merged that miss what is promised."""
     if problem.accept is None:
         return found
     labels = repair(problem, found.labels)

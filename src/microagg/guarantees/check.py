@@ -1,4 +1,4 @@
-"""Is any table, ours or not, k-anonymous, l-diverse and t-close?"""
+"""Is any table, ours or not, k-anonymous, l-diverse and t-close, and of how many units are its classes?"""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from microagg.errors import InputError
 from microagg.guarantees.declared import EXACT
 from microagg.guarantees.k import Anonymity, anonymity
 from microagg.guarantees.promise import Promise
-from microagg.table.confidential import attributes_of
+from microagg.table.confidential import attributes_of, units_of
 from microagg.table.io.frames import open_frame, to_arrow
 from microagg.table.kind_parameters import column_settings
-from microagg.table.parameters import K, Names
+from microagg.table.parameters import K, Names, OneName
 
 
 def check(
@@ -22,6 +22,7 @@ def check(
     k: int,
     confidential: Sequence[str] | str = (),
     *,
+    unit: str | int | None = None,
     l: float | None = None,
     t: float | None = None,
     diversity: str = "distinct",
@@ -30,6 +31,7 @@ def check(
     kinds: Mapping[str, str] | None = None,
     nominal: Sequence[str] | str = (),
     ordinal: Mapping[str, Any] | Sequence[str] | str | None = None,
+    stratum: Sequence[str] | str = (),
     special: Mapping[str, Any] | None = None,
     na: Sequence[Any] | str = (),
 ) -> Anonymity:
@@ -38,11 +40,12 @@ def check(
     `table` is a pandas, polars or Arrow table or a NumPy matrix, whoever made it; missing values count as equal. `l` and `t`
     apply to each of the `confidential` columns separately; `diversity` is "distinct", "entropy" or "recursive", the last
     with `c`. Texts that differ in case, width or white space only, and numbers written in several ways, are one value; with
-    `exact` texts are compared to the letter.
+    `exact` texts are compared to the letter. Records of a class share their `stratum` columns, too.
 
     `kinds` says whether a confidential column is "numeric", "ordinal" or "nominal" where its type suggests something else; `nominal` names
     such columns for short, and `ordinal` gives the order of a column's levels (or names columns whose type has one). For l, neither a missing
-    value nor a `special` code ({"wage": [97]}) is a value; `na` adds markers of missing values.
+    value nor a `special` code ({"wage": [97]}) is a value; `na` adds markers of missing values. With `unit`, the column that tells which
+    household, company or patient a record belongs to, every class must have k different ones, none with more than half of its records.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 30, 40, 40], "ill": ["no", "yes", "no", "no"]})
@@ -50,15 +53,22 @@ def check(
     (True, False)
     >>> check(table, ["age"], k=2, confidential=["ill"], l=2, na=["yes"]).findings[0].worst
     1.0
+    >>> check(table.append_column("home", pa.array([1, 1, 1, 2])), ["age"], k=2, unit="home").failing.tolist()
+    [0]
     """
     frame = open_frame(table)
     names = list(dict.fromkeys(Names("quasi", "").parse(quasi)))
+    strata = [name for name in Names("stratum", "").parse(stratum) if name not in names]
     hidden = list(dict.fromkeys(Names("confidential", "").parse(confidential)))
-    for name in (*names, *hidden):
+    belongs = OneName("unit", "", "put them together into one column first").parse(unit)
+    withheld = [] if belongs is None else [belongs]
+    for name in (*names, *strata, *hidden, *withheld):
         if name not in frame.columns:
             raise InputError(
                 f"there is no column {name!r}; the table has {', '.join(map(repr, frame.columns))}."
             )
+    if belongs in (*names, *strata, *hidden):
+        raise InputError(f"column {belongs!r} was given two roles, unit and another; choose one.")
     if not names:
         raise InputError("name at least one quasi-identifying column.")
     asked = column_settings(kinds=kinds, nominal=nominal, ordinal=ordinal, special=special, na=na)
@@ -67,15 +77,17 @@ def check(
             raise InputError(
                 f"there is no column {name!r}; the table has {', '.join(map(repr, frame.columns))}."
             )
+    names += strata
     k = K.parse(k)
-    promise = Promise.of(l, t, diversity, c)
-    if promise and not hidden:
+    promise = Promise.of(l, t, diversity, c, units=None if belongs is None else k)
+    if promise.is_about_values and not hidden:
         raise InputError("l and t apply to confidential columns; name at least one with confidential.")
-    chosen = to_arrow(frame.select(*dict.fromkeys([*names, *hidden])))
+    chosen = to_arrow(frame.select(*dict.fromkeys([*names, *hidden, *withheld])))
     found = anonymity(chosen, names, k)
     if not promise or chosen.num_rows == 0:
         return found
     attributes = attributes_of(
         chosen, hidden, exact=EXACT.parse(exact), kinds=asked.kinds, ordinal=asked.levels, special=asked.special, na=asked.na
     )  # fmt: skip
-    return replace(found, findings=promise.evaluate(found.labels, len(found.sizes), attributes))
+    units = None if belongs is None else units_of(chosen, belongs, na=asked.na)
+    return replace(found, findings=promise.evaluate(found.labels, len(found.sizes), attributes, units))

@@ -69,14 +69,20 @@ def anonymity(table: pa.Table, quasi: Sequence[str], k: int) -> Anonymity:
     return Anonymity(k, np.bincount(labels, minlength=classes), first_rows, labels)
 
 
-def class_labels(table: pa.Table, quasi: Sequence[str]) -> tuple[np.ndarray, int]:
+def class_labels(
+    table: pa.Table, quasi: Sequence[str], within: tuple[np.ndarray, int] | None = None
+) -> tuple[np.ndarray, int]:
     """The class of each record, numbered in the order of their first records, and the number of classes.
+
+    `within` has labels and number of classes that are there already, and are split further.
 
     >>> class_labels(pa.table({"age": [40, 30, 40], "sex": [1, 1, 1]}), ["age", "sex"])[0].tolist()
     [0, 1, 0]
     """
-    labels, classes = np.zeros(table.num_rows, np.int32), min(table.num_rows, 1)
+    labels, classes = within or (np.zeros(table.num_rows, np.int32), min(table.num_rows, 1))
     for name in quasi:
+        if classes == table.num_rows:  # all alone already
+            break
         codes, values = _encoded(comparable(table.column(name)))
         if classes <= 1:
             labels, classes = codes, values

@@ -1,4 +1,4 @@
-"""What is promised of confidential values besides k: asked for, refused where impossible, handed to searches, checked."""
+"""What is promised besides k, of confidential values and of units: asked for, refused where impossible, handed to searches, checked."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from microagg.guarantees.declared import DIVERSITY
 from microagg.guarantees.l import Diversity
 from microagg.guarantees.t import Closeness
 from microagg.guarantees.tally import Tally, tally
+from microagg.guarantees.units import Units
 from microagg.kernels.standard import NO_STANDARD, NOTHING_ASKED, Standard, shortfall, shortfalls
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
@@ -20,10 +21,10 @@ from microagg.table.schema import Kind
 
 @dataclass(frozen=True)
 class Finding:
-    """How far a table meets one guarantee on one confidential column."""
+    """How far a table meets one guarantee on one confidential column, or on its units."""
 
     guarantee: str
-    """l | t"""
+    """l | t | units | share (of the largest unit)"""
     column: str
     words: str
     """What is asked of every class."""
@@ -33,6 +34,19 @@ class Finding:
     """(classes,): whether a class misses it"""
 
     @property
+    def told(self) -> str:
+        """What is asked of every class, and in which column.
+
+        >>> Finding("l", "ill", "has 3 or more different values", 4.0, np.array([False])).told
+        'has 3 or more different values of ill'
+        """
+        return (
+            f"{self.words} of {self.column}"
+            if self.guarantee in ("l", "t")
+            else f"{self.words} ({self.column})"
+        )
+
+    @property
     def holds(self) -> bool:
         """Whether no class misses it."""
         return not self.failing.any()
@@ -40,7 +54,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Promise:
-    """l-diversity, t-closeness, both or neither.
+    """l-diversity, t-closeness and units: any of them, or none.
 
     >>> promise = Promise.of(l=2)
     >>> ill = Attribute("ill", Kind.NOMINAL, np.array([0, 1, 1, 1]))
@@ -52,18 +66,33 @@ class Promise:
 
     diversity: Diversity | None = None
     closeness: Closeness | None = None
+    units: Units | None = None
 
     @staticmethod
-    def of(l: Any = None, t: Any = None, diversity: str = DIVERSITY.default, c: Any = None) -> Promise:
-        """What was asked for, checked as far as that goes without a table."""
+    def of(
+        l: Any = None,
+        t: Any = None,
+        diversity: str = DIVERSITY.default,
+        c: Any = None,
+        *,
+        units: int | None = None,
+    ) -> Promise:
+        """What was asked for, checked as far as that goes without a table; `units`: how many there are in each class."""
         diversity = DIVERSITY.parse(diversity)
         if l is None and (c is not None or diversity != DIVERSITY.default):
             raise InputError("diversity and c apply only together with l: give l as well.")
         return Promise(
-            None if l is None else Diversity.of(l, diversity, c), None if t is None else Closeness.of(t)
+            None if l is None else Diversity.of(l, diversity, c),
+            None if t is None else Closeness.of(t),
+            None if units is None else Units(units),
         )
 
     def __bool__(self) -> bool:
+        return self.is_about_values or self.units is not None
+
+    @property
+    def is_about_values(self) -> bool:
+        """Whether l or t is asked for, so that there must be confidential columns."""
         return self.diversity is not None or self.closeness is not None
 
     @property
@@ -73,10 +102,11 @@ class Promise:
         >>> Promise.of(l=3, t=0.2).name
         'distinct 3-diversity and 0.2-closeness'
         """
-        return " and ".join(part.name for part in (self.diversity, self.closeness) if part is not None)
+        parts = (self.diversity, self.closeness, self.units)
+        return " and ".join(part.name for part in parts if part is not None)
 
     def as_data(self) -> dict[str, Any]:
-        """What was asked for, as plain data: what `of` takes."""
+        """The l and t that were asked for, as plain data: what `of` takes."""
         l, kind, c = (
             (None, DIVERSITY.default, None)
             if self.diversity is None
@@ -84,23 +114,21 @@ class Promise:
         )
         return {"l": l, "t": None if self.closeness is None else self.closeness.t, "diversity": kind, "c": c}
 
-    def accept(self, attributes: tuple[Attribute, ...]) -> Acceptance | None:
+    def accept(self, attributes: tuple[Attribute, ...], units: Attribute | None = None) -> Acceptance | None:
         """The predicate on groups that goes into a `Problem`; None where nothing is asked for."""
-        return Acceptance(self, self._standard(attributes)) if self else None
+        return Acceptance(self, self._standard(attributes, units)) if self else None
 
-    def refuse_impossible(self, attributes: tuple[Attribute, ...]) -> None:
+    def refuse_impossible(self, attributes: tuple[Attribute, ...], units: Attribute | None = None) -> None:
         """Raise if no grouping of these records can keep the promise; the whole table as one group comes nearest to it."""
-        if not self:
-            return
-        if not attributes:
+        if self.is_about_values and not attributes:
             raise InputError("l and t apply to confidential columns; name at least one with confidential.")
-        for attribute in attributes:
+        for attribute in attributes if self.diversity is not None else ():
             records = np.arange(len(attribute.values), dtype=np.int32)
             accept = Promise(self.diversity).accept((attribute,))
             if accept is None or accept(records):
                 continue
             assert self.diversity is not None
-            worst = self.diversity.worst(_tally_of(attribute, np.zeros(len(records), np.int64), 1))
+            worst = self.diversity.worst(_in_one_class(attribute))
             about = {
                 "distinct": f"has only {worst:.0f} different value{'' if worst == 1 else 's'}",
                 "entropy": f"has values only as evenly spread as {worst:.4g} equally frequent ones",
@@ -110,13 +138,19 @@ class Promise:
                 f"{self.diversity.name} cannot be reached: in the whole table, column {attribute.name!r} "
                 f"{about[self.diversity.kind]}; ask for less or leave the column out."
             )
+        if self.units is not None and units is not None:
+            _refuse_too_few_units(self.units, units)
 
     def evaluate(
-        self, labels: np.ndarray, classes: int, attributes: tuple[Attribute, ...]
+        self,
+        labels: np.ndarray,
+        classes: int,
+        attributes: tuple[Attribute, ...],
+        units: Attribute | None = None,
     ) -> tuple[Finding, ...]:
-        """The l and t reached by classes 0 to classes - 1, column by column."""
+        """The l and t reached by classes 0 to classes - 1, column by column, then their units."""
         findings = []
-        for attribute in attributes:
+        for attribute in attributes if self.is_about_values else ():
             found = _tally_of(attribute, labels, classes)
             if self.diversity is not None:
                 findings.append(
@@ -130,13 +164,32 @@ class Promise:
                 worst = float(self.closeness.reached(found, nominal=nominal).max())
                 kept = self.closeness.kept(found, nominal=nominal)
                 findings.append(Finding("t", attribute.name, self.closeness.words, worst, ~kept))
+        if self.units is not None and units is not None:
+            found = _tally_of(units, labels, classes)
+            fewest, largest = self.units.reached(found).min(), self.units.shares(found).max()
+            findings += [
+                Finding("units", units.name, self.units.words, float(fewest), self.units.too_few(found)),
+                Finding(
+                    "share",
+                    units.name,
+                    self.units.words_on_share,
+                    float(largest),
+                    self.units.too_large(found),
+                ),
+            ]
         return tuple(findings)
 
     def verify(
-        self, labels: np.ndarray, classes: int, attributes: tuple[Attribute, ...]
+        self,
+        labels: np.ndarray,
+        classes: int,
+        attributes: tuple[Attribute, ...],
+        units: Attribute | None = None,
     ) -> tuple[Finding, ...]:
         """Raise unless every class keeps the promise: the last word before a release."""
-        findings = self.evaluate(labels, classes, attributes) if self else ()
+        if self.units is not None and units is None:
+            raise GuaranteeError("the units of the records are not known, so nothing was written; report it.")
+        findings = self.evaluate(labels, classes, attributes, units) if self else ()
         for finding in findings:
             if not finding.holds:
                 raise GuaranteeError(
@@ -145,23 +198,54 @@ class Promise:
                 )
         return findings
 
-    def _standard(self, attributes: Sequence[Attribute]) -> Standard:
-        codes = [attribute.codes for attribute in attributes]
+    def _standard(self, attributes: Sequence[Attribute], units: Attribute | None) -> Standard:
+        """The tables of a kernel: a column for each confidential one, if anything is asked of these, and one for the units."""
+        columns = list(attributes) if self.is_about_values else []
+        asked = [_asked(self.diversity, self.closeness) for _ in columns]
+        if self.units is not None and units is not None:
+            columns.append(units)
+            asked.append(_asked(self.units))
+        codes = [column.codes for column in columns]
         counts = [np.bincount(column).astype(np.float64) for column in codes]
         cumulative = [np.cumsum(count) for count in counts]
-        asked = np.array(NOTHING_ASKED)
-        for part in (self.diversity, self.closeness):
-            if part is not None:
-                part.ask(asked)
         return Standard(
             np.ascontiguousarray(np.column_stack(codes), np.int32),
-            np.array([attribute.kind is not Kind.NOMINAL for attribute in attributes], np.uint8),
-            np.array([attribute.known for attribute in attributes], np.int64),
+            np.array([column.kind is not Kind.NOMINAL for column in columns], np.uint8),
+            np.array([column.known for column in columns], np.int64),
             np.append(0, np.cumsum([len(count) for count in counts])),
             np.concatenate(cumulative),
             np.concatenate([np.append(0.0, np.cumsum(column)) for column in cumulative]),
-            asked,
+            np.array(asked),
         )
+
+
+def _asked(*parts: Diversity | Closeness | Units | None) -> np.ndarray:
+    """What is asked of one column."""
+    asked = np.array(NOTHING_ASKED)
+    for part in parts:
+        if part is not None:
+            part.ask(asked)
+    return asked
+
+
+def _refuse_too_few_units(asked: Units, units: Attribute) -> None:
+    """Raise if not even all records together have units enough; other groupings have no more."""
+    whole = _in_one_class(units)
+    there, largest = int(whole.distinct[0]), int(whole.amounts.max())
+    if there < asked.k:
+        raise InputError(
+            f"every class needs {asked.k} different units, as many as k, but the whole table has only {there} in column "
+            f"{units.name!r}; ask for a smaller k or leave the unit out."
+        )
+    if asked.too_large(whole)[0]:
+        raise InputError(
+            f"no unit may have more than half of the records of a class, but one in column {units.name!r} has "
+            f"{largest:,} of all {len(units.values):,}; leave some of its records out, or the unit."
+        )
+
+
+def _in_one_class(attribute: Attribute) -> Tally:
+    return _tally_of(attribute, np.zeros(len(attribute.values), np.int64), 1)
 
 
 def _tally_of(attribute: Attribute, labels: np.ndarray, classes: int) -> Tally:

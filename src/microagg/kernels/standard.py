@@ -1,6 +1,6 @@
-"""Whether a group of records may be one: how far it is from the l-diversity and the t-closeness asked for.
+"""Whether a group of records may be one: how far it is from the l-diversity, the t-closeness and the units asked for.
 
-A group is judged by its confidential values alone, column by column. They are sorted, so the answer does not depend on the
+A group is judged by its confidential values and its units alone, column by column, each against what is asked of that column. They are sorted, so the answer does not depend on the
 order of the records, and never looked at beyond the group: what lies between two of its values is summed by looks into
 running sums of the whole table. O(s log m) for s records and m distinct values, besides the sorting.
 
@@ -17,9 +17,9 @@ import numpy as np
 from microagg.kernels.compiling import kernel, part
 from microagg.kernels.elementary import logarithm
 
-# Places in `asked`; what is not asked for is never missed.
-DISTINCT, ENTROPY, RECURSIVE, C, T = range(5)
-NOTHING_ASKED = (0.0, -1.0, 0.0, 0.0, 2.0)
+# Places in a row of `asked`; what is not asked for is never missed.
+DISTINCT, ENTROPY, RECURSIVE, C, T, SHARE = range(6)
+NOTHING_ASKED = (0.0, -1.0, 0.0, 0.0, 2.0, 1.0)
 
 # A distance or an entropy counts as reached within this much; the check of a finished table allows ten times as much, so
 # that rounding never makes it refuse a group, or two groups that share a class, which were accepted here.
@@ -29,7 +29,7 @@ GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's, for sorting
 
 
 class Standard(NamedTuple):
-    """What groups are measured against: the confidential columns as numbers of values, and the whole table's counts."""
+    """What groups are measured against: the columns as numbers of values, the whole table's counts, what is asked of each column."""
 
     codes: np.ndarray
     """(n, columns) int32: the number of each record's value, in ascending order of the values"""
@@ -44,7 +44,7 @@ class Standard(NamedTuple):
     running: np.ndarray
     """sums of the `cumulative` of lower values; one entry more for each column"""
     asked: np.ndarray
-    """what must be reached, by its place"""
+    """(columns, what can be asked) what must be reached in each column, by its place"""
 
     def of_rows(self, rows: np.ndarray) -> Standard:
         """The same for some records, numbered anew."""
@@ -90,9 +90,11 @@ def _lacking(records, count, j, values, codes, ordered, known, begins, cumulativ
     if known[j] < end - begin:  # the column has atoms
         while told > 0 and values[told - 1] >= known[j]:
             told -= 1
-    if asked[DISTINCT] > 0.0 or asked[ENTROPY] >= 0.0 or asked[RECURSIVE] > 0.0:
-        total += _lacking_diversity(values, told, asked)
-    if asked[T] < 1.0:
+    if asked[j, DISTINCT] > 0.0 or asked[j, ENTROPY] >= 0.0 or asked[j, RECURSIVE] > 0.0:
+        total += _lacking_diversity(values, told, asked, j)
+    if asked[j, SHARE] < 1.0:
+        total += _excess_share(values, told, asked[j, SHARE])
+    if asked[j, T] < 1.0:
         if not ordered[j]:
             apart = _nominal_distance(values, count, cumulative, begin, end)
         elif known[j] == end - begin:
@@ -101,8 +103,8 @@ def _lacking(records, count, j, values, codes, ordered, known, begins, cumulativ
             apart = _distance_with_atoms(
                 values, count, told, cumulative, running, begin, begin + known[j], end, begin + j
             )
-        if apart > asked[T] + CLOSE:
-            total += apart - asked[T]
+        if apart > asked[j, T] + CLOSE:
+            total += apart - asked[j, T]
     return total
 
 
@@ -120,27 +122,27 @@ def _sort(values, count):
 
 
 @part
-def _lacking_diversity(values, count, asked):
+def _lacking_diversity(values, count, asked, j):
     """How far sorted values are from being diverse enough, between 0 and 1 for each condition."""
     distinct, entropy, first, lacking = 0, 0.0, 0, 0.0
     for t in range(1, count + 1):
         if t == count or values[t] != values[first]:
-            if asked[ENTROPY] >= 0.0:
+            if asked[j, ENTROPY] >= 0.0:
                 share = (t - first) / count
                 entropy -= share * logarithm(share)
             distinct += 1
             first = t
-    if distinct < asked[DISTINCT]:
-        lacking += (asked[DISTINCT] - distinct) / asked[DISTINCT]
-    if entropy < asked[ENTROPY] - CLOSE:
-        lacking += (asked[ENTROPY] - entropy) / asked[ENTROPY]
-    if asked[RECURSIVE] > 0.0:
-        lacking += _lacking_recursively(values, count, distinct, asked)
+    if distinct < asked[j, DISTINCT]:
+        lacking += (asked[j, DISTINCT] - distinct) / asked[j, DISTINCT]
+    if entropy < asked[j, ENTROPY] - CLOSE:
+        lacking += (asked[j, ENTROPY] - entropy) / asked[j, ENTROPY]
+    if asked[j, RECURSIVE] > 0.0:
+        lacking += _lacking_recursively(values, count, distinct, asked, j)
     return lacking
 
 
 @part
-def _lacking_recursively(values, count, distinct, asked):
+def _lacking_recursively(values, count, distinct, asked, j):
     """How far the most frequent value is from being rare enough."""
     if distinct == 0:
         return 1.0
@@ -153,10 +155,21 @@ def _lacking_recursively(values, count, distinct, asked):
             first = t
     _sort(often, distinct)
     most, rest = often[distinct - 1], 0
-    for t in range(distinct - np.int64(asked[RECURSIVE]) + 1):
+    for t in range(distinct - np.int64(asked[j, RECURSIVE]) + 1):
         rest += often[t]
-    reached = asked[C] * rest
+    reached = asked[j, C] * rest
     return 0.0 if reached - most > STRICTLY * most else max((most - reached) / most, 1e-6)
+
+
+@part
+def _excess_share(values, count, largest):
+    """What the share of the most frequent of sorted values is above the largest allowed; exact for a half."""
+    most, first = 0, 0
+    for t in range(1, count + 1):
+        if t == count or values[t] != values[first]:
+            most = max(most, t - first)
+            first = t
+    return most / count - largest if most > largest * count else 0.0
 
 
 @part

@@ -46,6 +46,10 @@ class Pair:
     """Columns that are released as they were: integer codes."""
     weights: np.ndarray | None = None
     """Of the records, all greater than 0; None where each counts once."""
+    released_weights: np.ndarray | None = None
+    """Those that the release has, where they are others: measures of the release alone know no other ones. 1 where it has none."""
+    shared: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """What records of a class share besides quasi-identifiers, strata and averaged weights: integer codes."""
     k: int | None = None
     capped: np.ndarray | None = None
     """(n, d) float64: the quasi-identifiers that groups were formed of, where values were capped before."""
@@ -110,12 +114,12 @@ class Pair:
     @property
     def before(self) -> Cells:
         """The quasi-identifiers before, of whatever kind."""
-        return Cells.plain(self.original, self.names) if self.cells is None else self.cells
+        return self.once(_plain_original) if self.cells is None else self.cells
 
     @property
     def after(self) -> Cells:
         """And after."""
-        return Cells.plain(self.released, self.names) if self.released_cells is None else self.released_cells
+        return self.once(_plain_released) if self.released_cells is None else self.released_cells
 
     @property
     def groups(self) -> np.ndarray:
@@ -134,9 +138,15 @@ class Pair:
             self._known[asked] = compute(self, *settings)
         return self._known[asked]
 
-    def forget(self) -> None:
-        """Let go of all that was computed: it takes more memory than the tables."""
+    def forget(self, *but: Callable[..., Any]) -> None:
+        """Let go of all that was computed, but for what these functions gave: it takes more memory than the tables."""
+        kept = {
+            asked: found
+            for asked, found in self._known.items()
+            if isinstance(asked, tuple) and asked[0] in but
+        }
         self._known.clear()
+        self._known.update(kept)
 
     @property
     def averaged(self) -> np.ndarray:
@@ -150,13 +160,32 @@ class Pair:
 
     @property
     def classes(self) -> ReleasedClasses:
-        """The classes of the released quasi-identifiers."""
+        """The classes of the released quasi-identifiers and of what else the records of a class share."""
         return self.once(classes_of_released)
+
+    @property
+    def of_release(self) -> Pair:
+        """The same with the released weights: what measures that everybody may see are computed from."""
+        return self if self.released_weights is None else self.once(_with_released_weights)
 
     @property
     def classes_with_kept(self) -> ReleasedClasses:
         """The classes of these and of the columns released as they were."""
         return self.once(classes_of_kept) if self.kept else self.classes
+
+
+def _plain_original(pair: Pair) -> Cells:
+    return Cells.plain(pair.original, pair.names)
+
+
+def _plain_released(pair: Pair) -> Cells:
+    return Cells.plain(pair.released, pair.names)
+
+
+def _with_released_weights(pair: Pair) -> Pair:
+    released = replace(pair, weights=pair.released_weights, released_weights=None)
+    released._known[(classes_of_released,)] = pair.classes
+    return released
 
 
 def columns_of(cells: Cells, places: Sequence[int]) -> Cells:
@@ -188,6 +217,31 @@ def columns_of_numbers(cells: Cells) -> list[int]:
     """
     numeric = (j for j, each in enumerate(cells.variables) if each.kind is Kind.NUMERIC and not each.coarse)
     return [j for j in numeric if not has_atoms(cells, j)]
+
+
+def not_numbers(pair: Pair) -> dict[str, list[str]]:
+    """Which quasi-identifiers measures of numbers leave out, by the reason why.
+
+    >>> from microagg.table.variable import Variable
+    >>> cells = Cells((Variable("age", marks=(None,)), Variable("rent")), np.array([[np.nan, 1.0]]), np.array([[0, -1]], np.int16))
+    >>> not_numbers(Pair.of_cells(cells, cells))
+    {'gaps or special codes': ['age']}
+    """
+    found: dict[str, list[str]] = {}
+    for j, name in enumerate(pair.quasi):
+        if name in pair.names:
+            continue
+        sides = (pair.before, pair.after)
+        if any(
+            cells.variables[j].kind is not Kind.NUMERIC and not cells.variables[j].coarse for cells in sides
+        ):
+            why = "categories"
+        elif pair.after.variables[j].coarse:
+            why = "ranges or other texts in place of values"
+        else:
+            why = "gaps or special codes"
+        found.setdefault(why, []).append(name)
+    return found
 
 
 @dataclass(frozen=True)
@@ -224,7 +278,7 @@ class Measure:
     compute: Callable[[Pair], Figure]
     of: str = "pair"
     """What it is computed from, which decides who may see it:
-    "release": the released table alone (weights and confidential columns are released as they are); everybody may see it.
+    "release": the released table alone (confidential columns are released as they are; of weights, those that it has count); everybody may see it.
     "pair": both tables; it stays inside unless the data holder publishes it by name.
     "record": both, and single records decide it (a largest value, a range); it stays inside whatever is asked for."""
     needs: str = ""

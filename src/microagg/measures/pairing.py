@@ -14,11 +14,12 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.measures.measure import Pair
 from microagg.table.confidential import attributes_of, codes_of
+from microagg.table.io.distinct import number_of
 from microagg.table.io.frames import to_arrow, values_of
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
-_PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
 def pair_of(
@@ -28,6 +29,7 @@ def pair_of(
     quasi: Sequence[str],
     confidential: Sequence[str] = (),
     keep: Sequence[str] = (),
+    shared: Sequence[str] = (),
     weight: str | None = None,
     k: int | None = None,
     exact: bool = False,
@@ -41,14 +43,15 @@ def pair_of(
 
     Of a confidential column the type says whether it counts as numbers, ordered or plain categories, unless `kinds` or `ordinal` do; what
     is missing, and `special` codes, are atoms as for l and t (see `attributes_of`). Spellings of one text are one category, as there,
-    unless `exact`. Quasi-identifiers of a mixed table are given as `cells`, before and after; the two may have been read each by itself.
+    unless `exact`. `shared` names columns of the release that the records of a class share, too: strata. Quasi-identifiers of a mixed table are given as `cells`, before and after; the two may have been read each by itself.
 
     >>> before, after = pa.table({"age": [30, 32]}), pa.table({"age": [31, 31], "ill": ["no", "yes"]})
     >>> pair = pair_of(nw.from_native(before), nw.from_native(after), quasi=["age"], confidential=["ill"])
     >>> pair.released.tolist(), pair.confidential["ill"].tolist()
     ([[31.0], [31.0]], [0, 1])
     """
-    columns = to_arrow(release.select(*confidential, *keep)) if confidential or keep else pa.table({})
+    others = [*confidential, *keep, *shared]
+    columns = to_arrow(release.select(*others)) if others else pa.table({})
     attributes = attributes_of(
         columns, confidential, exact=exact, kinds=kinds, ordinal=ordinal, special=special, na=na
     )
@@ -63,6 +66,7 @@ def pair_of(
         ordered={a.name: a.values for a in attributes if a.kind is Kind.ORDINAL},
         atoms={a.name: a.atoms for a in attributes if a.atoms is not None},
         kept=kept,
+        shared={name: codes_of(columns.column(name)) for name in shared},
         weights=None if weight is None else weights_of(original, weight),
         k=k,
     )
@@ -72,7 +76,7 @@ def in_the_same_terms(before: Cells, after: Cells) -> tuple[Cells, Cells]:
     """Cells that were read each by themselves, with the same levels, marks, units and origins.
 
     What only the release has (values that another tool wrote, cells that it blanked) becomes a level or mark that no record had
-    before. An ordered column with values that have no place in the order, or a column whose kind has changed, is taken for coarse.
+    before; in a hierarchy it lies where `Hierarchy.with_nodes` has it. An ordered column with values that have no place in the order, or a column whose kind has changed, is taken for coarse.
 
     >>> towns = [Cells((Variable("town", Kind.NOMINAL, names),), np.array([[0.0]])) for names in (("Rome",), ("*",))]
     >>> found = in_the_same_terms(*towns)
@@ -88,25 +92,42 @@ def in_the_same_terms(before: Cells, after: Cells) -> tuple[Cells, Cells]:
         if old.kind is not Kind.NOMINAL and atoms is not None and new.marks:
             places = np.array([*(marks.index(mark) for mark in new.marks), NO_ATOM], np.int16)
             atoms[:, j] = places[atoms[:, j]]
-        if old.kind is not new.kind or (old.kind is Kind.ORDINAL and not set(new.levels) <= set(old.levels)):
+        if old.kind is not new.kind or (
+            old.kind is Kind.ORDINAL and not set(_as_spelled_before(old, new)) <= set(old.levels)
+        ):
             news[j] = replace(new, marks=marks, coarse=True)
             continue
         if old.kind is Kind.NUMERIC:
             values[:, j] = _counted_like(old, new, values[:, j])
             news[j] = olds[j] = replace(old, marks=marks)
             continue
-        levels = (*old.levels, *(level for level in new.levels if level not in old.levels))
+        same = _as_spelled_before(old, new)
+        levels = (*old.levels, *(level for level in same if level not in old.levels))
         place = {level: rank for rank, level in enumerate(levels)}
-        ranks = np.array([place[level] for level in new.levels], np.float64)
+        ranks = np.array([place[level] for level in same], np.float64)
         there = ~np.isnan(values[:, j])
         values[there, j] = ranks[values[there, j].astype(np.int64)]
-        news[j] = olds[j] = replace(old, levels=levels, marks=marks if old.kind is Kind.ORDINAL else ())
+        news[j] = olds[j] = replace(
+            old, levels=levels, marks=marks if old.kind is Kind.ORDINAL else (),
+            hierarchy=None if old.hierarchy is None else old.hierarchy.with_nodes(levels),
+        )  # fmt: skip
     return Cells(tuple(olds), before.values, before.atoms), Cells(tuple(news), values, atoms)
+
+
+def _as_spelled_before(old: Variable, new: Variable) -> list[Any]:
+    """The levels of a release; those that are text because of other text beside them as the numbers that they were."""
+    known = set(old.levels)
+    by_number = {number_of(level): level for level in old.levels if not isinstance(level, str)}
+    by_number.pop(None, None)
+    return [
+        by_number.get(number_of(level), level) if isinstance(level, str) and level not in known else level
+        for level in new.levels
+    ]
 
 
 def _counted_like(old: Variable, new: Variable, values: np.ndarray) -> np.ndarray:
     """Numbers in the unit and from the origin of another column."""
-    size = Fraction(_PER_DAY[old.unit], _PER_DAY[new.unit]) if old.unit and new.unit else Fraction(1)
+    size = Fraction(PER_DAY[old.unit], PER_DAY[new.unit]) if old.unit and new.unit else Fraction(1)
     return values * float(size) + float(Fraction(new.origin) * size - Fraction(old.origin))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from microagg.errors import InputError
 from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.risk.classes import classes_of_released
 from microagg.measures.risk.dominance import amounts_of
 from microagg.problem.problem import Progress
 
@@ -30,6 +31,9 @@ MEASURES: tuple[str, ...] = (
     "wasserstein = microagg.measures.loss.marginals:WASSERSTEIN",
     "regression-kept = microagg.measures.loss.prediction:REGRESSION_KEPT",
     "classification-kept = microagg.measures.loss.prediction:CLASSIFICATION_KEPT",
+    "cells-unchanged = microagg.measures.loss.unchanged:CELLS_UNCHANGED",
+    "marginals = microagg.measures.loss.shares:MARGINALS",
+    "associations = microagg.measures.loss.associations:ASSOCIATIONS",
     "pmse = microagg.measures.loss.propensity:PMSE",
     "discernibility = microagg.measures.loss.generalisation:DISCERNIBILITY",
     "granularity = microagg.measures.loss.generalisation:GRANULARITY",
@@ -105,8 +109,13 @@ def assess_pair(
     figures = []
     for done, measure in enumerate(chosen):
         if done > 0 and measure.side != chosen[done - 1].side:
-            pair.forget()  # what measures of loss share is of no use to those of risk
-        figures.append((measure, measure.compute(seen if measure.name in LINKING else pair)))
+            pair.forget(
+                classes_of_released
+            )  # all else that measures of loss share is of no use to those of risk
+        looked_at = seen if measure.name in LINKING else pair
+        figures.append(
+            (measure, measure.compute(looked_at.of_release if measure.of == "release" else looked_at))
+        )
         if progress is not None:
             progress(done + 1, len(chosen))
     return figures

@@ -38,6 +38,10 @@ class Problem:
     """Whether records may form a group; None where any may. It must hold for every group of a partition given."""
     threads: int = 1
     """How many threads may work at once; never a matter for the result."""
+    columns: int | None = None
+    """How many columns of a table the axes of the points stand for; None where each axis is a column. For words only."""
+    of_records: int | None = None
+    """How many records the table has of which these are a stratum: a word for effort is meant for all of them then."""
 
     @staticmethod
     def of(

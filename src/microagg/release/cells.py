@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.release.settings import Settings
-from microagg.table.confidential import Attribute, attributes_of
+from microagg.table.confidential import Attribute, attributes_of, units_of
 from microagg.table.io.cells import cells_of
+from microagg.table.io.frames import to_arrow
 from microagg.table.schema import Role, Schema
 from microagg.table.variable import NO_ATOM, Cells
 
@@ -52,6 +53,12 @@ def confidential_of(table: pa.Table, names: Sequence[str], settings: Settings) -
     return attributes_of(
         table, names, exact=settings.exact, kinds=asked.kinds, ordinal=asked.levels, special=asked.special, na=asked.na
     )  # fmt: skip
+
+
+def units_in(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> Attribute | None:
+    """The unit that each record belongs to; None where there is no such column."""
+    name = schema.one(Role.UNIT)
+    return None if name is None else units_of(to_arrow(frame.select(name)), name, na=settings.columns.na)
 
 
 def without_gaps(

@@ -6,14 +6,15 @@ filled and how many values blanked. All of it is of both tables, so none of it i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from microagg.drawing.wording import counted, listed, number
+from microagg.measures.loss.unchanged import has_value, places_among, same_cells
 from microagg.table.schema import Kind
-from microagg.table.variable import NO_ATOM, Cells, Variable
+from microagg.table.variable import Cells
 
 # what units of time are called, and how many of the next smaller one make one; from the longest to the shortest
 UNITS = (("D", "days", 24), ("h", "hours", 60), ("m", "minutes", 60), ("s", "seconds", 1000),
@@ -66,72 +67,22 @@ def unchanged_on_average(found: Mapping[str, Change]) -> float:
 
 def _change(before: Cells, after: Cells, j: int) -> Change:
     old, new = before.variables[j], after.variables[j]
-    had, has = _there(before, j), _there(after, j)
+    had, has = has_value(before, j), has_value(after, j)
     filled, blanked = int((~had & has).sum()), int((had & ~has).sum())
-    same = _same_atoms(before, after, j)
+    same = same_cells(before, after, j)
     both = np.flatnonzero(had & has)
     moved, unit = None, ""
     x, y = before.values[both, j], after.values[both, j]
-    if new.coarse:
-        same[both] = _same_words(old, new, x, y)
-    elif old.kind is Kind.NUMERIC:
+    if old.kind is Kind.NUMERIC and not new.coarse:
         change = np.abs(y - x + float(new.origin - old.origin))
-        same[both] = change == 0.0
         moved, unit = _in_fitting_unit(float(change.mean()) if len(both) else None, old.unit)
-    else:
-        places = _places(old.levels, new.levels)[y.astype(np.int64)]
-        same[both] = places == x
+    elif old.kind is Kind.ORDINAL and not new.coarse:
+        places = places_among(old.levels, new.levels)[y.astype(np.int64)]
         known = places >= 0  # a level of an ordered column that was not there before has no place
-        if old.kind is Kind.ORDINAL and known.any():
+        if known.any():
             moved, unit = float(np.abs(places - x)[known].mean()), "levels"
     unchanged = 100.0 * float(same.mean()) if len(same) else 100.0
     return Change(old.name, old.kind, unchanged, moved, unit, filled, blanked)
-
-
-def _there(cells: Cells, j: int) -> np.ndarray:
-    """Which cells of a column have a value: neither missing nor a special code."""
-    variable, atoms = cells.variables[j], cells.atoms_of(j)
-    there = np.ones(len(cells), bool) if atoms is None else atoms == NO_ATOM
-    if variable.levels and variable.levels[-1] is None:  # of nominal columns missing is a level, the last
-        there &= cells.values[:, j] != len(variable.levels) - 1
-    return there
-
-
-def _same_atoms(before: Cells, after: Cells, j: int) -> np.ndarray:
-    """Where the same special code stands before and after, or nothing."""
-    marks: list[object] = []
-    found = []
-    for cells in (before, after):
-        atoms, variable = cells.atoms_of(j), cells.variables[j]
-        codes = np.full(len(cells), -1)
-        codes[~_there(cells, j)] = _numbered(None, marks)
-        for place, mark in enumerate(variable.marks if atoms is not None else ()):
-            codes[atoms == place] = _numbered(mark, marks)
-        found.append(codes)
-    return (found[0] == found[1]) & (found[0] >= 0)
-
-
-def _numbered(mark: object, marks: list[object]) -> int:
-    if mark not in marks:
-        marks.append(mark)
-    return marks.index(mark)
-
-
-def _places(before: Sequence[object], after: Sequence[object]) -> np.ndarray:
-    """Where the levels of the release are among those before; -1 where they are not."""
-    known = {level: place for place, level in enumerate(before)}
-    return np.array([known.get(level, -1) for level in after] or [-1], np.int64)
-
-
-def _same_words(old: Variable, new: Variable, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Where a range or an ancestor is the value that was there: a range of one value, a value that has its own branch."""
-    if old.levels:
-        words = np.array([str(level) for level in old.levels], object)[x.astype(np.int64)]
-        return words == np.array([str(level) for level in new.levels], object)[y.astype(np.int64)]
-    one = np.array(
-        [".." not in str(level) for level in new.levels], bool
-    )  # then all its records have that value
-    return one[y.astype(np.int64)]
 
 
 def _in_fitting_unit(moved: float | None, unit: str) -> tuple[float | None, str]:

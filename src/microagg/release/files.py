@@ -47,7 +47,7 @@ def anonymize_file(
     refuse_unaccepted(asked)
     format_of(Path(target))
     report_places(report, taken=places_of(source, target))
-    table = read_table(source, quasi=asked.quasi, asked=asked.columns, **(reading or {}))
+    table = read_table(source, quasi=asked.numbers, asked=asked.columns, **(reading or {}))
     return anonymize_table(
         table, source, target, asked, keep_order=keep_order, report=report, reading=reading, writing=writing, threads=threads,
         progress=progress,

@@ -28,7 +28,7 @@ from microagg.table.aggregate import Aggregated
 from microagg.table.capping import Capped
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import compute as pc
-from microagg.table.schema import Role, Schema
+from microagg.table.schema import WITHHELD, Role, Schema
 
 LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
 FORMAT = 2
@@ -43,6 +43,8 @@ RESULTS = {
     "records": True,
     "roles": True,
     "guarantee": True,
+    "all_columns": True,
+    "may_identify": True,
     "loss": True,
     "largest_share": False,
     "bound": False,
@@ -53,11 +55,17 @@ RESULTS = {
     "output": True,
     "scaling": False,
     "cells": False,
+    "strata": False,
+    "weighting": False,
     "capped": False,
     "versions": False,
     "dialect": False,
 }
 BY_NAME = ("bound",)  # results that the data holder may publish all the same
+OF_UNITS = {
+    "units": "fewest",
+    "share": "largest_share",
+}  # findings on units, and what manifests call the worst
 
 
 def internal_manifest(
@@ -73,8 +81,11 @@ def internal_manifest(
     loss: dict[str, float],
     largest_share: float,
     anonymity: Anonymity,
+    exposure: Mapping[str, Any],
     capped: Mapping[str, Capped],
     dropped: int = 0,
+    strata: dict[str, Any] | None = None,
+    weighting: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Everything that is needed to repeat a run to the byte."""
     quasi = schema.names(Role.QUASI)
@@ -93,6 +104,7 @@ def internal_manifest(
             "smallest_class": int(anonymity.sizes.min()),
             **_found(anonymity),
         },
+        **exposure,
         "loss": loss,
         "largest_share": largest_share,
         "bound": None if found.bound is None else _bound(found.bound, found.labels),
@@ -103,6 +115,8 @@ def internal_manifest(
             name: {**space.about_column(j), "decimals": made.decimals[j]} for j, name in enumerate(quasi)
         },
         "cells": _cells(schema, made, dropped),
+        "strata": strata,
+        "weighting": weighting,
         "capped": {name: each.as_data() for name, each in capped.items()},
         "versions": {
             "python": platform.python_version(),
@@ -134,9 +148,18 @@ def _bound(bound: Bound, labels: np.ndarray) -> dict[str, Any]:
 
 
 def _found(anonymity: Anonymity) -> dict[str, Any]:
-    """What l and t come to in the worst class, for each confidential column: anybody can count it on the released table."""
+    """What l and t come to in the worst class, for each confidential column: anybody can count it on the released table.
+
+    Of units, which nobody can count, everybody is told what every class has, and the rest stays inside.
+    """
     told: dict[str, dict[str, Any]] = {}
+    units = {finding.guarantee: finding for finding in anonymity.findings if finding.guarantee in OF_UNITS}
+    if units:
+        told["units"] = {"every_class": " and ".join(finding.words for finding in units.values())}
+        told["units"] |= {OF_UNITS[name]: finding.worst for name, finding in units.items()}
     for finding in anonymity.findings:
+        if finding.guarantee in OF_UNITS:
+            continue
         told.setdefault(finding.guarantee, {"every_class": finding.words, "worst": {}})
         told[finding.guarantee]["worst"][finding.column] = finding.worst
     return told
@@ -162,9 +185,7 @@ def public_manifest(internal: Mapping[str, Any]) -> dict[str, Any]:
             public[name] = {key: _in_two_digits(value) for key, value in internal[name].items()}
     if public.get("output"):
         public["output"] = {"file": public["output"]["file"]}
-    public["roles"] = {
-        name: role for name, role in internal["roles"].items() if role != Role.IDENTIFIER.value
-    }
+    public["roles"] = {name: role for name, role in internal["roles"].items() if role not in WITHHELD}
     return public
 
 
@@ -181,12 +202,14 @@ def _public_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _whatever_the_order(guarantee: Mapping[str, Any]) -> dict[str, Any]:
-    """The guarantee without the last digits of l and t, which depend on the order of the rows."""
+    """The guarantee without the last digits of l and t, which depend on the order of the rows, and without counts of units."""
     told = dict(guarantee)
     for name in ("l", "t"):
         if told.get(name):
             worst = {column: steady(value, 6) for column, value in told[name]["worst"].items()}
             told[name] = {**told[name], "worst": worst}
+    if told.get("units"):  # what follows from the settings
+        told["units"] = {"every_class": told["units"]["every_class"]}
     return told
 
 

@@ -20,8 +20,9 @@ from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress, checked_k
-from microagg.release.cells import confidential_of, read_cells, shown_cells, without_gaps
+from microagg.release.cells import confidential_of, read_cells, shown_cells, units_in, without_gaps
 from microagg.release.changes import Change, changes
+from microagg.release.exposure import exposure_of
 from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
 from microagg.release.measuring import (
     can_be_read_again,
@@ -32,7 +33,9 @@ from microagg.release.measuring import (
     refuse_unsearchable,
 )
 from microagg.release.notes_on_gaps import notes_on_gaps
+from microagg.release.notes_on_names import note_on_index, notes_on_names
 from microagg.release.notes_on_texts import notes_on_texts
+from microagg.release.notes_on_units import notes_on_units
 from microagg.release.publishing import refuse_publishing
 from microagg.release.report.building import build_document
 from microagg.release.report.notebook import summary_html
@@ -42,13 +45,22 @@ from microagg.release.risks import notes_on_disclosure, notes_on_earlier_release
 from microagg.release.saving import refuse_report_place, renderer, save_release
 from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
+from microagg.release.strata import class_columns, in_strata, notes_on_strata, refuse_columnwise
 from microagg.release.true_values import notes_on_true_values, risks_of_aggregates
+from microagg.release.weighting import Weighting, notes_on_weights, released_weight, weighted, weighting_of
 from microagg.table.aggregate import Aggregated, aggregated
 from microagg.table.capping import cap_cells, cap_values, note_on_capped
 from microagg.table.confidential import Attribute, typed_like
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import give_back
-from microagg.table.io.frames import column_facts, open_frame, refuse_odd_types, same_type, to_arrow
+from microagg.table.io.frames import (
+    column_facts,
+    open_frame,
+    refuse_odd_types,
+    same_type,
+    to_arrow,
+    values_of,
+)
 from microagg.table.io.giving import given_back
 from microagg.table.io.marks import marked_like
 from microagg.table.io.spelling import texts_like
@@ -83,6 +95,8 @@ class Release:
     """The quasi-identifying cells before and after, where they are not plain numbers."""
     _risks: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
     """Risks that the table tells, to be accepted before anything is saved."""
+    _units: Attribute | None = field(default=None, repr=False, kw_only=True)
+    """The unit that each record belongs to, which is withheld; what is written is verified by it."""
     _written: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
     """What saving adds to the manifest: where to, in which order of rows."""
 
@@ -100,18 +114,32 @@ class Release:
     def pair(self) -> Pair:
         """The table before and after, as numbers that measures work on; the data holder's side only."""
         asked = self.settings.columns
+        quasi, weight = self.schema.names(Role.QUASI), self.schema.one(Role.WEIGHT)
+        kept = [weight] if weight and self.settings.weight_becomes == "keep" else []
         pair = pair_of(
             self._original, nw.from_native(self._arrow, eager_only=True),
-            quasi=self.schema.names(Role.QUASI), confidential=self.schema.names(Role.CONFIDENTIAL),
-            keep=self.schema.names(Role.KEEP), k=self.settings.k, exact=self.settings.exact, kinds=asked.kinds,
-            ordinal=asked.levels, special=asked.special, na=asked.na, cells=self._cells,
+            quasi=quasi, confidential=self.schema.names(Role.CONFIDENTIAL), keep=[*self.schema.names(Role.KEEP), *kept],
+            shared=class_columns(self.schema, self.settings)[len(quasi):], weight=weight, k=self.settings.k,
+            exact=self.settings.exact, kinds=asked.kinds, ordinal=asked.levels, special=asked.special, na=asked.na,
+            cells=self._cells,
         )  # fmt: skip
+        if weight is not None and not kept:
+            pair = replace(pair, released_weights=self._released_weights(weight))
         if self._cells is not None and self.labels.ndim == 1:
             pair = replace(pair, labels=self.labels)
         if self.settings.cap:
             capped = {name: cap for name, cap in self.settings.cap.items() if name in pair.names}
             pair = replace(pair, capped=cap_values(pair.original, pair.names, capped)[0])
         return pair
+
+    def _released_weights(self, weight: str) -> np.ndarray:
+        """The weights that everybody sees; 1 where there are none."""
+        released = nw.from_native(self._arrow, eager_only=True)
+        return (
+            values_of(released, [weight])[:, 0]
+            if weight in released.columns
+            else np.ones(self._arrow.num_rows)
+        )
 
     @property
     def is_mixed(self) -> bool:
@@ -132,7 +160,10 @@ class Release:
 
     @property
     def risk(self) -> dict[str, float]:
-        """What an intruder gains, by the names of the measures, such as linkage and prosecutor."""
+        """What an intruder gains, by the names of the measures, such as linkage and prosecutor.
+
+        Measures that need numbers leave columns of categories, and those with gaps, out; the internal report says which.
+        """
         return {measure.name: figure.value for measure, figure in self.figures if measure.side == "risk"}
 
     def report(self, path: str | Path, *, public: bool = False) -> Path:
@@ -201,6 +232,10 @@ def anonymize(
     confidential: Names = (),
     keep: Names = (),
     *,
+    weight: str | int | None = None,
+    stratum: Names = (),
+    unit: str | int | None = None,
+    small_strata: str = "error",
     rest: str = "error",
     l: float | None = None,
     t: float | None = None,
@@ -234,7 +269,11 @@ def anonymize(
 
     `table` is a pandas, polars or Arrow table, or a NumPy matrix (columns are then numbered from 0); the release's
     table has the same type, rows and index in the order given. Every column needs a role; `rest` says what happens to
-    the others ("error", "drop", "keep"). `l`: records that share their quasi-identifying values have at least l well-spread
+    the others ("error", "drop", "keep"). `weight` is the column of sampling weights: means are weighted by it, and each record gets
+    its group's mean weight, so that weighted totals stay. `stratum` names columns that are released as they are and that no group
+    crosses: records of a class share them, too. Strata with fewer than k records, or that cannot keep what is promised, are refused,
+    or left out with small_strata="drop". `unit` is the column that says which household, company or patient a record belongs to: it
+    is left out, and every class has at least k different ones, none of them with more than half of its records. `l`: records that share their quasi-identifying values have at least l well-spread
     values in each confidential column (`diversity`: "distinct", "entropy" or "recursive", the last with `c`); `t`: these are
     spread as in the whole table, up to this earth mover's distance; both take spellings of one text for one value unless `exact`.
     `kinds` says whether a column is "numeric", "ordinal" or "nominal" where its type does not; `nominal` names columns of categories,
@@ -278,7 +317,12 @@ def protect(
     given = open_frame(table)
     schema = assign_roles(column_facts(given), settings.roles, settings.rest, settings.columns)
     method, promise = settings.chosen_method, settings.promise
+    refuse_columnwise(schema, settings)
+    # raises where a weight is wrong or a unit missing, with its row in the table that was given
+    weighting_of(given, schema, settings)
+    units_in(given, schema, settings)
     frame, dropped = without_gaps(given, schema, settings)
+    frame, strata = in_strata(frame, schema, settings)
     k = checked_k(settings.k, len(frame))
     quasi, hidden = schema.names(Role.QUASI), schema.names(Role.CONFIDENTIAL)
     refuse_publishing(settings.publish, len(frame))
@@ -293,10 +337,18 @@ def protect(
     source = to_arrow(given)
     refuse_odd_types(frame, schema.released())
     attributes = confidential_of(source if frame is given else to_arrow(frame), hidden, settings)
+    units = units_in(frame, schema, settings)
     give_back()
-    problem = problem_with(promise, method, points, k, attributes, threads)
+    columns = None if cells.is_plain else len(cells.variables)
+    problem = problem_with(promise, method, points, k, attributes, threads, units, columns)
     found = run_method(
-        method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine, progress=progress
+        method,
+        problem,
+        settings.params,
+        seed=settings.seed or 0,
+        refine=settings.refine,
+        progress=progress,
+        strata=None if strata is None else strata.labels,
     )
     labels = found.labels
     settings = replace(settings, params={**settings.params, **found.params})
@@ -308,21 +360,23 @@ def protect(
 
     # aggregate and verify
     averaged, _ = cap_cells(cells, settings.cap)
+    weighting = weighted(weighting_of(frame, schema, settings), labels, settings)
+    weights = None if weighting is None else weighting.before
     made = aggregated(
-        averaged, labels, how=settings.aggregate, precision=settings.precision, k=k, seed=settings.seed or 0,
-        space=space, exact=cells, texts=texts_like(frame),
+        averaged, labels, how=settings.aggregates, precision=settings.precision, k=k, seed=settings.seed or 0,
+        space=space, exact=cells, texts=texts_like(frame), weights=weights,
     )  # fmt: skip
-    released = _with_released(frame, schema, made, settings.precision)
+    released = _with_released(frame, schema, made, weighting, settings.precision)
     arrow = marked_like(to_arrow(released), source)
     give_back()
-    anonymity = verify(arrow, quasi, k, len(frame), method.scope)
+    anonymity = verify(arrow, class_columns(schema, settings), k, len(frame), method.scope)
     findings = promise.verify(
-        anonymity.labels, len(anonymity.sizes), confidential_of(arrow, hidden, settings)
+        anonymity.labels, len(anonymity.sizes), confidential_of(arrow, hidden, settings), units
     )
     anonymity = replace(anonymity, findings=findings)
 
     # measure and release
-    notes = notes_on_disclosure(k, averaged, labels, anonymity.labels, made) + note_on_capped(capped)
+    notes = notes_on_disclosure(k, averaged, labels, anonymity.labels, made, weights) + note_on_capped(capped)
     notes += notes_on_true_values(averaged, made)
     bound = found.bound and found.bound.about(averaged, quasi, space)
     del averaged
@@ -330,20 +384,25 @@ def protect(
     measured = Space.fit(cells, settings.scale, settings.importance) if capped else space
     groups = labels if labels.ndim == 2 else anonymity.labels
     loss, share, unrounded = loss_of(measured, cells, made, released, settings, labels, groups)
+    weighting = weighting and weighting.with_totals(frame, schema, settings, made)
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, made=made, source=source, file=file,
         reading=reading, loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
+        exposure=exposure_of(arrow, schema, anonymity),
+        strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
     )  # fmt: skip
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
     notes += _notes(schema, space, loss["IL"], unrounded)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
-    notes += notes_on_gaps(promise, attributes)
+    notes += notes_on_gaps(promise, attributes) + notes_on_units(units, k) + notes_on_strata(strata, k)
+    notes += notes_on_weights(weighting, labels, arrow, schema, settings)
+    notes += notes_on_names(frame, schema) + note_on_index(table)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
         same_type(released, table), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
         _arrow=arrow, _original=frame, _cells=None if _are_numbers(frame, cells, made) else (cells, made.cells),
-        _risks=risks_of_aggregates(cells, settings.aggregate),
+        _risks=risks_of_aggregates(cells, settings.aggregate), _units=units,
     )  # fmt: skip
 
 
@@ -353,7 +412,7 @@ def _are_numbers(frame: nw.DataFrame[Any], cells: Cells, made: Aggregated) -> bo
 
 
 def _with_released(
-    frame: nw.DataFrame[Any], schema: Schema, made: Aggregated, precision: str
+    frame: nw.DataFrame[Any], schema: Schema, made: Aggregated, weighting: Weighting | None, precision: str
 ) -> nw.DataFrame[Any]:
     """The table with every quasi-identifier replaced by its group's, in the types that came in; identifiers dropped."""
     columns = [
@@ -362,6 +421,7 @@ def _with_released(
         )
         for j, variable in enumerate(made.cells.variables)
     ]  # fmt: skip
+    columns += released_weight(frame, weighting, whole=precision == "column")
     return frame.with_columns(*columns).select(*schema.released())
 
 

@@ -94,13 +94,18 @@ def _taken(risk: Risk, settings: Settings, found: Collection[str]) -> bool:
 
 
 def notes_on_disclosure(
-    k: int, cells: Cells, labels: np.ndarray, classes: np.ndarray, found: Aggregated | None = None
+    k: int,
+    cells: Cells,
+    labels: np.ndarray,
+    classes: np.ndarray,
+    found: Aggregated | None = None,
+    weights: np.ndarray | None = None,
 ) -> tuple[str, ...]:
     """What the released means tell of single records: groups that one value dominates, and k = 2. Names no value.
 
     `cells` are those that were averaged, `labels` the groups (for each column, where they differ), `classes` the records
     that are alike in all that is released, `found` what was released of mixed tables: only values that made a mean count, and
-    a total of times says nothing.
+    a total of times says nothing. With `weights`, a record makes up its weighted value.
     """
     import numpy as np
 
@@ -114,6 +119,7 @@ def notes_on_disclosure(
             continue
         own = classes if labels.ndim == 1 else labels[:, j]
         column = cells.values[:, j] + float(variable.origin) if variable.origin else cells.values[:, j]
+        column = column if weights is None else column * weights
         counted = ~np.isnan(column)
         if found is not None:
             counted &= ~np.isnan(found.cells.values[:, j])

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from microagg.errors import GuaranteeError, InputError, MicroaggError, ReportError
-from microagg.guarantees.k import verify
+from microagg.guarantees.k import Anonymity, verify
 from microagg.release.manifest import (
     digest_of,
     is_manifest,
@@ -20,12 +21,13 @@ from microagg.release.manifest import (
 )
 from microagg.release.report import html, markdown, plain
 from microagg.release.report.document import Document
+from microagg.release.strata import class_columns
+from microagg.table.confidential import Attribute
 from microagg.table.io.arrow import give_back
 from microagg.table.io.formats import format_of, options_for
 from microagg.table.io.kinds import refuse_other_kind, refuse_other_than_table
 from microagg.table.io.reading import read_written
 from microagg.table.io.writing import Piece, put_in_place, refuse_unwritable, text_piece, write_table
-from microagg.table.schema import Role
 
 if TYPE_CHECKING:
     from microagg.release.release import Release
@@ -44,13 +46,31 @@ def rows_to_write(release: Release, *, keep_order: bool) -> pa.Table:
     return table if keep_order else table.take(pa.array(release._shuffled_rows()))
 
 
+def units_as_written(release: Release, written: Anonymity, *, keep_order: bool) -> Attribute | None:
+    """The withheld unit of each row of a written file, whose classes are given: carried there through the shuffle.
+
+    That the rows are where they should be is made sure of by their classes: rows of one class of the release share one in the file.
+    """
+    if release._units is None:
+        return None
+    rows = np.arange(len(written.labels)) if keep_order else release._shuffled_rows()
+    classes = release.anonymity.labels[rows]
+    there = np.empty(len(release.anonymity.sizes), written.labels.dtype)
+    there[classes] = written.labels
+    if not np.array_equal(there[classes], written.labels):
+        raise GuaranteeError(
+            "the file does not have its rows in the order it should, so that their units are not known; nothing was written."
+        )
+    return release._units.of_records(rows)
+
+
 def save_release(
     release: Release, path: Path, *, keep_order: bool, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Write the table and both manifests as one; returns what saving adds to the manifest."""
     options = options_for(format_of(path), options)
     refuse_places(path)
-    quasi, k = release.schema.names(Role.QUASI), release.settings.k
+    columns, k = class_columns(release.schema, release.settings), release.settings.k
     added: dict[str, Any] = {"rows": "kept" if keep_order else "shuffled", "dialect": options}
 
     def write(part: Path) -> None:
@@ -66,8 +86,9 @@ def save_release(
             raise GuaranteeError("the file cannot be read back; nothing was written.") from None
         if written.column_names != release._arrow.column_names:
             raise GuaranteeError("the file does not have the columns it should; nothing was written.")
-        found = verify(written, quasi, k, release._arrow.num_rows, release.anonymity.scope)
-        release.settings.promise.verify(found.labels, len(found.sizes), release._attributes(written))
+        found = verify(written, columns, k, release._arrow.num_rows, release.anonymity.scope)
+        units = units_as_written(release, found, keep_order=keep_order)
+        release.settings.promise.verify(found.labels, len(found.sizes), release._attributes(written), units)
         added["release"] = name_of_release(written, release.settings)
 
     def manifest(place: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool) -> Piece:

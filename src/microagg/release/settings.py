@@ -28,7 +28,7 @@ from microagg.table.kind_parameters import (
     SPECIAL,
     column_settings,
 )
-from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, K, Names, Whole
+from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, K, Names, OneName, Whole
 from microagg.table.scales import SCALE
 from microagg.table.schema import REST, ColumnSettings, Role
 
@@ -139,6 +139,37 @@ class Settings:
         public=True,
     )
     keep: tuple[str, ...] = declared(Names("keep", "Columns to release as they are."), public=True)
+    weight: str | None = declared(
+        OneName(
+            "weight",
+            "The column of sampling weights: means are weighted by it, and it is released as its group's mean.",
+            "name further ones as quasi-identifying, kept or identifier",
+        ),
+        public=True,
+    )
+    stratum: tuple[str, ...] = declared(
+        Names("stratum", "Columns of strata: released as they are, and no group has records of two strata."),
+        public=True,
+    )
+    unit: str | None = declared(
+        OneName(
+            "unit",
+            "The column that says which household, company or patient a record belongs to: left out, and every class has k "
+            "different ones.",
+            "put them together into one column first",
+        ),
+        public=False,
+    )
+    small_strata: str = declared(
+        Choice(
+            "small_strata",
+            ("error", "drop"),
+            "error",
+            "What happens to strata that have fewer than k records, or cannot keep what is promised: refused, or their records left "
+            "out.",
+        ),
+        public=True,
+    )
     rest: str = declared(REST, public=False)
     l: float | None = declared(L, public=True)
     t: float | None = declared(T, public=True)
@@ -276,7 +307,25 @@ class Settings:
             Role.IDENTIFIER: self.identifier,
             Role.CONFIDENTIAL: self.confidential,
             Role.KEEP: self.keep,
+            Role.WEIGHT: () if self.weight is None else (self.weight,),
+            Role.STRATUM: self.stratum,
+            Role.UNIT: () if self.unit is None else (self.unit,),
         }
+
+    @property
+    def aggregates(self) -> dict[str, str]:
+        """What groups release of quasi-identifying columns, where that was said."""
+        return {name: how for name, how in self.aggregate.items() if name != self.weight}
+
+    @property
+    def weight_becomes(self) -> str | None:
+        """What is released of the weight: "mean", "keep" or "drop"; None where there is no weight."""
+        return None if self.weight is None else self.aggregate.get(self.weight, "mean")
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns that are read as numbers where a file without types holds numbers: the quasi-identifying ones, and the weight."""
+        return self.quasi if self.weight is None else (*self.quasi, self.weight)
 
     @property
     def columns(self) -> ColumnSettings:
@@ -285,10 +334,11 @@ class Settings:
 
     @property
     def promise(self) -> Promise:
-        """l-diversity and t-closeness, as far as they are asked for."""
+        """l-diversity, t-closeness and units, as far as they are asked for."""
         from microagg.guarantees.promise import Promise
 
-        return Promise.of(self.l, self.t, self.diversity, self.c)
+        units = None if self.unit is None else self.k
+        return Promise.of(self.l, self.t, self.diversity, self.c, units=units)
 
     @property
     def chosen_method(self) -> Method:

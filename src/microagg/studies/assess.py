@@ -11,13 +11,16 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from microagg.drawing.wording import listed
 from microagg.errors import InputError
 from microagg.guarantees.k import anonymity
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress
+from microagg.release.report.claims import on_numbers
 from microagg.studies.matching import RowOrder, in_order_of, out_of_order, row_order
+from microagg.studies.other_tools import cells_of_release, read_release
 from microagg.table.io.cells import cells_of
 from microagg.table.io.frames import column_facts, open_frame, to_arrow
 from microagg.table.io.reading import read_as_numbers, read_table
@@ -71,6 +74,7 @@ class Assessment:
             "confidential": [*self.pair.confidential, *self.pair.ordered],
             "kept": list(self.pair.kept),
             "weighted": self.pair.weights is not None,
+            "strata": list(self.pair.shared),
             "matched_by": self.matched_by,
             "known_to_intruder": list(self.known),
             "k": self.pair.k,
@@ -117,6 +121,7 @@ def assess(
     confidential: Names = (),
     keep: Names = (),
     weight: str | int | None = None,
+    stratum: Names = (),
     key: str | int | None = None,
     known: Names = (),
     k: int | None = None,
@@ -131,9 +136,10 @@ def assess(
     A release saved by microagg has shuffled rows unless `keep_order` was set; without a key it cannot be matched and is
     refused. The row order is checked on the columns that the release left unchanged, or else on the quasi-identifiers; a
     note says when only those were available. Without `quasi`, all numeric columns that both tables have and that have no
-    other role are used. What can be said of columns to `anonymize` (kinds, nominal, ordinal, hierarchy, special, na) can be said here,
+    other role are used. Releases of other tools may hold suppressed cells (*), nodes of a hierarchy, or ranges in place of numbers; how these count is
+    told in notes (see `other_tools`). What can be said of columns to `anonymize` (kinds, nominal, ordinal, hierarchy, special, na) can be said here,
     too; both tables are read by it. `known` names the columns that an intruder knows (by default all of `quasi`); `weight` is a column
-    of the original, `confidential` and `keep` are columns of the release.
+    of the original, `confidential`, `keep` and `stratum` (which records of a class share, too) are columns of the release.
 
     >>> import pyarrow as pa
     >>> before, after = pa.table({"age": [30, 32, 60, 64]}), pa.table({"age": [31, 31, 62, 62]})
@@ -143,11 +149,12 @@ def assess(
     """
     before, after = _opened(original, "original"), _opened(release, "release")
     confidential, keep, weight, key = names_of(confidential), names_of(keep), _name(weight), _name(key)
-    given = [*confidential, *keep, *([weight] if weight else []), *([key] if key else [])]
+    strata = names_of(stratum)
+    given = [*confidential, *keep, *strata, *([weight] if weight else []), *([key] if key else [])]
     quasi = names_of(quasi) or _shared_numbers(before, after, given)
     known = names_of(known)
     _refuse_missing(before, "original", [*quasi, *([weight] if weight else []), *([key] if key else [])])
-    _refuse_missing(after, "release", [*quasi, *confidential, *keep, *([key] if key else [])])
+    _refuse_missing(after, "release", [*quasi, *confidential, *keep, *strata, *([key] if key else [])])
     _refuse_two_parts(quasi, given)
     after = in_order_of(before, after, key)
     order = RowOrder.SAME if key else _order_by_witnesses(before, after, quasi)
@@ -156,18 +163,22 @@ def assess(
         column_facts(before), {Role.QUASI: quasi, Role.CONFIDENTIAL: [name for name in confidential if name in before.columns]},
         "drop", asked,
     )  # fmt: skip
+    cells, on_reading = _cells(before, after, quasi, schema, asked)
     pair = pair_of(
-        before, after, quasi=quasi, confidential=confidential, keep=keep, weight=weight, k=_checked(k), kinds=asked.kinds,
-        ordinal=asked.levels, special=asked.special, na=asked.na, cells=_cells(before, after, quasi, schema, asked),
+        before, after, quasi=quasi, confidential=confidential, keep=keep, shared=strata, weight=weight, k=_checked(k), kinds=asked.kinds,
+        ordinal=asked.levels, special=asked.special, na=asked.na, cells=cells,
     )  # fmt: skip
     if order is RowOrder.UNKNOWN and pair.names and out_of_order(pair.original, pair.released):
         raise InputError(IN_ANOTHER_ORDER.format(why="the columns agree overall, but the records do not"))
     figures = assess_pair(pair, measures, progress, known=known)
-    sizes = anonymity(to_arrow(after.select(*quasi)), quasi, k or 2).sizes
+    sizes = anonymity(to_arrow(after.select(*quasi, *strata)), [*quasi, *strata], k or 2).sizes
     return Assessment(
         pair=pair,
         figures=figures,
-        notes=_notes(pair, sizes, order),
+        notes=_notes(pair, sizes, order)
+        + on_reading
+        + _notes_on_nodes(pair)
+        + tuple(filter(None, (on_numbers(pair),))),
         matched_by=key or "row order",
         known=tuple(known or quasi),
         classes=len(sizes),
@@ -181,23 +192,23 @@ def _cells(
     quasi: Sequence[str],
     schema: Schema,
     asked: ColumnSettings,
-) -> tuple[Cells, Cells] | None:
-    """The cells of both tables, read in the same way; None where all of them are plain numbers."""
+) -> tuple[tuple[Cells, Cells] | None, tuple[str, ...]]:
+    """The cells of both tables, read in the same way, and what to know about that; no cells where all of them are plain numbers."""
     by_name = {column.name: column for column in schema.columns}
     columns = [by_name[name] for name in quasi]
-    found = []
-    for frame, which in ((before, "original"), (after, "release")):
-        try:
-            found.append(
-                cells_of(frame, columns, special=asked.special, na=asked.na, hierarchies=asked.hierarchy)
-            )
-        except InputError as error:
-            raise InputError(f"in the {which}, {error}") from None
+    which = "original"
+    try:
+        old = cells_of(before, columns, special=asked.special, na=asked.na, hierarchies=asked.hierarchy)
+        which = "release"
+        new, notes = cells_of_release(old, after, columns, asked)
+    except InputError as error:
+        raise InputError(f"in the {which}, {error}") from None
     if all(
-        cells.is_plain and not any(each.unit or each.origin for each in cells.variables) for cells in found
+        cells.is_plain and not any(each.unit or each.origin for each in cells.variables)
+        for cells in (old, new)
     ):
-        return None
-    return found[0], found[1]
+        return None, notes
+    return (old, new), notes
 
 
 def assess_files(
@@ -221,10 +232,18 @@ def assess_files(
     if quasi:
         weight = names_of(options.get("weight") or ())
         before = _table_of(original, weight, quasi=quasi, **said)
-        after = _table_of(release, weight, quasi=quasi, **said_of_release)
+        after = _release_of(release, quasi, **said_of_release)
     else:
         before, after = read_as_numbers(original, **said), read_as_numbers(release, **said_of_release)
     return assess(before, after, asked=asked, **options)
+
+
+def _release_of(path: str | Path, quasi: Sequence[str], **reading: Any) -> Any:
+    try:
+        return read_release(path, quasi, **reading)
+    except InputError as error:
+        told = str(error)
+        raise InputError(told if repr(str(path)) in told else f"{str(path)!r}: {told}") from None
 
 
 def _table_of(path: str | Path, numeric: Sequence[str], **reading: Any) -> Any:
@@ -314,3 +333,15 @@ def _notes(pair: Pair, sizes: np.ndarray, order: RowOrder) -> tuple[str, ...]:
             f"than {pair.k} records share"
         )
     return tuple(notes)
+
+
+def _notes_on_nodes(pair: Pair) -> tuple[str, ...]:
+    """Which columns hold nodes of their hierarchy in place of values."""
+    names = [
+        each.name for each in pair.after.variables if each.hierarchy is not None and each.hierarchy.inner
+    ]
+    if not names:
+        return ()
+    return (
+        f"nodes of a hierarchy in place of values count as the centroid of their values: {listed(names)}",
+    )

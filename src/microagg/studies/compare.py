@@ -18,6 +18,7 @@ from microagg.methods.registry import method_named
 from microagg.problem.problem import Progress, checked_k
 from microagg.release.cells import confidential_of, read_cells, without_gaps
 from microagg.release.settings import OF_A_CELL, Settings
+from microagg.release.weighting import weighting_of
 from microagg.studies.assess import Names, finite, names_of
 from microagg.studies.compare_cells import Cell, Outcome, Study, plan
 from microagg.studies.compare_state import State
@@ -171,7 +172,6 @@ def compare(
     quasi: Names = (),
     confidential: Names = (),
     keep: Names = (),
-    weight: str | int | None = None,
     known: Names = (),
     loss: str = "il",
     risk: str = "linkage",
@@ -192,7 +192,7 @@ def compare(
     those of the table. With `state`, each result is saved to that file as it comes in; a run that was stopped or killed
     resumes from there and ends with the same rows. `jobs` is the number of processes; it does not change the rows.
     A method that cannot work on the table gets a row that says so. `settings` are shared by all releases, such as `scale`,
-    `precision`, `l` and `t` of `anonymize`; `reading` says what is known about the file, such as {"header": False}.
+    `precision`, `l`, `t`, `weight` and `stratum` of `anonymize`; `reading` says what is known about the file, such as {"header": False}.
     `progress` is called as progress(done, total), counting releases; if it has an attribute `tell`, that is called with a
     line for each new one.
 
@@ -204,10 +204,11 @@ def compare(
     """
     if isinstance(table, str | Path):
         name = name or Path(table).stem
-        table = _read(Path(table), names_of(quasi), _said_of_columns(settings), reading or {})
+        weight = _roles_in(settings).get(Role.WEIGHT, ())
+        table = _read(Path(table), names_of(quasi), weight, _said_of_columns(settings), reading or {})
     wanted = tuple(dict.fromkeys([loss, risk, *measures]))
     roles = {"quasi": names_of(quasi), "confidential": names_of(confidential), "keep": names_of(keep)}
-    study = _study(table, roles, settings, weight, known, wanted)
+    study = _study(table, roles, settings, known, wanted)
     sides = _side(loss, "loss", study), _side(risk, "risk", study)
     cells = plan(
         [methods] if isinstance(methods, str) else methods,
@@ -281,16 +282,13 @@ def _study(
     table: Any,
     named: dict[str, list[str]],
     given: dict[str, Any],
-    weight: str | int | None,
     known: Names,
     measures: tuple[str, ...],
 ) -> Study:
     """Everything that can be wrong with a comparison as a whole is found here, before any cell is run."""
     frame = open_frame(table)
     _refuse_what_differs(given)
-    roles = {Role.CONFIDENTIAL: named["confidential"], Role.KEEP: named["keep"]}
-    if weight is not None:
-        roles[Role.WEIGHT] = [str(weight)]
+    roles = {**_roles_in(given), Role.CONFIDENTIAL: named["confidential"], Role.KEEP: named["keep"]}
     taken = {name for names in roles.values() for name in names}
     facts = column_facts(frame)
     numbers = [fact.name for fact in facts if fact.numeric and fact.name not in taken]
@@ -305,14 +303,23 @@ def _study(
     shared = Settings.of(
         **given, k=2, quasi=chosen, confidential=schema.names(Role.CONFIDENTIAL), keep=schema.names(Role.KEEP)
     )
+    weighting_of(frame, schema, shared)
     read_cells(without_gaps(frame, schema, shared)[0], schema, shared)  # raises where a value is wrong
     return Study(
-        table=to_arrow(frame.select(*schema.released())),
+        table=to_arrow(frame.select(*(name for name in frame.columns if name in (*chosen, *taken)))),
         settings=shared,
-        weight=None if weight is None else str(weight),
         known=tuple(names_of(known)),
         measures=measures,
     )
+
+
+def _roles_in(given: dict[str, Any]) -> dict[Role, Sequence[str]]:
+    """The columns of weights, strata and units among the settings."""
+    declared = Settings.parameters()
+    told = {
+        name: declared[name].parse(given[name]) for name in ("weight", "stratum", "unit") if name in given
+    }
+    return {Role(name): [names] if isinstance(names, str) else names or () for name, names in told.items()}
 
 
 def _said_of_columns(given: dict[str, Any]) -> ColumnSettings:
@@ -326,9 +333,15 @@ def _refuse_what_differs(given: dict[str, Any]) -> None:
             raise InputError(f"{name} cannot be set for all releases of a comparison.")
 
 
-def _read(path: Path, quasi: Sequence[str], asked: ColumnSettings, reading: Mapping[str, Any]) -> pa.Table:
+def _read(
+    path: Path,
+    quasi: Sequence[str],
+    weight: Sequence[str],
+    asked: ColumnSettings,
+    reading: Mapping[str, Any],
+) -> pa.Table:
     if quasi:
-        return read_table(path, quasi=quasi, asked=asked, **reading)
+        return read_table(path, quasi=[*quasi, *weight], asked=asked, **reading)
     return read_as_numbers(path, asked=asked, **reading)
 
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,11 @@ import pyarrow as pa
 import microagg
 from microagg.errors import Cancelled, InputError, MicroaggError
 from microagg.kernels.compiling import seconds_compiling
-from microagg.measures.pairing import weights_of
 from microagg.measures.registry import assess_pair
 from microagg.methods.method import Method
 from microagg.methods.registry import method_named
 from microagg.methods.registry import methods as all_methods
 from microagg.problem.problem import Progress
-from microagg.release.cells import without_gaps
 from microagg.release.manifest import digest_of
 from microagg.release.release import anonymize
 from microagg.release.settings import OF_A_CELL, Settings
@@ -36,14 +34,13 @@ class Study:
     table: pa.Table
     settings: Settings
     """Of all releases; each cell has its own k, method and seed."""
-    weight: str | None
     known: tuple[str, ...]
     measures: tuple[str, ...]
 
     def fingerprint(self) -> dict[str, Any]:
         """Everything that the figures of a cell depend on besides the cell: table and code as their digests."""
         shared = {name: value for name, value in self.settings.as_data().items() if name not in OF_A_CELL}
-        measured = {"weight": self.weight, "known": self.known, "measures": self.measures}
+        measured = {"known": self.known, "measures": self.measures}
         return {"input": digest_of(self.table), "microagg": code_digest(), **shared, **measured}
 
 
@@ -166,11 +163,6 @@ def _working_time() -> float:
 
 def _figures(study: Study, cell: Cell, progress: Progress | None) -> tuple[dict[str, float], Any]:
     asked = study.settings.but(k=cell.k, method=cell.method, params=dict(cell.params), seed=cell.seed)
-    names = [*asked.quasi, *asked.confidential, *asked.keep]
-    release = anonymize(study.table.select(names), settings=asked, progress=progress)
-    pair = release.pair
-    if study.weight is not None:
-        frame, _ = without_gaps(open_frame(study.table), release.schema, asked)
-        pair = replace(pair, weights=weights_of(frame, study.weight))
-    measured = assess_pair(pair, study.measures, known=study.known)
+    release = anonymize(study.table, settings=asked, progress=progress)
+    measured = assess_pair(release.pair, study.measures, known=study.known)
     return {measure.name: float(figure.value) for measure, figure in measured}, release.anonymity.sizes

@@ -1,24 +1,33 @@
-"""The files of the demonstration: made-up persons, and their release beside them; never in the place of a user's own."""
+"""The files of the demonstration: made-up residents of a town, and their release beside them; never in the place of a user's own."""
 
 from __future__ import annotations
 
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from microagg.datasets.persons import persons
+from microagg.datasets.residents import EDUCATION, residents
 from microagg.errors import InputError
 from microagg.release.manifest import digest_of, manifest_paths
+from microagg.release.settings import Settings
 from microagg.table.io.reading import read_table
 from microagg.table.io.writing import make_folder, replace_whole, write_table
 
-PERSONS = 1000
-QUASI = ["age", "income", "rent", "commute_km", "schooling"]
-SOURCE, TARGET = "persons.csv", "persons-protected.csv"
+RESIDENTS = 1000
+ASKED: dict[str, Any] = {
+    "quasi": ["sex", "born", "marital", "education", "income"],
+    "ordinal": {"education": list(EDUCATION)},
+    "identifier": ["person", "e_mail"],
+    "confidential": ["diagnosis"],
+    "rest": "drop",
+}
+"""What the demonstration asks for, besides k: categories, a date, an order that a csv file cannot carry, numbers with gaps."""
+SOURCE, TARGET = "residents.csv", "residents-protected.csv"
 
 
 def prepare_demonstration(folder: Path) -> tuple[Path, Path]:
-    """Write the table of made-up persons to a folder; returns its place and the one for its release.
+    """Write the table of made-up residents to a folder; returns its place and the one for its release.
 
     Files of these names that a demonstration did not write are left alone: that is an error.
     """
@@ -26,9 +35,9 @@ def prepare_demonstration(folder: Path) -> tuple[Path, Path]:
     source, target = folder / SOURCE, folder / TARGET
     with tempfile.TemporaryDirectory() as elsewhere:
         made = Path(elsewhere) / SOURCE
-        write_table(persons(PERSONS), made)
+        write_table(residents(RESIDENTS), made)
         content = made.read_bytes()
-        digest = digest_of(read_table(made, numeric=QUASI))
+        digest = digest_of(read_table(made, quasi=ASKED["quasi"], asked=Settings.of(k=2, **ASKED).columns))
     if source.exists() and not _holds(source, content):
         raise _not_ours(source)
     if target.exists() and not _is_made_from(target, digest):
@@ -45,7 +54,7 @@ def _holds(path: Path, content: bytes) -> bool:
 
 
 def _is_made_from(target: Path, digest: str) -> bool:
-    """Whether a release lies there that was made from the persons."""
+    """Whether a release lies there that was made from the residents."""
     try:
         manifest = json.loads(manifest_paths(target)[0].read_text("utf-8"))
         return manifest["input"] == {"file": SOURCE, "digest": digest}

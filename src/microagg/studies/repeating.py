@@ -41,7 +41,7 @@ def repeat_file(
     then = _read(Path(manifest))
     settings = with_risks_accepted(_settings_of(then, Path(manifest)))
     reading = _options_in(then["input"], "reading")
-    table = read_table(source, quasi=settings.quasi, asked=settings.columns, **reading)
+    table = read_table(source, quasi=settings.numbers, asked=settings.columns, **reading)
     if digest_of(table) != then["input"]["digest"]:
         raise InputError("this is not the table that the release was made from: its digest differs.")
     writing = {

@@ -77,13 +77,15 @@ def aggregated(
     space: Errors | None = None,
     exact: Cells | None = None,
     texts: Texts = texts_of,
+    weights: np.ndarray | None = None,
 ) -> Aggregated:
     """What each group releases: for each record the cells of its group. O(n log n) for each column.
 
     `how` names aggregates by column; others get that of their kind. A group with atoms and values releases the aggregate of
     its values if they are more than half of its records and at least min(k, 3), else its most frequent atom. `exact` are the
     cells before any cap: their decimals are the columns' precision. `space` is needed for medoids only. `texts` writes
-    the numbers of a column as the table would, for ranges and hierarchies of times.
+    the numbers of a column as the table would, for ranges and hierarchies of times. With `weights` (n,) means are weighted, and
+    nothing else is.
 
     >>> cells = Cells.plain(np.array([[30.0], [33.0], [60.0]]), ["age"])
     >>> aggregated(cells, np.array([0, 0, 1], np.int32), how={}, precision="column", k=2, seed=0).cells.values[:, 0].tolist()
@@ -93,7 +95,7 @@ def aggregated(
     check_aggregates(cells.variables, how, {each.name for each in cells.variables if each.hierarchy})
     chosen = [aggregate_of(variable, how) for variable in cells.variables]
     if cells.is_plain and labels.ndim == 1 and all(entry.name == "mean" for entry in chosen):
-        return _of_means(cells, labels, precision, cells if exact is None else exact)
+        return _of_means(cells, labels, precision, cells if exact is None else exact, weights)
 
     @functools.cache
     def distances() -> np.ndarray:
@@ -111,7 +113,9 @@ def aggregated(
         else:
             own = (cells if exact is None else exact).values[:, j]
             columns.append(
-                _of_values(cells, j, groups, entry, k=k, precision=precision, exact=own, texts=texts)
+                _of_values(
+                    cells, j, groups, entry, k=k, precision=precision, exact=own, texts=texts, weights=weights
+                )
             )
     return _assembled(cells, labels, tuple(entry.name for entry in chosen), columns)
 
@@ -129,9 +133,11 @@ class _Column:
     decimals: int | None = None
 
 
-def _of_means(cells: Cells, labels: np.ndarray, precision: str, exact: Cells) -> Aggregated:
+def _of_means(
+    cells: Cells, labels: np.ndarray, precision: str, exact: Cells, weights: np.ndarray | None
+) -> Aggregated:
     """Plain tables: the means of all columns at once."""
-    means = sums.group_means(cells.values, labels, int(labels.max()) + 1)
+    means = Groups.of(labels).means(cells.values, weights)
     decimals: list[int | None] = []
     rounded = np.empty_like(means)
     for j, variable in enumerate(cells.variables):
@@ -170,6 +176,7 @@ def _of_values(
     precision: str,
     exact: np.ndarray,
     texts: Texts,
+    weights: np.ndarray | None,
 ) -> _Column:
     """What groups release that make one value of their values: the rule for atoms, the aggregate, and rounding."""
     variable, whole = cells.variables[j], np.ascontiguousarray(cells.values[:, j])
@@ -183,8 +190,9 @@ def _of_values(
         known = (atoms == NO_ATOM) & of_values[groups.labels]
         numbers = np.cumsum(of_values) - 1
         values, counted = whole[known], Groups(numbers[groups.labels[known]], int(of_values.sum()))
+        weights = None if weights is None else weights[known]
     assert entry.values is not None
-    found = entry.values(Gathered(variable, values, counted, whole, decimals, texts))
+    found = entry.values(Gathered(variable, values, counted, whole, decimals, texts, weights))
     unrounded, rounded = np.full(groups.count, np.nan), np.full(groups.count, np.nan)
     unrounded[of_values] = found.values
     if found.rounds:

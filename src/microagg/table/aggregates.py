@@ -36,6 +36,8 @@ class Gathered:
     decimals: int | None
     """Numeric: how many decimals the column is written with; None for no precision of its own."""
     texts: Texts
+    weights: np.ndarray | None = None
+    """(m,): of the records of these values, where means are weighted."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +80,10 @@ class Aggregate:
 def _mean(of: Gathered) -> Found:
     import numpy as np
 
-    from microagg.kernels import sums
-
     if of.groups.count == 0:
         return Found(of.values, of.variable)
     column = np.ascontiguousarray(of.values).reshape(-1, 1)
-    labels = np.ascontiguousarray(of.groups.labels, np.int32)
-    return Found(sums.group_means(column, labels, of.groups.count)[:, 0], of.variable, rounds=True)
+    return Found(of.groups.means(column, of.weights)[:, 0], of.variable, rounds=True)
 
 
 def _median(of: Gathered) -> Found:

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from microagg.kernels import random, sums
+from microagg.table.hierarchy import Hierarchy
 from microagg.table.scales import SCALES, Axis
 from microagg.table.schema import Kind
 from microagg.table.variable import Variable
-
-if TYPE_CHECKING:
-    from microagg.table.hierarchy import Hierarchy
 
 MOST_INDICATORS = 64
 """Up to so many values of a nominal column have an axis each; more get sign codes of this length."""
@@ -108,6 +105,9 @@ class Coded:
     """What each level that differs adds to the squared distance."""
     of_atoms: bool = False
     """Whether the categories are those of a scaled column whose values are all equal: the value, then its marks."""
+    blends: dict[int, np.ndarray] = field(default_factory=dict)
+    """Categories of a release that stand for any of several others (nodes above them), and the share of each: they lie at
+    the centroid."""
 
     @property
     def constant(self) -> bool:
@@ -134,7 +134,10 @@ class Coded:
         """(categories, size): the coordinates of each category, as searched."""
         if self.constant:
             return np.zeros((len(self.nodes), 1))
-        return np.hstack([_codes(int(nodes.max()) + 1, self.step)[nodes] for nodes in self.nodes.T])
+        found = np.hstack([_codes(int(nodes.max()) + 1, self.step)[nodes] for nodes in self.nodes.T])
+        for category, shares in self.blends.items():
+            found[category] = (shares[:, None] * found).sum(axis=0)
+        return found
 
     def categories(self, values: np.ndarray, atoms: np.ndarray | None) -> np.ndarray:
         """(n,): which category each cell is."""
@@ -152,7 +155,20 @@ class Coded:
         differing = np.zeros(len(was))
         for nodes in self.nodes.T:
             differing += nodes[was] != nodes[became]
+        for category, shares in self.blends.items():
+            rows = became == category
+            differing[rows] = self._to_blend(was[rows], shares)
         return self.step * differing
+
+    def _to_blend(self, categories: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """(n,): how far categories are from a centroid, in levels: (1 - 2 p_v + Σ p²) / 2 on each, p the shares of the nodes."""
+        found = np.zeros(len(categories))
+        for nodes in self.nodes.T:
+            of_nodes = np.bincount(nodes, shares)
+            found += np.maximum(
+                0.0, 0.5 * (1.0 - 2.0 * of_nodes[nodes[categories]] + float((of_nodes**2).sum()))
+            )
+        return found
 
     def variation(self, cells: Pair, labels: np.ndarray) -> np.ndarray:
         """(n,): the exact squared distance of each record's cell to the centroid of its group.
@@ -240,20 +256,32 @@ def _axes_of_categories(variable: Variable, categories: np.ndarray, scale: str, 
     count = max(len(variable.levels), int(categories.max()) + 1)
     nodes = np.arange(count).reshape(-1, 1)
     if variable.hierarchy is not None:
-        variable.hierarchy.check(variable.levels, variable.name)
-        nodes = _nodes_of(variable.levels, variable.hierarchy)
-    return Coded(nodes, _step(nodes, categories, scale, importance))
+        nodes = _nodes_of(variable, variable.hierarchy)
+    blends = _blends(variable, np.bincount(categories, minlength=count))
+    return Coded(nodes, _step(nodes, categories, scale, importance), blends=blends)
 
 
-def _nodes_of(levels: Sequence[Any], tree: Hierarchy) -> np.ndarray:
-    """(values, levels of the tree below its top): nodes numbered in their order; what is missing has nodes of its own."""
-    own = {level: tree.path_of(level) for level in levels if level is not None}
-    depth = len(next(iter(own.values()))) - 1 if own else 1
-    nodes = np.empty((len(levels), depth), np.int64)
-    for j in range(depth):
-        numbers = {name: number for number, name in enumerate(sorted({path[j] for path in own.values()}))}
-        nodes[:, j] = [len(numbers) if level is None else numbers[own[level][j]] for level in levels]
-    return nodes
+def _blends(variable: Variable, counts: np.ndarray) -> dict[int, np.ndarray]:
+    """Of each level that is a node above values: which values it stands for, as often as they occur."""
+    tree, found = variable.hierarchy, {}
+    if tree is None or not tree.inner:
+        return found
+    nodes = tree.ancestors(variable.levels, variable.name)
+    for place, level in enumerate(variable.levels):
+        height = None if level is None else tree.inner.get(str(level))
+        if height is not None:
+            below = np.where(nodes[:, height] == nodes[place, height], counts, 0)
+            missing = [j for j, each in enumerate(variable.levels) if each is None]
+            below[missing] = 0  # the top is above what is missing, but does not stand for it
+            if below.sum() > 0:
+                found[place] = below / below.sum()
+    return found
+
+
+def _nodes_of(variable: Variable, tree: Hierarchy) -> np.ndarray:
+    """(values, levels of the tree below its top): nodes numbered from 0; what is missing has nodes of its own."""
+    nodes = tree.ancestors(variable.levels, variable.name)[:, :-1]
+    return np.column_stack([np.unique(level, return_inverse=True)[1].reshape(-1) for level in nodes.T])
 
 
 def _step(nodes: np.ndarray, categories: np.ndarray, scale: str, importance: float) -> float:

@@ -145,6 +145,22 @@ def attributes_of(
     return tuple(found)
 
 
+def units_of(table: pa.Table, name: str, *, na: Sequence[Any] = ()) -> Attribute:
+    """The column that tells which unit (household, company, patient) a record belongs to; every record must have one.
+
+    >>> units_of(pa.table({"household": ["A1", "a1", "B"]}), "household").codes.tolist()
+    [0, 0, 1]
+    """
+    units = attributes_of(table, [name], kinds={name: Kind.NOMINAL}, na=("", *na))[0]
+    if units.atoms is not None:
+        row = int(np.argmax(units.atoms != NO_ATOM)) + 1
+        raise InputError(
+            f"column {name!r} tells the unit of each record, but is missing in {units.missing:,} of {len(units.values):,}, first "
+            f"in row {row}; fill it in, or leave such records out."
+        )
+    return units
+
+
 def _attribute(
     name: str, kind: Kind, column: pa.ChunkedArray, levels: tuple[Any, ...], *, exact: bool, numbers: bool
 ) -> Attribute:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microagg.kernels import random
+from microagg.kernels import random, sums
 
 MOST_WHOLE = 2.0**31  # labels are less, so that both fit into 63 bits
 ROUNDING = 1e-12  # distances that differ by less, relatively, are equal: the two records of a pair are equally far from its middle
@@ -58,6 +58,25 @@ class Groups:
     def largest(self, column: np.ndarray) -> np.ndarray:
         """(groups,): the largest of each group."""
         return np.maximum.reduceat(column[self.order], self.starts) if self.count else column[:0]
+
+    def means(self, columns: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """(groups, d): the mean of each group in each column, whatever the order of records; weighted where there are weights.
+
+        >>> Groups.of(np.array([0, 0, 1])).means(np.array([[1.0], [4.0], [7.0]]), np.array([2.0, 1.0, 5.0])).tolist()
+        [[2.0], [7.0]]
+        """
+        labels = np.ascontiguousarray(self.labels, np.int32)
+        if weights is None or self.count == 0:
+            return sums.group_means(columns, labels, self.count)
+        # shares of the largest weight, so that no product leaves the range of float64
+        shares = (weights / weights.max()).reshape(-1, 1)
+        means = sums.group_means(columns * shares, labels, self.count)
+        means /= sums.group_means(shares, labels, self.count)
+        for j, column in enumerate(
+            columns.T
+        ):  # rounding must not lead out of a group: equal values stay what they are
+            np.clip(means[:, j], self.least(column), self.largest(column), out=means[:, j])
+        return means
 
     def lower_medians(self, column: np.ndarray) -> np.ndarray:
         """(groups,): of each group's values in their order the one in the middle; of two such the lower.

@@ -9,7 +9,7 @@ import io
 import json
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,8 @@ class Hierarchy:
     """
 
     paths: dict[str, tuple[str, ...]]
+    inner: dict[str, int] = field(default_factory=dict)
+    """Nodes that stand for any of the values below them, as a release may have them, and their level (`with_nodes`)."""
 
     @staticmethod
     def of(given: Any) -> Hierarchy:
@@ -140,6 +142,28 @@ class Hierarchy:
             for level in levels
         ]
         return np.array(rows, np.int64).reshape(len(rows), self.depth)
+
+    def with_nodes(self, levels: Iterable[Any]) -> Hierarchy:
+        """The same tree with a path for each of these that is no value: what other tools release in place of values.
+
+        A node above the values (the lowest of that name) stands for any of its values, and lies at their centroid. What the tree does not
+        know is a value of its own, which differs from others on all levels.
+
+        >>> tree = Hierarchy.of([["Rome", "Italy", "*"], ["Bonn", "Germany", "*"]]).with_nodes(["Italy", "?"])
+        >>> tree.inner, tree.paths["?"]
+        ({'Italy': 1}, ('?', '?', '*'))
+        """
+        some_path = {(level, name): path for path in self.paths.values() for level, name in enumerate(path)}
+        more: dict[str, tuple[str, ...]] = {}
+        inner: dict[str, int] = {}
+        for text in (str(each) for each in levels if each is not None and self._value_of(each) is None):
+            level = next((level for level in range(1, self.depth) if (level, text) in some_path), None)
+            if level is None:
+                more[text] = (text,) * (self.depth - 1) + next(iter(self.paths.values()))[-1:]
+            else:
+                more[text] = (text,) * level + some_path[level, text][level:]
+                inner[text] = level
+        return Hierarchy({**self.paths, **more}, {**self.inner, **inner}) if more else self
 
     def path_of(self, level: Any) -> tuple[str, ...]:
         """The path of a value that `check` has found.

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from microagg.errors import InputError
 from microagg.table.parameters import Choice, Names
-from microagg.table.schema import FITTING_KINDS, ColumnSettings, Kind
+from microagg.table.schema import FITTING_KINDS, OF_WEIGHT, ColumnSettings, Kind
 
 PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 LARGEST_WEIGHT = 1e12
@@ -316,9 +316,10 @@ IMPORTANCE = WeightByColumn(
 )
 AGGREGATE = WordByColumn(
     "aggregate",
-    "What a group releases of a column; by default the mean of numbers, the median of levels, the mode of categories.",
+    "What a group releases of a column; by default the mean of numbers, the median of levels, the mode of categories. Of the "
+    "weight: mean, keep or drop.",
     describes="column=WORD",
-    choices=tuple(FITTING_KINDS),
+    choices=(*FITTING_KINDS, *(word for word in OF_WEIGHT if word not in FITTING_KINDS)),
 )
 HIERARCHY = Hierarchies(
     "hierarchy", "A tree over the values of a column: a file with value;parent;…;top in each line, no header."

@@ -145,6 +145,29 @@ class Names:
 
 
 @dataclass(frozen=True)
+class OneName:
+    """A parameter that takes the name of one column, or none.
+
+    >>> OneName("weight", "", "others").parse("w"), OneName("weight", "", "others").parse(None)
+    ('w', None)
+    """
+
+    name: str
+    help: str
+    others: str
+    """What to do with further columns of the sort."""
+    default: None = None
+    describes: str = "the name of one column"
+
+    def parse(self, value: Any) -> str | None:
+        """The name; None where there is none."""
+        names = () if value is None else Names(self.name, self.help).parse(value)
+        if len(set(names)) > 1:
+            raise InputError(f"{self.name} takes one column, but {len(names)} were named; {self.others}.")
+        return names[0] if names else None
+
+
+@dataclass(frozen=True)
 class Several:
     """A parameter that takes any number of a few words: one, or a list of them.
 

@@ -23,6 +23,7 @@ class Role(StrEnum):
     CONFIDENTIAL = "confidential"
     WEIGHT = "weight"
     STRATUM = "stratum"
+    UNIT = "unit"
     KEEP = "keep"
 
 
@@ -46,6 +47,8 @@ class Column:
     role: Role
     kind: Kind
     levels: tuple[Any, ...] | None = None
+    withheld: bool = False
+    """Whether it is left out though its role is one of columns that are released: a weight that is to be dropped."""
 
 
 @dataclass(frozen=True)
@@ -65,21 +68,25 @@ class Schema:
 
     def released(self) -> list[str]:
         """The names of the columns that appear in the release, in table order."""
-        return [column.name for column in self.columns if column.role is not Role.IDENTIFIER]
+        return [column.name for column in self.columns if column.role not in WITHHELD and not column.withheld]
 
+    def one(self, role: Role) -> str | None:
+        """The name of the only column with this role; None where there is none."""
+        return next(iter(self.names(role)), None)
+
+
+WITHHELD = (Role.IDENTIFIER, Role.UNIT)
+"""The roles of columns that no release has."""
 
 REST = Choice("rest", ("error", "drop", "keep"), "error", "What happens to columns without a role.")
 
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What a look at a column tells: enough to propose a role, nothing of single values."""
+    """What the type of a column tells; `table/io/looks.py` looks at what it holds."""
 
     name: str
     numeric: bool
-    distinct: int | None
-    """How many different values there are; None if nobody counted."""
-    records: int
     kind: Kind | None = None
     """What its type suggests; where nobody says, numbers are numeric and all else is nominal."""
     text: bool = False
@@ -103,6 +110,11 @@ FITTING_KINDS: dict[str, tuple[Kind, ...]] = {
 """The aggregates, and the kinds of columns that each is for."""
 
 
+ROLES_INSTEAD = {"keep": "keep", "drop": "identifier"}
+OF_WEIGHT = ("mean", *ROLES_INSTEAD)
+"""What can be released of the weight: its group's mean, itself, nothing."""
+
+
 @dataclass(frozen=True)
 class ColumnSettings:
     """What was said of single columns, by their names; `kind_parameters.column_settings` checks it and puts it together.
@@ -122,30 +134,6 @@ class ColumnSettings:
     na: tuple[str, ...] = ()
 
 
-ID_WORDS = ("id", "name", "nr", "no", "number", "code", "key", "ssn", "email", "phone", "uuid")
-
-
-def propose(facts: Sequence[ColumnFacts]) -> Schema:
-    """A schema to confirm: numbers are quasi-identifiers, unique texts identifiers, other texts confidential.
-
-    >>> schema = propose([ColumnFacts("name", False, 90, 90), ColumnFacts("age", True, 40, 90)])
-    >>> [column.role.value for column in schema.columns]
-    ['identifier', 'quasi']
-    """
-    return Schema(tuple(_propose_column(fact) for fact in facts))
-
-
-def _propose_column(fact: ColumnFacts) -> Column:
-    words = fact.name.replace("-", "_").replace(".", "_").lower().split("_")
-    sounds_like_id = words[-1] in ID_WORDS or words[0] in ID_WORDS
-    nearly_unique = fact.records > 1 and (fact.distinct or 0) >= 0.95 * fact.records
-    if nearly_unique and (sounds_like_id or not fact.numeric):
-        role = Role.IDENTIFIER
-    else:
-        role = Role.QUASI if fact.numeric else Role.CONFIDENTIAL
-    return Column(fact.name, role, Kind.NUMERIC if fact.numeric else Kind.NOMINAL)
-
-
 def assign_roles(
     facts: Sequence[ColumnFacts],
     wanted: Mapping[Role, Iterable[str]],
@@ -156,7 +144,7 @@ def assign_roles(
 
     What is `asked` of single columns wins over what their types suggest, and must fit the columns that there are.
 
-    >>> facts = [ColumnFacts("age", True, 40, 90), ColumnFacts("town", False, 9, 90)]
+    >>> facts = [ColumnFacts("age", True), ColumnFacts("town", False)]
     >>> assign_roles(facts, {Role.QUASI: ["age"]}, rest="keep").names(Role.KEEP)
     ['town']
     """
@@ -166,7 +154,7 @@ def assign_roles(
     if without and rest == "error":
         listed = ", ".join(repr(name) for name in without)
         raise InputError(
-            f"no role was given to {listed}; name each as quasi, confidential, keep or identifier, "
+            f"no role was given to {listed}; name each as quasi, confidential, weight, stratum, unit, keep or identifier, "
             "or say rest='drop' or rest='keep'."
         )
     default = Role.KEEP if rest == "keep" else Role.IDENTIFIER
@@ -188,7 +176,9 @@ def _resolved(fact: ColumnFacts, role: Role, asked: ColumnSettings) -> Column:
         levels = tuple(map(_as_number, levels))
     elif levels is not None and fact.text:
         levels = tuple(map(str, levels))
-    return Column(fact.name, role, asked.kinds.get(fact.name, fact.suggested), levels)
+    kind = asked.kinds.get(fact.name, fact.suggested)
+    withheld = role is Role.WEIGHT and asked.aggregate.get(fact.name) == "drop"
+    return Column(fact.name, role, kind, levels, withheld)
 
 
 def _as_number(level: Any) -> Any:
@@ -214,10 +204,11 @@ def _refuse_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
                     f"{what} names {name!r}, but there is no such column; the table has {', '.join(map(repr, by_name))}."
                 )
             if (
-                by_name[name].role is Role.IDENTIFIER
+                by_name[name].role in WITHHELD
             ):  # everybody is told what is said of columns, and those not even by name
                 raise InputError(f"{what} names {name!r}, a column that is left out; say nothing of it.")
-            if what in of_quasi and by_name[name].role is not Role.QUASI:
+            weighs = what == "aggregate" and by_name[name].role is Role.WEIGHT
+            if what in of_quasi and by_name[name].role is not Role.QUASI and not weighs:
                 raise InputError(
                     f"{what} names {name!r}, which is no quasi-identifying column; others are not changed."
                 )
@@ -246,6 +237,16 @@ def _refuse_special(column: Column) -> None:
 
 
 def _refuse_aggregate(column: Column, how: str, has_tree: bool) -> None:
+    if column.role is Role.WEIGHT:
+        if how not in OF_WEIGHT:
+            raise InputError(
+                f"column {column.name!r} is the weight, of which {how} is nothing to release; choose one of {', '.join(OF_WEIGHT)}."
+            )
+        return
+    if how not in FITTING_KINDS:
+        raise InputError(
+            f"column {column.name!r} is no weight, and {how} is for weights only; give it the role {ROLES_INSTEAD[how]} instead."
+        )
     if column.kind not in FITTING_KINDS[how]:
         fitting = [
             word

@@ -32,11 +32,13 @@ def undrawn(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
         monkeypatch.setattr("microagg.drawing.pictures._drawn", lambda draw, inches, salt: "")
 
 
-def report(before: Cells, after: Cells, *, public: bool = False, **settings: Any) -> Document:
+def report(
+    before: Cells, after: Cells, *, public: bool = False, left_out: tuple[str, ...] = (), **settings: Any
+) -> Document:
     pair = Pair.of_cells(before, after, k=4)
     manifest = {
         "settings": {"k": 4, "method": "mdav", "scale": "zscore", **settings},
-        "records": len(before), "roles": dict.fromkeys(pair.quasi, "quasi"),
+        "records": len(before), "roles": {**dict.fromkeys(pair.quasi, "quasi"), **dict.fromkeys(left_out, "identifier")},
         "guarantee": {"of": "each combination"}, "loss": {"IL": 9.5}, "largest_share": 0.01,
     }  # fmt: skip
     return build_document(
@@ -125,6 +127,15 @@ def test_measures_of_numbers_say_of_which_columns() -> None:
     told = to_json(mixed_report())
     assert "Of the columns of numbers without gaps alone: age and born." in told
     assert "Of the columns of numbers" not in to_json(mixed_report([3, 4]))
+    why = (
+        "Measures that need numbers are about age and born alone, and leave out income (gaps or special codes); school and town "
+        "(categories)."
+    )
+    for part in ("What was lost", "What an intruder gains"):
+        assert Paragraph(why) in section(mixed_report(), part)
+    assert "leave out" not in to_json(mixed_report([1, 2])), "there is nothing to leave out"
+    assert "Measures that need numbers" not in to_json(mixed_report(public=True)), "gaps are the original's"
+    assert "have nothing to be about" in to_json(mixed_report([3, 4]))
 
 
 def test_a_public_report_shows_what_the_release_has() -> None:
@@ -165,3 +176,10 @@ def test_hostile_levels(public: bool) -> None:
     for line in to_markdown(document).splitlines():
         if line.startswith("| &lt;script") or ("script" in line and line.startswith("|")):
             assert line.endswith("|")
+
+
+def test_what_nobody_gave_a_role_is_not_said_to_name_somebody() -> None:
+    document = mixed_report(left_out=("person", "shoe_size"), identifier=["person"], rest="drop")
+    rows = {row[0]: row[1:] for row in grid(section(document, "The columns"), "role").rows}
+    assert rows["person"] == ("identifier", "names somebody directly", "left out")
+    assert rows["shoe_size"] == ("none", "not needed", "left out")

@@ -60,7 +60,7 @@ def test_every_format_gives_back_what_it_says_it_holds(tmp_path: Path, format: f
         write_table(nested, path)
         assert read_table(path).equals(nested)
     else:
-        with pytest.raises(ma.InputError, match=rf"a {format.name} file cannot hold all columns"):
+        with pytest.raises(ma.InputError, match=rf"{format.one_file} cannot hold all columns"):
             write_table(nested, path)
 
 

@@ -52,16 +52,15 @@ def classes_of(columns: Sequence[np.ndarray]) -> ReleasedClasses:
 
 
 def classes_of_released(pair: Pair) -> ReleasedClasses:
-    """The classes of the released quasi-identifiers; measures ask for `pair.classes`, which computes them once.
+    """The classes of the released quasi-identifiers and of what else is shared, such as strata; measures ask for `pair.classes`, which computes them once.
 
     >>> from microagg.measures.measure import Pair
     >>> pair = Pair(np.array([[1.0], [2.0]]), np.array([[1.5], [1.5]]), ("age",), kept={"sex": np.array([0, 1])})
     >>> len(classes_of_released(pair)), len(classes_of_kept(pair))
     (1, 2)
     """
-    return classes_of(
-        [*pair.released.T] if pair.released_cells is None else columns_to_compare(pair.released_cells)
-    )
+    quasi = [*pair.released.T] if pair.released_cells is None else columns_to_compare(pair.released_cells)
+    return classes_of([*quasi, *pair.shared.values()])
 
 
 def columns_to_compare(cells: Cells) -> list[np.ndarray]:

@@ -43,6 +43,11 @@ def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
         f"classes over {threshold:g} %": float(exceeding.sum()),
         f"classes failing the {p:g} % rule": float(failing.sum()),
     }
+    if pair.weights is not None:
+        total, largest, _ = _totals(pair.weights, classes)
+        details["classes in which one record has over half of the weight"] = float(
+            (2 * largest > total).sum()
+        )
     return Figure(max(columns.values()), columns, details)
 
 
@@ -65,7 +70,10 @@ def amounts_of(pair: Pair) -> list[str]:
 def _amounts(pair: Pair, name: str) -> np.ndarray:
     """The values of a column that made its aggregates: 0 for an atom, and where an atom is released."""
     if pair.cells is None or name in pair.names:
-        amounts = pair.averaged[:, pair.names.index(name)]
+        j = pair.names.index(name)
+        amounts = pair.averaged[:, j]
+        if np.isnan(amounts.sum() + pair.released[:, j].sum()):
+            return np.where(np.isnan(amounts) | np.isnan(pair.released[:, j]), 0.0, amounts)
         return amounts if pair.cells is None else amounts + _origin(pair, name)
     j = pair.quasi.index(name)
     amounts = pair.cells.values[:, j] + _origin(pair, name)

@@ -23,22 +23,26 @@ class Work:
     why: str
 
 
-def work_of(n: int, effort: str | float) -> Work:
+def work_of(n: int, effort: str | float, whole: int | None = None) -> Work:
     """The work that a word means for n records, or so many steps for each record. A step costs more with more columns and k.
+
+    Where a word is meant for a `whole` table of so many records, of which these are a stratum, they get their share of its work.
 
     >>> work_of(1000, 250).steps
     250000
+    >>> work_of(1000, "balanced").steps, work_of(1000, "balanced", whole=1_000_000).steps
+    (600000, 15000)
     """
     if effort == "quick":
         return Work(0, "effort quick: no further search")
     if effort not in WORDS:
         return Work(round(float(effort) * n), f"then annealing, {float(effort):g} steps for each record")
-    return _annealing(effort, _balanced(n) * (THOROUGH if effort == "thorough" else 1), n)
+    return _annealing(effort, _balanced(n, whole) * (THOROUGH if effort == "thorough" else 1), n)
 
 
-def beside_programs(n: int) -> Work:
+def beside_programs(n: int, whole: int | None = None) -> Work:
     """The annealing of `thorough` where integer programs follow it."""
-    return _annealing("thorough", BESIDE_PROGRAMS * _balanced(n), n)
+    return _annealing("thorough", BESIDE_PROGRAMS * _balanced(n, whole), n)
 
 
 def searching_while_proving(n: int) -> Work:
@@ -48,8 +52,9 @@ def searching_while_proving(n: int) -> Work:
     return Work(steps, why)
 
 
-def _balanced(n: int) -> int:
-    return min(MOST_FOR_EACH * n, SHARED + LEAST_FOR_EACH * n)
+def _balanced(n: int, whole: int | None = None) -> int:
+    whole = whole or n
+    return min(MOST_FOR_EACH * whole, SHARED + LEAST_FOR_EACH * whole) * n // whole
 
 
 def _annealing(effort: str | float, steps: int, n: int) -> Work:

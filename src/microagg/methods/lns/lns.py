@@ -60,7 +60,7 @@ def lns(
 ) -> Found:
     """Annealing by small ruins, from groups that local search has improved."""
     watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
-    work = work_of(len(problem.points), effort)
+    work = work_of(len(problem.points), effort, problem.of_records)
     labels = improved_start(problem, watch, start)
     with watch.searching():
         watch.stage(0.1, 1.0)

@@ -23,6 +23,7 @@ import numpy as np
 
 from microagg.bounds.bound import Bound
 from microagg.bounds.lower import best_of_one_column, lower_bound, varying_columns
+from microagg.drawing.wording import counted
 from microagg.kernels import sums
 from microagg.kernels.equal import chain_equal
 from microagg.methods.lns.effort import WORDS as SEARCHES
@@ -57,25 +58,33 @@ def plan(problem: Problem, effort: str | float) -> Plan:
     """
     n, k = len(problem.points), problem.k
     varying = len(varying_columns(problem.points))
-    work = searching_while_proving(n) if effort == "prove" else work_of(n, effort)
+    work = searching_while_proving(n) if effort == "prove" else work_of(n, effort, problem.of_records)
     if n < 2 * k:
         return Plan("one group", work, (f"{n} records cannot form two groups of {k}: one group",))
     if varying <= 1 and problem.accept is None and problem.weights is None:
-        reason = "one column varies: its optimal cut, which no grouping can beat"
+        what = "column" if problem.columns is None else "axis"
+        reason = f"one {what} varies: its optimal cut, which no grouping can beat"
         return Plan("one column", work, (reason,))
     if effort != "prove" and problem.accept is None and _all_have_equals(problem):
         reason = f"every record has at least {k - 1} equals: groups of equal records, which lose nothing"
         return Plan("equal records", work, (reason,))
-    start = f"{n:,} records, {varying} columns that vary, k = {k}: MDAV within blocks, then local search"
+    start = f"{n:,} records, {_varying(problem, varying)}, k = {k}: MDAV within blocks, then local search"
     why = (start, work.why)
     if effort == "prove":
         return Plan("prove", work, (*why, "a proven lower bound from the other side"))
     free = problem.weights is None and problem.accept is None
     if effort == "thorough" and free and _fit_for_programs(problem):
-        work = beside_programs(n)
+        work = beside_programs(n, problem.of_records)
         programs = "then integer programs over the groups that good partitions can have"
         return Plan("search and programs", work, (start, work.why, programs))
     return Plan("search", work, why)
+
+
+def _varying(problem: Problem, axes: int) -> str:
+    """What varies, in words: columns, or the axes that columns of categories and gaps became."""
+    if problem.columns is None:
+        return f"{axes} columns that vary"
+    return f"{counted(problem.columns, 'column')} on {axes} axes that vary"
 
 
 def _all_have_equals(problem: Problem) -> bool:
@@ -106,7 +115,9 @@ def _groups_of_equals(points: np.ndarray, k: int) -> np.ndarray:
 
 def _fit_for_programs(problem: Problem) -> bool:
     """Whether the proof, from which the integer programs have their groups, can be expected to come to its end."""
-    return len(problem.points) <= MOST_FOR_PROGRAMS and problem.k <= LARGEST_K_FOR_PROGRAMS
+    return (
+        problem.of_records or len(problem.points)
+    ) <= MOST_FOR_PROGRAMS and problem.k <= LARGEST_K_FOR_PROGRAMS
 
 
 def auto(

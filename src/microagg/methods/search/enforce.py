@@ -53,7 +53,9 @@ def work_with_promise(problem: Problem, labels: np.ndarray, work: Work, effort: 
     n, groups = len(labels), int(labels.max()) + 1
     if problem.accept is None or work.steps == 0 or effort not in WORDS:
         return work
-    most = min(MOST_FOR_EACH * n, SHARED + LEAST_FOR_EACH * n) * (THOROUGH if effort == "thorough" else 1)
+    whole = problem.of_records or n
+    most = min(MOST_FOR_EACH * whole, SHARED + LEAST_FOR_EACH * whole) * (n / whole)
+    most *= THOROUGH if effort == "thorough" else 1
     steps = max(1, round(min(work.steps, most) * min(1.0, 2.0 * problem.k * groups / n)))
     told = f"effort {effort}: then annealing, {steps / n:.3g} steps for each record, fewer than usual because each costs more"
     return replace(work, steps=steps, why=told)

@@ -41,7 +41,7 @@ def build_document(
     ...     public=True, pair=Pair(ages, np.array([[31.0], [31.0], [62.0], [62.0]]), ("age",)),
     ...     class_sizes=np.array([2, 2]), figures=[])
     >>> [section.title for section in document.sections][:2]
-    ['What was done, and why it is safe', 'The columns and their roles']
+    ['What was done, and what it protects', 'The columns and their roles']
     """
     if public:
         told = public_manifest(manifest)

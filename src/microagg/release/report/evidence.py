@@ -14,10 +14,19 @@ import numpy as np
 
 from microagg.drawing.canvas import can_draw
 from microagg.drawing.pictures import draw_class_sizes, draw_correlations
-from microagg.drawing.wording import counted, listed, number, promised, promised_beside, short_unit
+from microagg.drawing.wording import (
+    counted,
+    listed,
+    number,
+    promised,
+    promised_beside,
+    promised_units,
+    short_unit,
+)
 from microagg.measures.loss.squared import squared_loss
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.release.changes import changes, rows_of_changes, sentence_on_changes
+from microagg.release.report.claims import on_numbers
 from microagg.release.report.document import Block, Facts, Grid, Listing, Paragraph, Picture, Section, Warn
 from microagg.release.report.moments import moments
 from microagg.release.report.spread import spread_of
@@ -40,6 +49,7 @@ ALL_LOST = (
     "can lose more than that"
 )
 LEVELS_AND_GAPS = "Categories are bars, at most a dozen by name; what is missing, and special codes, have bars of their own."
+BY_UNITS = ", those on units by the column that was left out of it"
 ONLY_NUMBERS = "Only columns of numbers without gaps are correlated."
 WITHOUT_PICTURES = (
     "The pictures are tables here, because matplotlib is not installed; install microagg with the extra 'plots' "
@@ -71,11 +81,22 @@ def guarantee(subject: Subject) -> Section:
             "0 records: k-anonymous" if subject.k_anonymous else "not k-anonymous in the combinations",
         ),
     ]
+    if found := subject.manifest.get("all_columns"):
+        rows.append(
+            (
+                f"All {int(found['columns']):,} released columns known",
+                f"{counted(int(found['unique_records']), 'unique record')}",
+                f"{counted(int(found['classes']), 'class', 'classes')} then, the smallest with "
+                f"{counted(int(found['smallest_class']), 'record')}; no promise covers this",
+            )
+        )
     rows += [(name, f"{name[0]} = {asked}", told) for name, asked, told in _of_confidential_values(subject)]
+    of_units = promised_units(subject.manifest, subject.digits)
+    rows += [("Units", f"{subject.k} in every class", told) for told in of_units]
     blocks: list[Block] = [
         Paragraph(
             "A class is the set of records that share all values in the quasi-identifying columns. The figures were "
-            "counted on the released table alone; a table that misses its guarantee is not written."
+            f"counted on the released table alone{BY_UNITS if of_units else ''}; a table that misses its guarantee is not written."
         ),
         Facts(tuple(rows)),
         _picture_of_sizes(subject),
@@ -149,6 +170,7 @@ def loss(subject: Subject) -> Section:
         blocks.append(
             Paragraph("The same loss as other measures see it, over all columns and then by column.")
         )
+        blocks.extend(_on_numbers(subject))
         blocks.append(Facts(tuple(rows_of_figures(subject, measured))))
     caption = f"Column by column, the one that lost most of its variation first.{many}"
     blocks.extend(by_column(subject, names, measured, caption))
@@ -163,6 +185,13 @@ def _lost(pair: Pair) -> np.ndarray:
     return lost_of_columns(pair.original, pair.released)
 
 
+def _on_numbers(subject: Subject) -> Iterator[Paragraph]:
+    """Which columns some measures leave out; for the data holder, since gaps are the original's."""
+    told = on_numbers(subject.both) if subject.both is not None else ""
+    if told:
+        yield Paragraph(f"{_capital(told)}.")
+
+
 def rows_of_figures(
     subject: Subject, measured: Sequence[tuple[Measure, Figure]]
 ) -> Iterator[tuple[str, str, str]]:
@@ -170,7 +199,7 @@ def rows_of_figures(
     for measure, figure in measured:
         told = meaning_of(measure)
         if (
-            measure.needs == "numbers"
+            measure.needs in ("numbers", "categories")
             and subject.both is not None
             and len(subject.both.names) < len(subject.names)
         ):
@@ -331,6 +360,7 @@ def risk(subject: Subject) -> Section:
                 "An intruder is somebody who knows values of a person and looks for the person's record, or for what the "
                 "record says. Each figure is about all records together."
             ),
+            *_on_numbers(subject),
             Facts(tuple(rows_of_figures(subject, measured))),
             *_risk_by_column(subject, measured),
         ),

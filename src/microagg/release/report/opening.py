@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from microagg.drawing.wording import counted, listed, number, promised
+from microagg.drawing.wording import counted, listed, number, promised, promised_units
 from microagg.errors import InputError
 from microagg.methods.registry import method_named
 from microagg.release.publishing import NOT_TOLD, WHY_NOT
+from microagg.release.report.claims import on_all_columns, on_naming, on_totals, others_released
 from microagg.release.report.document import Block, Facts, Grid, Paragraph, Section, Signature, Warn
 from microagg.release.report.subject import Subject
 from microagg.table.scales import SCALE
@@ -19,6 +20,7 @@ WHAT_HAPPENED = {
     Role.CONFIDENTIAL: ("what nobody should learn of a person", "released as it was"),
     Role.WEIGHT: ("how many units a record stands for", "released as it was"),
     Role.STRATUM: ("the part of the sample a record is from", "released as it was"),
+    Role.UNIT: ("the household, company or patient a record belongs to", "left out"),
     Role.KEEP: ("neither of these, says the data holder", "released as it was"),
 }
 RELEASED = {
@@ -32,6 +34,10 @@ RELEASED = {
 }
 # aggregates that show what single records have, and in columns of which kinds that tells of them
 TRUE_VALUES = {"median": (Kind.NUMERIC,), "range": tuple(Kind), "draw": tuple(Kind), "medoid": tuple(Kind)}
+KNOWN_WHOLE = (
+    "It does not protect against somebody who knows a whole household: several of its records, looked for together, may be told from "
+    "others."
+)
 UNCHANGED = (Role.KEEP, Role.WEIGHT, Role.STRATUM)
 
 
@@ -40,8 +46,12 @@ def opening(subject: Subject) -> Section:
     safe = subject.k_anonymous
     blocks: list[Block] = [Paragraph(_what_was_done(subject))]
     blocks.append(Paragraph(_why_it_is_safe(subject)) if safe else Warn(_what_is_not_safe(subject)))
+    if told := _who_stands_alone(subject):
+        blocks.append(told)
     if protected := promised(subject.manifest, subject.digits):
         blocks.append(Paragraph(_why_values_are_safe(subject, protected)))
+    if units := promised_units(subject.manifest, subject.digits):
+        blocks.append(Paragraph(_why_units_are_safe(subject, units)))
     blocks.append(Paragraph(_what_it_cost(subject)))
     blocks.append(Paragraph(_what_stays(subject)))
     if subject.public:
@@ -50,8 +60,7 @@ def opening(subject: Subject) -> Section:
     blocks.extend(Warn(f"{note[:1].upper()}{note[1:].rstrip('.')}.") for note in subject.notes)
     if not subject.public:
         blocks.append(Signature("Read, and approved for release", ("Name and function", "Date", "Signature")))
-    title = "What was done, and why it is safe" if safe else "What was done, and what it protects"
-    return Section(title, tuple(blocks))
+    return Section("What was done, and what it protects", tuple(blocks))
 
 
 def _what_was_done(subject: Subject) -> str:
@@ -80,11 +89,24 @@ def only_means(subject: Subject) -> bool:
 def _why_it_is_safe(subject: Subject) -> str:
     k, smallest = subject.k, int(subject.class_sizes.min())
     return (
-        f"So no record stands alone any more. Whoever knows these values of a person finds at least {k} records that fit "
-        f"equally well, and picks the right one with a chance of at most 1 in {k} ({number(100 / k, 3)} %). This was not "
+        f"So no record stands alone in these columns. Whoever knows these values of a person, and no others, finds at least {k} "
+        f"records that fit equally well, and picks the right one with a chance of at most 1 in {k} ({number(100 / k, 3)} %). This was not "
         f"assumed: it was counted on the finished table, which has {counted(len(subject.class_sizes), 'such class', 'such classes')}; "
         f"the smallest has {counted(smallest, 'record')}."
     )
+
+
+def _who_stands_alone(subject: Subject) -> Block | None:
+    """What holds where all released columns are known: counted on the release, so everybody may know it."""
+    told = on_all_columns(subject.manifest)
+    if not told:
+        return None
+    if not others_released(subject.manifest):
+        return Paragraph(f"{told[:1].upper()}{told[1:]}.")
+    more = "That is for these columns alone, and says nothing of the others. With them: "
+    if subject.manifest["all_columns"]["unique_records"]:
+        return Warn(f"{more}{told}.")
+    return Paragraph(f"{more}{told}.")
 
 
 def _why_values_are_safe(subject: Subject, protected: list[str]) -> str:
@@ -96,6 +118,13 @@ def _why_values_are_safe(subject: Subject, protected: list[str]) -> str:
     return (
         f"Nor do records of a class, those that share these values, give confidential values away. {' '.join(protected)} "
         f"In other words, {'; '.join(told)}. This, too, was counted on the finished table."
+    )
+
+
+def _why_units_are_safe(subject: Subject, kept: list[str]) -> str:
+    return (
+        f"Records of one household, company or patient alone make no class. {' '.join(kept)} The column that tells which unit a record "
+        f"belongs to was left out, and this was counted by it on the finished table. {KNOWN_WHOLE}"
     )
 
 
@@ -111,14 +140,7 @@ def _what_is_not_safe(subject: Subject) -> str:
 
 
 def _what_it_cost(subject: Subject) -> str:
-    kept = "Totals and means stay what they were, up to rounding."
-    if subject.public:  # which does not tell whether there were any
-        kept = "Totals and means stay what they were, up to rounding and gaps that were filled."
-    if subject.mixed or not only_means(subject):
-        kept = (
-            "Totals and means of columns released as means stay what they were, up to rounding and gaps; how often categories and "
-            "gaps occur changes, and rare ones tend to grow rarer."
-        )
+    kept = on_totals(subject)
     if subject.lost == NOT_TOLD:
         return f"The price is accuracy. How much of the variation in these columns is gone is {NOT_TOLD} here: {WHY_NOT}. {kept}"
     return (
@@ -143,9 +165,9 @@ def _what_stays(subject: Subject) -> str:
     confidential, others = subject.columns(Role.CONFIDENTIAL), subject.columns(*UNCHANGED)
     sentences = []
     if dropped:
-        sentences.append(f"What names somebody directly was left out: {listed(dropped)}.")
-    elif subject.public:
-        sentences.append("Columns that name somebody directly are not in the table.")
+        sentences.append(f"Left out of the table: {listed(dropped)}.")
+    if naming := on_naming(subject.manifest):
+        sentences.append(naming)
     if confidential:
         sentences.append(f"Confidential values are released as they were: {listed(confidential)}.")
     if others:
@@ -178,13 +200,20 @@ def _headlines(subject: Subject) -> Iterator[tuple[str, str, str]]:
     yield (
         "Smallest class",
         counted(int(sizes.min()), "record"),
-        f"so many records share a combination of values at least; {subject.k} were asked for",
+        f"so many records share a combination of values in the columns named above at least; {subject.k} were asked for",
     )
     yield (
         "Chance of finding a person",
         f"{number(100 / float(sizes.min()), 3)} % at most",
-        "for somebody who knows all these values of a person, and that the person is in the table",
+        "for somebody who knows all these values of a person and no others, and that the person is in the table",
     )
+    if found := subject.manifest.get("all_columns"):
+        yield (
+            "Unique records",
+            f"{int(found['unique_records']):,} of {int(subject.manifest['records']):,}",
+            f"where all {int(found['columns']):,} released columns are known; the smallest class has "
+            f"{counted(int(found['smallest_class']), 'record')} then",
+        )
     yield (
         "Information loss (IL)",
         subject.lost,
@@ -205,12 +234,14 @@ def _about_the_method(name: str) -> str:
 
 def roles(subject: Subject) -> Section:
     """Each column: what it is, what happened to it."""
+    dropped = subject.columns(Role.IDENTIFIER)
+    rest = set(dropped) - set(subject.settings.get("identifier", dropped))  # nobody gave them a role
     rows = []
     for name, role in subject.manifest["roles"].items():
-        what, happened = WHAT_HAPPENED[Role(role)]
+        what, happened = ("not needed", "left out") if name in rest else WHAT_HAPPENED[Role(role)]
         if name in subject.aggregates:
             happened = f"replaced by {RELEASED.get(subject.aggregates[name], 'one value for its group')}"
-        rows.append((name, role, what, happened))
+        rows.append((name, "none" if name in rest else role, what, happened))
     return Section(
         "The columns and their roles",
         (
@@ -282,11 +313,19 @@ def _not_covered(subject: Subject) -> Iterator[tuple[str, str, str]]:
         "Classes of two releases can be set against each other: a person is then among those only who are in both.",
         "Release a table once; a later edition with the same groups.",
     )
-    yield (
-        "several records of one person",
-        f"{subject.k} records are not {subject.k} people where one person, household or company has several.",
-        "One record for each unit that is to be protected.",
-    )
+    if promised_units(subject.manifest):
+        yield (
+            "somebody who knows a whole household, company or patient",
+            "Every class has records of several units. Whoever knows all records of one unit can look for the classes that fit each "
+            "of them, and together they may fit in one way only.",
+            "One record for each unit that is to be protected.",
+        )
+    else:
+        yield (
+            "several records of one person",
+            f"{subject.k} records are not {subject.k} people where one person, household or company has several.",
+            "The column that tells them as unit; or one record for each unit that is to be protected.",
+        )
     yield (
         "conclusions about groups of people",
         "The table is released so that something can be learned from it, also about people who are not in it.",

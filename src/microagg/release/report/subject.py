@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,7 +53,7 @@ class Subject:
     def _has_gaps(self) -> bool:
         return self.both is not None and self.both.cells is not None
 
-    @property
+    @functools.cached_property
     def aggregates(self) -> dict[str, str]:
         """What the groups release in each quasi-identifying column: mean, median, mode …"""
         asked = self.settings.get("aggregate") or {}

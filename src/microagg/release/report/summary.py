@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from microagg.drawing.wording import counted, number, promised
+from microagg.drawing.wording import counted, number, promised, promised_units
+from microagg.release.report.claims import on_all_columns, on_naming
 
 
 def headline_of(manifest: Mapping[str, Any], class_sizes: np.ndarray) -> str:
@@ -27,9 +28,12 @@ def summary_of(
     """What matters of a release: (name, sentence) for each line."""
     rows = [
         ("guarantee", _guarantee(manifest, int(class_sizes.min()))),
-        *(("", told) for told in promised(manifest)),
+        *(("", told) for told in [*promised(manifest), *promised_units(manifest)]),
+        *(("", told) for told in (on_all_columns(manifest),) if told),
         ("loss", _loss(manifest)),
     ]
+    if manifest.get("may_identify"):
+        rows.append(("names", on_naming(manifest)))
     if manifest.get("bound"):
         rows.append(("bound", _bound(manifest["bound"])))
     return [*rows, ("method", _method(manifest)), *(("note", note) for note in notes)]

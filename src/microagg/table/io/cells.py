@@ -217,7 +217,7 @@ def _declared(column: Column, found: Distinct, there: np.ndarray) -> tuple[list[
     if lacking.any():
         records = int(lacking[found.codes].sum())
         raise InputError(
-            f"the order of column {column.name!r} lacks values that {records} of its records have; name all levels in ordinal, "
+            f"the order of column {column.name!r} lacks values that {records} of its records {'has' if records == 1 else 'have'}; name all levels in ordinal, "
             "or declare them with special or na."
         )
     return levels, places

@@ -58,3 +58,10 @@ class Format:
     needs: tuple[str, ...] = ()
     """Packages to import beyond those that microagg always has, and the extra of microagg that installs them."""
     extra: str = ""
+    article: str = "a"
+    """What goes before the name in a sentence: "an Arrow file"."""
+
+    @property
+    def one_file(self) -> str:
+        """What a sentence calls one such file: "a csv file"."""
+        return f"{self.article} {self.name} file"

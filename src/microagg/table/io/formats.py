@@ -19,6 +19,7 @@ from microagg.table.parameters import Declared
 FORMATS: tuple[str, ...] = (
     "microagg.table.io.csv_format:CSV",
     "microagg.table.io.parquet_format:PARQUET",
+    "microagg.table.io.arrow_format:ARROW",
 )
 
 PART = ".part"

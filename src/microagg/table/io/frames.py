@@ -189,33 +189,26 @@ def _odd_column(frame: nw.DataFrame[Any]) -> tuple[str, str]:
 
 def refuse_odd_types(frame: nw.DataFrame[Any], names: Sequence[str]) -> None:
     """Refuse columns that a release could not hold as what they are."""
-    for field in frame.select(*names).head(1).to_arrow().schema:
+    for field in (
+        frame.select(*names).head(1).to_arrow().select(list(names)).schema
+    ):  # without an index of pandas
         # polars would write where in memory an object of Python lies
         pointer = frame.implementation.is_polars() and frame[field.name].dtype == nw.Object
         if pointer or isinstance(field.type, pa.BaseExtensionType):
             raise InputError(f"column {field.name!r} {UNKNOWN_TYPE}")
 
 
-def column_facts(frame: nw.DataFrame[Any], *, count: bool = False) -> list[ColumnFacts]:
-    """What a look at each column tells; its distinct values are counted only when asked, for that takes time."""
+def column_facts(frame: nw.DataFrame[Any]) -> list[ColumnFacts]:
+    """What the type of each column tells."""
     return [
         ColumnFacts(
             name,
             _is_numeric(frame[name].dtype),
-            _distinct(frame, name) if count else None,
-            len(frame),
             suggested_kind(frame, name),
             frame[name].dtype == nw.String,
         )
         for name in frame.columns
     ]
-
-
-def _distinct(frame: nw.DataFrame[Any], name: str) -> int | None:
-    try:
-        return pc.count_distinct(to_arrow(frame.select(name)).column(0), mode="all").as_py()
-    except pa.ArrowNotImplementedError:  # lists and the like
-        return None
 
 
 def suggested_kind(frame: nw.DataFrame[Any], name: str) -> Kind:

@@ -41,7 +41,7 @@ def refuse_other_kind(path: Path, kind: str, recognise: Callable[[bytes], object
 def refuse_other_than_table(path: Path) -> None:
     """Refuse a place that holds anything but a table of the format that its name asks for."""
     format = format_of(path)
-    refuse_other_kind(path, f"a {format.name} file", format.recognise)
+    refuse_other_kind(path, format.one_file, format.recognise)
 
 
 def is_png(beginning: bytes) -> bool:

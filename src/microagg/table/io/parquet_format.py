@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.errors import InputError
+from microagg.table.io.arrow_format import refuse_broken
 from microagg.table.io.format import Format
 
 if TYPE_CHECKING:
@@ -27,23 +28,10 @@ def read(path: Path) -> pa.Table:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise InputError(f"{str(path)!r} is not a readable parquet file; write it anew.") from None
-    _refuse_broken(table, path)
+    refuse_broken(table, path)
     return pa.Table.from_arrays(
         table.columns, schema=pa.schema([pa.field(field.name, field.type) for field in table.schema])
     )
-
-
-def _refuse_broken(table: pa.Table, path: Path) -> None:
-    """Text that is not in UTF-8 is found here, not later by whatever meets it first."""
-    import pyarrow as pa
-
-    for position, column in enumerate(table.columns, 1):
-        try:
-            column.validate(full=True)
-        except pa.ArrowException:
-            raise InputError(
-                f"{str(path)!r}, column {position}: it holds text that is not in UTF-8, or is damaged; write the file anew."
-            ) from None
 
 
 def write(table: pa.Table, path: Path) -> None:

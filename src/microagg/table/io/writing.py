@@ -73,7 +73,7 @@ def write_table(table: pa.Table, path: Path, **options: Any) -> None:
         advice = (
             "leave out those of odd types" if format.nested else f"write a {known_names(nested=True)} file"
         )
-        raise InputError(f"a {format.name} file cannot hold all columns of this table; {advice}.") from None
+        raise InputError(f"{format.one_file} cannot hold all columns of this table; {advice}.") from None
 
 
 def replace_whole(

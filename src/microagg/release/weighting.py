@@ -1,0 +1,218 @@
+"""Sampling weights: means are weighted by them, and each record gets its group's mean weight, so that weighted totals stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from microagg.drawing.wording import listed
+from microagg.errors import InputError
+from microagg.guarantees.k import class_labels
+from microagg.release.cells import read_cells
+from microagg.release.settings import Settings
+from microagg.release.strata import class_columns
+from microagg.table.aggregate import Aggregated, aggregated
+from microagg.table.grouping import Groups
+from microagg.table.io.cells import cells_of
+from microagg.table.io.giving import given_back
+from microagg.table.schema import Column, Kind, Role, Schema
+from microagg.table.variable import Cells, Variable
+
+TOTAL_CHANGED = 1e-6  # relatively: from here on it is told that rounding changed the sum of the weights
+TOLD = 0.05  # percent: rounding alone changes weighted totals of means by less, as a rule
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """The weights of a table, and those of its release."""
+
+    name: str
+    becomes: str
+    """mean | keep | drop"""
+    cells: Cells
+    """The weights as the one column of a table."""
+    made: Aggregated | None = None
+    """What groups release of it, where that is their mean."""
+    totals: dict[str, float] = field(default_factory=dict)
+    """By how much weighted totals of columns have changed, in percent."""
+
+    @property
+    def before(self) -> np.ndarray:
+        """(n,): the weights."""
+        return _numbers(self.cells, 0)
+
+    @property
+    def after(self) -> np.ndarray | None:
+        """(n,): those that are released; None where none are."""
+        if self.becomes == "drop":
+            return None
+        return self.before if self.made is None else _numbers(self.made.cells, 0)
+
+    @property
+    def change(self) -> float:
+        """By how much their sum has changed, relatively."""
+        after = self.after
+        return 0.0 if after is None else float(after.sum() / self.before.sum() - 1.0)
+
+    def with_totals(
+        self, frame: nw.DataFrame[Any], schema: Schema, settings: Settings, made: Aggregated
+    ) -> Weighting:
+        """The same with what became of weighted totals; `made` is what groups release of the quasi-identifiers."""
+        return replace(self, totals=_totals_changed(frame, schema, settings, self, made))
+
+    def as_data(self) -> dict[str, Any]:
+        """What the internal manifest keeps."""
+        return {
+            "aggregate": self.becomes,
+            "sum_changed_by": self.change,
+            "totals_changed_by_percent": dict(self.totals),
+        }
+
+
+def _numbers(cells: Cells, column: int) -> np.ndarray:
+    return cells.values[:, column] + float(cells.variables[column].origin)
+
+
+def weighting_of(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> Weighting | None:
+    """The weights, if there are any: numbers above 0, else an error that names column and row."""
+    column = next((each for each in schema.columns if each.role is Role.WEIGHT), None)
+    if column is None:
+        return None
+    asked = settings.columns
+    cells = cells_of(frame, [column], special=asked.special, na=asked.na)
+    variable = cells.variables[0]
+    if column.kind is not Kind.NUMERIC or variable.unit or variable.kind is not Kind.NUMERIC:
+        raise InputError(f"the weight {column.name!r} does not hold numbers; weights are numbers above 0.")
+    _refuse_where(column, cells.atoms_of(0), cells)
+    return Weighting(column.name, settings.weight_becomes or "mean", cells)
+
+
+def _refuse_where(column: Column, atoms: np.ndarray | None, cells: Cells) -> None:
+    """Refuse weights that are missing, not finite or not above 0, with the row of the first."""
+    gaps = np.zeros(len(cells), bool) if atoms is None else atoms >= 0
+    numbers = np.where(gaps, 1.0, _numbers(cells, 0))
+    for wrong, what in (
+        (gaps, "is missing"),
+        (~np.isfinite(numbers), "is not finite"),
+        (numbers <= 0.0, "is not above 0"),
+    ):
+        if wrong.any():
+            raise InputError(
+                f"the weight {column.name!r} {what} in row {int(np.argmax(wrong)) + 1} (header not counted); weights are numbers "
+                "above 0: leave such records out, or mend them."
+            )
+
+
+def weighted(weighting: Weighting | None, labels: np.ndarray, settings: Settings) -> Weighting | None:
+    """The same with what the groups release of the weights."""
+    if weighting is None or weighting.becomes != "mean":
+        return weighting
+    made = aggregated(weighting.cells, labels, precision=settings.precision, k=settings.k)
+    return replace(weighting, made=made)
+
+
+def released_weight(
+    frame: nw.DataFrame[Any], weighting: Weighting | None, *, whole: bool
+) -> list[nw.Series[Any]]:
+    """The column of weights as it is released, where that is not as it was: in the type that came in."""
+    if weighting is None or weighting.made is None:
+        return []
+    made = weighting.made.cells
+    return [given_back(frame[weighting.name], made.variables[0], made.values[:, 0], None, whole=whole)]
+
+
+def _totals_changed(
+    frame: nw.DataFrame[Any], schema: Schema, settings: Settings, weighting: Weighting, made: Aggregated
+) -> dict[str, float]:
+    """By how many percent the weighted totals of numeric columns change, by their names: those of confidential and kept columns, and of
+    quasi-identifiers, which change by rounding, by gaps and where they are no means. Empty where no weights are released.
+    """
+    after = weighting.after
+    if after is None:
+        return {}
+    asked, before, changed = settings.columns, weighting.before, {}
+    others = [
+        column
+        for column in schema.columns
+        if column.role in (Role.CONFIDENTIAL, Role.KEEP) and column.kind is Kind.NUMERIC
+    ]
+    for column in others:
+        cells = cells_of(frame, [column], special=asked.special, na=asked.na)
+        percent = _percent(_total(cells, 0, before), _total(cells, 0, after))
+        if percent is not None:
+            changed[column.name] = percent
+    cells = read_cells(frame, schema, settings)
+    for j, name in enumerate(cells.names):
+        if not made.cells.variables[j].coarse:
+            percent = _percent(_total(cells, j, before), _total(made.cells, j, after))
+            if percent is not None:
+                changed[name] = percent
+    return changed
+
+
+def _total(cells: Cells, column: int, weights: np.ndarray) -> float | None:
+    """The weighted total of the values of a column; None where it has none: dates, categories."""
+    variable: Variable = cells.variables[column]
+    if variable.kind is not Kind.NUMERIC or variable.unit:
+        return None
+    values = _numbers(cells, column)
+    there = ~np.isnan(values)
+    return float((values[there] * weights[there]).sum())
+
+
+def _percent(before: float | None, after: float | None) -> float | None:
+    if before is None or after is None or before == 0.0:
+        return None
+    return 100.0 * (after - before) / abs(before)
+
+
+def notes_on_weights(
+    weighting: Weighting | None, labels: np.ndarray, arrow: pa.Table, schema: Schema, settings: Settings
+) -> tuple[str, ...]:
+    """What the data holder should know of the weights. For inside eyes only; names no value."""
+    if weighting is None:
+        return ()
+    notes, groups = [], Groups.of(labels)
+    heavy = heavy_groups(weighting.before, groups)
+    if heavy:
+        notes.append(
+            f"one record has more than half of the weight, so that it all but decides the means, in {heavy:,} of "
+            f"{groups.count:,} groups; a larger k helps"
+        )
+    if abs(weighting.change) > TOTAL_CHANGED:
+        notes.append(
+            f"rounding the weights to the precision of {weighting.name!r} changed their sum by {100.0 * weighting.change:+.2g} %; "
+            "precision='full' avoids it"
+        )
+    told = [
+        f"{name!r} {percent:+.1f} %" for name, percent in weighting.totals.items() if abs(percent) >= TOLD
+    ]
+    if told:
+        notes.append(f"with the released weights, weighted totals change: {listed(told)}")
+    if weighting.becomes == "keep":
+        alone = _singled_out(arrow, [*class_columns(schema, settings), weighting.name])
+        notes.append(
+            f"the weight {weighting.name!r} is kept as it is, and with it {alone:,} of {arrow.num_rows:,} records stand alone; "
+            f"aggregate={{{weighting.name!r}: 'mean'}} releases the mean of each group instead"
+        )
+    return tuple(notes)
+
+
+def heavy_groups(weights: np.ndarray, groups: Groups) -> int:
+    """In how many groups one record has more than half of the weight.
+
+    >>> heavy_groups(np.array([1.0, 1.0, 1.0, 1.0, 3.0]), Groups.of(np.array([0, 0, 1, 1, 1])))
+    1
+    """
+    totals = np.bincount(groups.labels, weights, groups.count)
+    return int((2.0 * groups.largest(weights) > totals * (1.0 + 1e-12)).sum())
+
+
+def _singled_out(table: pa.Table, names: list[str]) -> int:
+    """How many records share the values of these columns with no other."""
+    labels, classes = class_labels(table, names)
+    return int((np.bincount(labels, minlength=classes) == 1).sum())

@@ -1,0 +1,151 @@
+"""What other tools write into a release: suppressed cells, generalised values, ranges in place of numbers.
+
+Suppressed: "*", as ARX and others write it, is a missing cell, unless the original or the column's hierarchy has such a value. Generalised: a
+value of a nominal column that is a node of its hierarchy lies at the centroid of the values below it, as often as the original has them, so that
+the top for everybody loses 100 % (see `Hierarchy.with_nodes`); without a hierarchy it is a category of its own. A column of numbers, dates or ordered levels that comes back as
+something else (20-29, ≥ 60) is read as categories of its own, which have no place on the scale.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+
+from microagg.drawing.wording import listed
+from microagg.errors import InputError
+from microagg.table.io.arrow import compute as pc
+from microagg.table.io.arrow import is_text
+from microagg.table.io.cells import cells_of
+from microagg.table.io.frames import to_arrow
+from microagg.table.io.reading import read_table
+from microagg.table.io.text_columns import quasi_column
+from microagg.table.schema import Column, ColumnSettings, Kind
+from microagg.table.variable import Cells
+
+SUPPRESSED = "*"
+
+
+def read_release(
+    path: str | Path, quasi: Sequence[str], asked: ColumnSettings | None, **reading: Any
+) -> pa.Table:
+    """A release from a file. Columns that hold other things beside numbers, which an original must not, stay text."""
+    try:
+        return read_table(path, quasi=quasi, asked=asked, **reading)
+    except InputError:
+        table = read_table(path, asked=asked, **reading)
+    for place, name in enumerate(table.column_names):
+        column = table.column(name)
+        if name not in quasi or not is_text(column.type):
+            continue
+        try:
+            field, typed = quasi_column(name, without_suppressed(column), asked or ColumnSettings())
+        except InputError:
+            continue
+        table = table.set_column(place, field, typed)
+    return table
+
+
+def without_suppressed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of text with null in place of cells that are suppressed.
+
+    >>> without_suppressed(pa.chunked_array([["30", "*"]])).to_pylist()
+    ['30', None]
+    """
+    stars = pc.equal(pc.utf8_trim_whitespace(column), SUPPRESSED)
+    return pc.if_else(pc.fill_null(stars, False), pa.scalar(None, column.type), column)
+
+
+def cells_of_release(
+    before: Cells, release: nw.DataFrame[Any], columns: Sequence[Column], asked: ColumnSettings
+) -> tuple[Cells, tuple[str, ...]]:
+    """The cells of a release, whoever made it, and what there is to know about how they were read.
+
+    `before` are the cells of the original and `columns` what they were read by.
+
+    >>> from microagg.table.schema import Role
+    >>> age = Column("age", Role.QUASI, Kind.NUMERIC)
+    >>> frames = [nw.from_native(pa.table({"age": each}), eager_only=True) for each in ([31, 64], ["30-39", "*"])]
+    >>> cells, notes = cells_of_release(cells_of(frames[0], [age]), frames[1], [age], ColumnSettings())
+    >>> cells.variables[0].levels, notes[1]
+    (('30-39', None), 'not the numbers, dates or levels that they were, so that their values count as categories of their own: age')
+    """
+    table = to_arrow(release.select(*(column.name for column in columns)))
+    suppressed, others, read, changed = [], [], list(columns), False
+    for j, column in enumerate(columns):
+        text = _as_text(table.column(j))
+        if text is None:
+            continue
+        if (
+            not _is_value(SUPPRESSED, before, j, asked)
+            and (freed := without_suppressed(text)).null_count > text.null_count
+        ):
+            suppressed.append(column.name)
+            text = freed
+        field, typed = _typed_again(column, text, asked)
+        if not _is_readable(field, typed, column, asked):
+            others.append(column.name)
+            read[j] = replace(column, kind=Kind.NOMINAL, levels=None)
+            field, typed = pa.field(column.name, text.type), text
+        if typed is not text or column.name in (*suppressed, *others):
+            table, changed = table.set_column(j, field, typed), True
+    frame = nw.from_native(table, eager_only=True) if changed else release
+    special = {name: codes for name, codes in asked.special.items() if name not in others}
+    cells = cells_of(frame, read, special=special, na=asked.na, hierarchies=asked.hierarchy)
+    return cells, _notes(suppressed, others)
+
+
+def _notes(suppressed: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    notes = []
+    if suppressed:
+        notes.append(
+            f"{SUPPRESSED} in the release was taken for a suppressed, hence missing, cell: {listed(suppressed)}"
+        )
+    if others:
+        notes.append(
+            "not the numbers, dates or levels that they were, so that their values count as categories of their own: "
+            f"{listed(others)}"
+        )
+    return tuple(notes)
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """A column of text, or of categories that are text; None for other types."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return pc.cast(column, pa.string()) if is_text(kind) else None
+
+
+def _is_value(text: str, cells: Cells, j: int, asked: ColumnSettings) -> bool:
+    """Whether the original has such a value, or the hierarchy of the column such a node, or somebody says what it is."""
+    variable = cells.variables[j]
+    tree = variable.hierarchy
+    said = [*asked.special.get(variable.name, ()), *asked.levels.get(variable.name, ())]
+    nodes = () if tree is None else (name for level in tree.nodes for name in level)
+    return text in variable.levels or text in said or text in nodes
+
+
+def _typed_again(
+    column: Column, text: pa.ChunkedArray, asked: ColumnSettings
+) -> tuple[pa.Field, pa.ChunkedArray]:
+    """Text of a numeric column as the numbers or dates that it means, where it means nothing else."""
+    if column.kind is Kind.NUMERIC:
+        with contextlib.suppress(InputError):
+            return quasi_column(column.name, text, asked)
+    return pa.field(column.name, text.type), text
+
+
+def _is_readable(field: pa.Field, values: pa.ChunkedArray, column: Column, asked: ColumnSettings) -> bool:
+    """Whether a column has values of its kind alone; of an ordered one, those of its order."""
+    if column.kind is Kind.NOMINAL:
+        return True
+    frame = nw.from_native(pa.Table.from_arrays([values], schema=pa.schema([field])), eager_only=True)
+    try:
+        cells_of(frame, [column], special=asked.special, na=asked.na)
+    except InputError:
+        return False
+    return True

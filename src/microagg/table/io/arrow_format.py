@@ -1,0 +1,113 @@
+"""Arrow files (IPC files, also called Feather): every type of Arrow, nothing to choose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from microagg.errors import InputError
+from microagg.table.io.format import Format
+from microagg.table.io.unpacking import largest_table, refuse_larger
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAGIC = b"ARROW1"
+RECORDS_AT_ONCE = 1 << 16
+
+
+def read(path: Path) -> pa.Table:
+    """The columns of an Arrow file, and nothing else that it carries."""
+    import pyarrow as pa
+
+    _refuse_other_files(path)
+    most = largest_table()
+    held, batches = 0, []
+    try:
+        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+            schema = reader.schema
+            for number in range(reader.num_record_batches):
+                batches.append(reader.get_batch(number))
+                held += batches[-1].nbytes
+                refuse_larger(path, held, most)
+        table = pa.Table.from_batches(batches, schema)
+    except MemoryError:  # Arrow's own is one
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError, KeyError):
+        raise InputError(f"{str(path)!r} is not a readable Arrow file; write it anew.") from None
+    refuse_broken(table, path)
+    columns = [_decoded(column) for column in table.columns]
+    return pa.table(columns, names=table.column_names)
+
+
+def _refuse_other_files(path: Path) -> None:
+    """Say of files that are nearly Arrow files what they are."""
+    with path.open("rb") as file:
+        beginning = file.read(8)
+    if not beginning:
+        raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+    if beginning.startswith(b"FEA1"):
+        raise InputError(
+            f"{str(path)!r} is a Feather file of the first version; write it anew as Feather version 2."
+        )
+    if beginning.startswith(b"\xff\xff\xff\xff"):
+        raise InputError(f"{str(path)!r} is a stream of Arrow; write it anew as an Arrow file.")
+
+
+def refuse_broken(table: pa.Table, path: Path) -> None:
+    """Text that is not in UTF-8 is found here, not later by whatever meets it first."""
+    import pyarrow as pa
+
+    for position, column in enumerate(table.columns, 1):
+        try:
+            column.validate(full=True)
+        except pa.ArrowException:
+            raise InputError(
+                f"{str(path)!r}, column {position}: it holds text that is not in UTF-8, or is damaged; write the file anew."
+            ) from None
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without runs, which few functions of Arrow know."""
+    import pyarrow as pa
+
+    from microagg.table.io.arrow import compute
+
+    if not pa.types.is_run_end_encoded(column.type):
+        return column
+    kind: Any = column.type
+    return pa.chunked_array([compute.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
+
+
+def write(table: pa.Table, path: Path) -> None:
+    """Write a table as an Arrow file."""
+    import pyarrow as pa
+
+    from microagg.table.io.hidden import without_hidden_values
+
+    for field in table.schema:
+        if pa.types.is_interval(field.type):  # no other format holds them, and no release does
+            raise pa.ArrowNotImplementedError("intervals")
+    options = pa.ipc.IpcWriteOptions(
+        compression="lz4" if pa.Codec.is_available("lz4") else None, unify_dictionaries=True
+    )
+    with pa.ipc.new_file(str(path), table.schema, options=options) as file:
+        for batch in table.to_batches(max_chunksize=RECORDS_AT_ONCE):
+            file.write_batch(without_hidden_values(batch))
+
+
+def recognise(beginning: bytes) -> bool:
+    """Whether a file begins as Arrow files do."""
+    return beginning.startswith(MAGIC)
+
+
+ARROW = Format(
+    name="Arrow",
+    suffixes=(".arrow", ".feather"),
+    read=read,
+    write=write,
+    typed=True,
+    nested=True,
+    article="an",
+    recognise=recognise,
+)

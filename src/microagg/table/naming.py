@@ -1,0 +1,197 @@
+"""What the name of a column says about it, in several languages: a person, a number of one, money, codes, a weight.
+
+Words are compared without case, accents and marks. A star stands for any letters: German and its like write words as one.
+This module imports no arrays.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from enum import StrEnum
+
+
+class Says(StrEnum):
+    """What a name can say of a column."""
+
+    PERSON = "the name of somebody"
+    CONTACT = "how somebody is reached"
+    IDENTITY = "a number that names somebody"
+    NUMBER = "a number or a key of something"
+    OWNER = "somebody or something that has a number"
+    TAX = "a tax, or a tax number"
+    UNIT = "a household, a company or a patient"
+    WEIGHT = "a sampling weight"
+    BARE_WEIGHT = "a weight, of a body or of a sample"
+    STRATUM = "a stratum"
+    CONFIDENTIAL = "what nobody should learn of a person"
+    MONEY = "money"
+    CODE = "a category"
+    AGE = "an age or a year"
+
+
+_ID = "id ids ident identifier* identifiant* identificador* identificativo kennung kennziffer uuid guid"
+_NUMBER = (
+    "no nr nro num nums number numbers nummer* *nummer numero* numer numéro* número* nº key kod code kode codigo código codice clave "
+    "schluessel schlüssel cle clé serial index idx row rownames unnamed lfd lfdnr номер 番号 编号"
+)
+_OWNERS = (
+    "insurance versicherung* seguro security social sozial* national tax steuer* fiscal passport* licence* license* card karte* account* "
+    "konto* phone* telef* customer* client* kunde* cliente member* mitglied* employee* personal* personnel* mitarbeiter* student* pupil* "
+    "schueler* schüler* policy police contract* vertrag* registration reg staff person* respondent* participant* subject* patient* case "
+    "identity identit* identidad vat ust"
+)
+_WORDS = {
+    Says.PERSON: (
+        "name names *name *names namen nom noms prenom* prénom* nome nomes cognome cognomi sobrenome* apelido* apellido* nombre nombres "
+        "vorname* nachname* naam *naam imie imię nazwisko jmeno jméno prijmeni příjmení navn *navn namn *namn nimi sukunimi etunimi nev név "
+        "initials initialen pseudonym* alias signature unterschrift имя фамилия отчество фио ονομα επωνυμο 姓名 *名前* *氏名* 이름 성명"
+    ),
+    Says.CONTACT: (
+        "mail mails *mail *mails email* mailadr* courriel* correo phone* *phone *phones telef* tel tlf telnr mobile mobil mobilnr mobilnummer* "
+        "mobiltel* handy handynr handynummer* movil móvil cellphone* cellulare celular fax faxnr faxnummer* address* *address *addresses adres* "
+        "*adresse* *adressen direccion* dirección* indirizz* endereco* endereço* domicilio street* *street strasse* straße* *strasse *straße "
+        "hausnummer* hausnr rue calle rua ulica gatuadress* kontakt* contact contacts twitter facebook instagram skype website homepage ip "
+        "адрес телефон почта улица *住所* *電話* *地址* *电话* *邮箱* 주소 전화번호"
+    ),
+    Says.IDENTITY: (
+        f"{_ID} iban *iban passport* passeport* pasaporte* passaporto* reisepass* passnr passnummer* *ausweis* ssn sozialversicherung* svnr "
+        "nif dni cpf cnpj nino pesel nss insee bsn cpr personnummer* personalnummer* personalnr matrikel* matricule* matricola versichert* "
+        "steuernummer* steuernr steuerid* steueridentifikation* taxid taxno taxnumber taxnr kundennummer* kundennr kennzeichen konto "
+        "kontonummer* kontonr accountno accountnumber siren siret fiscale login user userid username паспорт инн снилс *身份证* 주민등록번호 "
+        "personid pid uid patientid patientnr clientid clientno customerid customerno custid employeeid empid empno caseid caseno respid respondentid "
+        "recordid recid rowid memberid memberno studentid pupilid staffid subjectid participantid nationalid cardid cardno accountid schoolid "
+        "licenceno licenseno licenceplate licenseplate"
+    ),
+    Says.NUMBER: _NUMBER,
+    Says.OWNER: _OWNERS,
+    Says.TAX: "tax taxes steuer* impot* impôt* impuesto* imposta imposte belasting*",
+    Says.WEIGHT: (
+        "pweight* pweights perwt hhwt hwt pwt wgt *wgt wt weighting gewichtung* hochrechnungsfaktor* hochrechnung* ponderation* pondération* "
+        "ponderacion* ponderación* ponderador ponderazione expansion* expansión* grossing *weights samplingweight* surveyweight* sampleweight*"
+    ),
+    Says.BARE_WEIGHT: "weight weights gewicht* *gewicht poids peso pesi",
+    Says.STRATUM: "stratum strata strate strates schicht schichten estrato estratos strato strati",
+    Says.CONFIDENTIAL: (
+        "income* *income *incomes einkommen* *einkommen revenu* ingreso* reddit* renta rentas rendimento* inkomen* inkomst* indkomst* dochod* "
+        "salar* salair* *salary wage* *wage *wages lohn* *lohn gehalt* *gehalt sueldo* stipendi* earning* pay payroll verdienst* "
+        "diagnos* *diagnose *diagnosis icd icd9 icd10 disease* *disease illness* krank* *krankheit maladie* enfermedad* malatt* ziekte health* "
+        "*health gesundheit* sante santé salud salute hiv aids symptom* medication* medik* disab* disability handicap* behinderung* discapacidad* "
+        "therapy therapie* pregnan* schwanger* addiction* suicid* religio* konfession* confession* faith glaube* vote votes voted voting wahl "
+        "politic* politi* party partei ideolog* sexual* sexualit* orientation gewerkschaft* syndicat* debt* *debt *debts schuld* *schulden "
+        "verschuldung* dette* deuda* debit* crime* crimin* convict* offence* offense* straftat* vorstraf* delit délit delito доход зарплата диагноз "
+        "*収入* *収入 *所得* *诊断* *收入* *宗教*"
+    ),
+    Says.MONEY: (
+        "money *money cash geld *geld argent dinero saving* *savings ersparnis* sparen sparguthaben* epargne* épargne* ahorro* risparmi* expend* expens* "
+        "*ausgaben ausgabe* depense* dépense* gasto* spes* spending rent rents rental miete* *miete loyer* alquiler* affitto* asset* vermogen* "
+        "vermögen* vermoegen* patrimoine* patrimonio* wealth turnover* umsatz* *umsatz ventas sales revenue* profit* gewinn* *gewinn benefice* "
+        "bénéfice* beneficio* utile price* preis* *preis prix precio* prezz* cost costs kosten* *kosten cout coût couts costo* coste* amount* "
+        "betrag* *betrag montant* importe* loan* kredit* *kredit pret prêt prestamo* préstamo* mortgage* hypothek* hypothe* capital* kapital* "
+        "balance saldo* solde premium* fee fees gebuhr* gebühr* benefit* *benefits pension* rente renten* subsid* budget* euro euros eur usd dollar* "
+        "export exports import imports turnover deposit* payment* zahlung* investment*"
+    ),
+    Says.CODE: (
+        "code codes *code kode codigo código codice type types typ *type tipo kind kinds art category *category categor* kategor* cat class "
+        "*class klass* classe clase region* *region sex sexe sexo sesso geschl* gender genre genero género marital* marstat civil* *civil "
+        "familienstand* zivilstand* matrimonial* status etat état estado stato state states country land *land lander länder pays pais país paese "
+        "province* provinz* provincia district* bezirk* kreis* county department* departement* département* commune* comune gemeinde* "
+        "municip* zip* plz *plz postal* postcode* postleitzahl* cap sector* sektor* secteur* branch* industr* nace isco isic naics occup* beruf* "
+        "profession* race ethni* etni* nationalit* citizenship* staatsang* language* sprache* langue* idioma lingua flag group groups grp gruppe* "
+        "relat* urb* rural* religio* diagnos* icd area zone пол регион *性別* *性别* *地区*"
+    ),
+    Says.AGE: "age ages alter *alter edad eta età leeftijd wiek year years *year jahr* *jahr annee année ano año anno born возраст 年齢 年龄",
+}
+_THINGS = "filename* dateiname* variablename* columnname*"
+_UNIT_STEMS = (
+    "household haushalt haushalts hh hhold menage ménage foyer hogar hogares familia famiglia family huishouden hushåll company companies firm "
+    "firma firmen unternehmen unternehmens betrieb betriebs entreprise empresa empresas impresa azienda ditta enterprise establishment bedrijf "
+    "patient patienten paciente paziente pacient"
+)
+_UNIT_WORDS = "hid hhid hhnr hhno hhnum idhh idhog idhogar idmen idmenage"
+_BESIDE_UNITS = "ori orig original of de du des del della der die das the la le el d l s n"
+_ABOUT_SAMPLES = (
+    "sampling sample survey household hh person persons individual design final grossing calibration calibrated statistical expansion post "
+    "cross longitudinal replicate probability stich* stichprobe* erhebung* haushalt* enquete enquête sondage encuesta muestra muestral"
+)
+_ABOUT_BODIES = (
+    "body birth kg lb lbs gram grams grammes kilo kilos pound pounds height korper* körper* koerper* geburt* geburts* corps naissance corporel "
+    "corporal nacer nacimiento child baby net gross vehicle truck product"
+)
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """The words of a name, in small letters without accents; digits by themselves.
+
+    >>> words_of("ID-Straße"), words_of("firstName2"), words_of("OCCUCODE")
+    (('id', 'strasse'), ('first', 'name', '2'), ('occucode',))
+    """
+    apart = re.sub(r"(?<=[a-zß-öø-ÿ\d])(?=[A-ZÀ-ÖØ-Þ])", " ", name)
+    return tuple(re.findall(r"[^\W\d_]+|\d+", _plain(apart)))
+
+
+def what_it_says(name: str) -> frozenset[Says]:
+    """All that a name says; nothing for most names.
+
+    >>> sorted(word.name for word in what_it_says("Vorname")), sorted(word.name for word in what_it_says("hh_income"))
+    (['PERSON'], ['CONFIDENTIAL'])
+    """
+    words = words_of(name)
+    said = {what for what, pattern in _patterns().items() if _any(pattern, words)}
+    numbered = Says.NUMBER in said or _any(_compiled(_ID), words)
+    if numbered and Says.OWNER in said:
+        said.add(Says.IDENTITY)
+    elif Says.IDENTITY in said and Says.CODE in said and _any(_compiled(_ID), words):
+        said = (said - {Says.IDENTITY}) | {Says.NUMBER}  # the number of a region names nobody
+    if Says.TAX in said and said & {Says.CONFIDENTIAL, Says.MONEY}:
+        said.discard(Says.TAX)
+    if not words or name.startswith("Unnamed:"):  # as an index without a name is written
+        said.add(Says.NUMBER)
+    if _any(_compiled(_THINGS), words):
+        said.discard(Says.PERSON)
+    said |= _weight(words, said) | _unit(words)
+    return frozenset(said - ({Says.BARE_WEIGHT} if Says.WEIGHT in said else set()))
+
+
+def _weight(words: tuple[str, ...], said: set[Says]) -> set[Says]:
+    if not said & {Says.WEIGHT, Says.BARE_WEIGHT}:
+        return set()
+    if _any(_compiled(_ABOUT_BODIES), words):
+        said -= {Says.WEIGHT, Says.BARE_WEIGHT}
+        return set()
+    if len(words) == 1 and Says.BARE_WEIGHT in said:
+        said.discard(Says.WEIGHT)
+    return {Says.WEIGHT} if _any(_compiled(_ABOUT_SAMPLES), words) else set()
+
+
+def _unit(words: tuple[str, ...]) -> set[Says]:
+    """A unit is named by itself, or with what says that this is its number: the income of a household is none."""
+    stems = "|".join(map(re.escape, dict.fromkeys(_plain(_UNIT_STEMS).split())))
+    ends = "(?:e?s)?(?:id|nr|no|num|nummer|number|code|key)?"
+    unit = re.compile(rf"(?:id)?(?:{stems}){ends}|{_compiled(_UNIT_WORDS).pattern}")
+    beside = re.compile(f"{_compiled(f'{_ID} {_NUMBER} {_BESIDE_UNITS}').pattern}|\\d+")
+    units = [word for word in words if unit.fullmatch(word)]
+    others = [word for word in words if word not in units]
+    return {Says.UNIT} if units and all(beside.fullmatch(word) for word in others) else set()
+
+
+@functools.cache
+def _patterns() -> dict[Says, re.Pattern[str]]:
+    return {what: _compiled(words) for what, words in _WORDS.items()}
+
+
+@functools.cache
+def _compiled(words: str) -> re.Pattern[str]:
+    each = (re.escape(word).replace(r"\*", r"\w*") for word in dict.fromkeys(_plain(words).split()))
+    return re.compile("|".join(each))
+
+
+def _any(pattern: re.Pattern[str], words: tuple[str, ...]) -> bool:
+    return any(pattern.fullmatch(word) for word in words)
+
+
+def _plain(text: str) -> str:
+    """Small letters without accents; letters of other scripts stay whole."""
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFC", "".join(mark for mark in apart if not unicodedata.combining(mark)))

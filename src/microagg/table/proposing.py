@@ -1,0 +1,245 @@
+"""The rules behind a proposal, in their order: units and weights, what names somebody, what is confidential; the rest can be found by others.
+
+Numbers are never taken for codes, nor unique amounts for numbers of persons, unless somebody says so: such columns are asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from microagg.table.io.looks import Look, look_at
+from microagg.table.naming import Says, what_it_says
+from microagg.table.proposal import Proposal, Proposed, Question
+from microagg.table.schema import Kind, Role
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FEW = 12
+"""Whole numbers with at most so many different values may be codes."""
+SMALLEST_STRATUM_ON_AVERAGE = 20
+
+TEXTS = {
+    "codes": (
+        "Numbers or codes: {}? Their whole numbers may stand for categories. As proposed they are numbers, and a group gets their mean. "
+        "If all of these columns hold codes, say nominal='asked'; if some do, nominal=['…'] names those."
+    ),
+    "money": (
+        "Known to others, or confidential: {}? The names sound like money. As proposed these are quasi-identifying, and a group shares one "
+        "amount; what is confidential instead is released as it is."
+    ),
+    "amounts": (
+        "Amounts, or numbers of persons: {}? Nearly every record has a whole number of its own there. As proposed these are "
+        "quasi-identifying, and a group shares one number; what names a person or a company should be an identifier."
+    ),
+    "weight": (
+        "A sampling weight, or the weight of a body: {}? As proposed it is quasi-identifying; name it with weight instead of quasi if it is "
+        "a sampling weight."
+    ),
+    "second weight": "A second sampling weight: {}? A release has one. As proposed it is left out; it could be quasi-identifying.",
+    "gaps in the weight": "What is the weight of records that have none in {}? Fill it in, for they are refused.",
+    "second unit": "Which unit is to be protected? {} could be one, too, and a release has one. As proposed it is left out.",
+    "gaps in the unit": "Which unit have records that have none in {}? Fill it in, for they are refused.",
+}
+CALLED = {
+    Says.PERSON: "called like the name of somebody",
+    Says.CONTACT: "called like an e-mail, a phone or an address",
+    Says.IDENTITY: "called like a number of a person",
+}
+
+
+@dataclass
+class _State:
+    """What was proposed so far, and what is to be asked."""
+
+    taken: set[Role] = field(default_factory=set)
+    questions: dict[str, list[str]] = field(default_factory=dict)
+
+    def ask(self, about: str, look: Look) -> None:
+        self.questions.setdefault(about, []).append(look.name)
+
+
+_Decided = tuple[Role, str] | None
+_Rule = Callable[[Look, frozenset[Says], _State], _Decided]
+
+
+def proposal_from(looks: Sequence[Look]) -> Proposal:
+    """A proposal from a look at each column.
+
+    >>> look = Look("age", Kind.NUMERIC, records=90, values=90, distinct=40, whole=True)
+    >>> proposal_from([look]).roles
+    {'age': 'quasi'}
+    """
+    state = _State()
+    columns = []
+    for look in looks:
+        role, reason = _decided(look, state)
+        columns.append(Proposed(look.name, role, look.kind, reason, look.distinct, look.records, look.said))
+    questions = (
+        Question(about, tuple(names), TEXTS[about])
+        for about in TEXTS
+        if (names := state.questions.get(about))
+    )
+    return Proposal(tuple(columns), tuple(questions))
+
+
+def names_somebody(look: Look) -> str:
+    """Why a column could name somebody, by its name and a look at its values; empty if nothing says so. Quotes no value.
+
+    >>> names_somebody(Look("Telefon", Kind.NOMINAL, 9, values=9, distinct=9, text=True))
+    'called like an e-mail, a phone or an address'
+    """
+    said = what_it_says(look.name)
+    for what, told in CALLED.items():
+        if what in said and _can_be(what, look):
+            return told
+    return f"holds what look like {look.like}" if look.like else ""
+
+
+def may_name_people(table: pa.Table, names: Sequence[str]) -> list[str]:
+    """Which of these columns may name people: their names or patterns say so, or nearly everybody has a value of their own in them.
+
+    Values count where they are text, whole numbers that run through (at most twice as many as there are records), or in a column
+    whose name speaks of numbers. Amounts that differ from person to person name nobody.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"Last name": ["A", "A"], "note": ["x", "y"], "rent": [700.5, 801.25], "case_no": [901, 7]})
+    >>> may_name_people(table, table.column_names)
+    ['Last name', 'note', 'case_no']
+    """
+    import narwhals as nw
+
+    frame = nw.from_native(table, eager_only=True)
+    return [name for name in names if _may_name(look_at(frame, name))]
+
+
+def _may_name(look: Look) -> bool:
+    # whoever says that nobody is named leaves no doubt: a name says so whatever the values
+    said = what_it_says(look.name)
+    return Says.PERSON in said or bool(names_somebody(look) or _alone_in(look, said))
+
+
+def _can_be(what: Says, look: Look) -> bool:
+    """Whether a column can hold what its name says: names are text, numbers of persons are no fractions, dates or answers."""
+    if look.dates or look.boolean or not (look.text or look.whole):
+        return False
+    if what is Says.PERSON:
+        return look.text
+    few = 2 if look.text else FEW
+    return look.distinct > few or look.values < 5 * look.distinct
+
+
+def _decided(look: Look, state: _State) -> tuple[Role, str]:
+    said = what_it_says(look.name)
+    rules: tuple[_Rule, ...] = (_unusable, _weight, _unit, _identifier, _stratum, _confidential)
+    for rule in rules:
+        decided = rule(look, said, state)
+        if decided is not None:
+            break
+    else:
+        decided = Role.QUASI, _why_quasi(look)
+    if decided[0] in (Role.QUASI, Role.CONFIDENTIAL):
+        _ask(look, said, decided[0], state)
+    return decided
+
+
+def _unusable(look: Look, said: frozenset[Says], state: _State) -> _Decided:
+    if not look.readable:
+        return Role.IDENTIFIER, "of a type that cannot be released"
+    return None if look.values else (Role.IDENTIFIER, "holds no value")
+
+
+def _weight(look: Look, said: frozenset[Says], state: _State) -> _Decided:
+    """One sampling weight; a name that says no more than weight, and all further ones, are asked about."""
+    if not (said & {Says.WEIGHT, Says.BARE_WEIGHT} and look.positive):
+        return None
+    if Says.WEIGHT not in said:
+        state.ask("weight", look)
+        return Role.QUASI, "positive numbers; body weight or sampling weight, the name does not tell"
+    if Role.WEIGHT in state.taken:
+        state.ask("second weight", look)
+        return Role.IDENTIFIER, "sounds like a second sampling weight"
+    state.taken.add(Role.WEIGHT)
+    if look.values < look.records:
+        state.ask("gaps in the weight", look)
+    return Role.WEIGHT, "sounds like a sampling weight, and is positive"
+
+
+def _unit(look: Look, said: frozenset[Says], state: _State) -> _Decided:
+    if Says.UNIT not in said or look.nearly_unique or not 1 < look.distinct < look.values:
+        return None
+    if Role.UNIT in state.taken:
+        state.ask("second unit", look)
+        return Role.IDENTIFIER, "sounds like a second household, company or patient"
+    state.taken.add(Role.UNIT)
+    if look.values < look.records:
+        state.ask("gaps in the unit", look)
+    return Role.UNIT, "sounds like a household, a company or a patient, and repeats"
+
+
+def _identifier(look: Look, said: frozenset[Says], state: _State) -> _Decided:
+    if why := names_somebody(look):
+        return Role.IDENTIFIER, why
+    if why := _alone_in(look, said):
+        return Role.IDENTIFIER, why
+    if look.text and not look.mostly_repeated:
+        return Role.IDENTIFIER, "text, and more than 5 % of it occurs once, so it could name somebody"
+    return None
+
+
+def _alone_in(look: Look, said: frozenset[Says]) -> str:
+    """Why values that nearly every record has for itself name it; empty where they are amounts, or repeat."""
+    if not look.nearly_unique:
+        return ""
+    if look.text:
+        return "text, and nearly every record has its own"
+    if look.whole:
+        owned = Says.OWNER in said and not said & {Says.MONEY, Says.CONFIDENTIAL}
+        if owned or said & {Says.NUMBER, Says.TAX, Says.UNIT}:
+            return "called like a number of something, and nearly every record has its own"
+        if look.span <= 2 * look.records and Says.AGE not in said and look.records > FEW:
+            return "whole numbers that count the records, nearly one by one"
+    return ""
+
+
+def _stratum(look: Look, said: frozenset[Says], state: _State) -> _Decided:
+    large = look.values >= SMALLEST_STRATUM_ON_AVERAGE * max(look.distinct, 1)
+    return (
+        (Role.STRATUM, "called a stratum, and its values repeat often")
+        if Says.STRATUM in said and large
+        else None
+    )
+
+
+def _confidential(look: Look, said: frozenset[Says], state: _State) -> _Decided:
+    return (
+        (Role.CONFIDENTIAL, "called like what nobody should learn of others")
+        if Says.CONFIDENTIAL in said
+        else None
+    )
+
+
+def _why_quasi(look: Look) -> str:
+    if look.dates:
+        return "dates or times; others may know them"
+    if look.kind is Kind.NUMERIC:
+        return "numbers; others may know them"
+    if look.kind is Kind.ORDINAL:
+        return "ordered categories that repeat; others may know them"
+    return "categories that repeat; others may know them"
+
+
+def _ask(look: Look, said: frozenset[Says], role: Role, state: _State) -> None:
+    """What names, types and counts leave open of a column that is released."""
+    if look.kind is not Kind.NUMERIC or look.dates:
+        return
+    if look.whole and look.distinct > 1 and (look.distinct <= FEW or Says.CODE in said):
+        state.ask("codes", look)
+    if role is not Role.QUASI:
+        return
+    if said & {Says.MONEY, Says.TAX}:
+        state.ask("money", look)
+    elif look.whole and look.nearly_unique and not said & {Says.WEIGHT, Says.BARE_WEIGHT}:
+        state.ask("amounts", look)
