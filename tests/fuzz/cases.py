@@ -8,7 +8,7 @@ import random
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 import microagg as ma
-from fuzz import hostile
+from fuzz import hostile, mixed_cases
 from fuzz.judging import call, command, judged
 from microagg.release.settings import Settings
 from microagg.studies.assess import assess
@@ -40,9 +40,9 @@ def play(seed: int, folder: Path) -> str:
 
 def csv(rng: random.Random, folder: Path) -> None:
     """A csv file, and any command."""
-    content, names = hostile.csv_bytes(rng)
+    content, names, fused = hostile.csv_bytes(rng)
     hostile.write(folder / "in.csv", content)
-    _any_command(rng, folder, "in.csv", names)
+    _any_command(rng, folder, "in.csv", names, fused=fused)
 
 
 def parquet_file(rng: random.Random, folder: Path) -> None:
@@ -144,12 +144,15 @@ def certificate(rng: random.Random, folder: Path) -> None:
 
 KINDS: list[Callable[[random.Random, Path], None]] = [
     csv, csv, parquet_file, parquet_file, frame, frame, parameters, parameters, words, manifest, state, certificate,
+    mixed_cases.mixed_csv, mixed_cases.mixed_csv, mixed_cases.mixed_parquet, mixed_cases.mixed_frame, mixed_cases.mixed_frame, mixed_cases.mixed_manifest,
 ]  # fmt: skip
 
 COMPARED = ("compare", "in.csv", "--k", "3", "--methods", "mdav", "--quasi", "age,wage", "--state", "state")
 
 
-def _any_command(rng: random.Random, folder: Path, source: str, names: list[str], odd: int = 0) -> None:
+def _any_command(
+    rng: random.Random, folder: Path, source: str, names: list[str], odd: int = 0, fused: Sequence[str] = ()
+) -> None:
     quasi = _typed(names[:1] if rng.random() < 0.75 else rng.sample(names, min(len(names), 2)))
     target = rng.choice(["out.csv", "out.parquet", "out.csv"])
     method = rng.choice(METHODS)
@@ -173,7 +176,7 @@ def _any_command(rng: random.Random, folder: Path, source: str, names: list[str]
         place = rng.randint(1, len(arguments))
         arguments[place : place + rng.choice([0, 1])] = [rng.choice(WORDS)]
     if not any("\0" in word for word in arguments):  # no shell can type it
-        command(folder, *arguments)
+        command(folder, *arguments, fused=fused)
 
 
 def _typed(names: list[str]) -> str:
@@ -234,4 +237,5 @@ def warm() -> None:
             ma.anonymize(_people(), 3, ["age", "wage"], rest="drop", method=method, seed=1, **more, **params)
     ma.anonymize(_people(), 3, ["age", "wage"], confidential=["ill"], l=2, t=0.9, method="mdav", seed=1)
     assess(_people(), _people(), quasi=["age", "wage"], confidential=["ill"])
+    mixed_cases.warm()
     _prepared()

@@ -8,6 +8,7 @@ import decimal
 import json
 import math
 import random
+import re
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -57,8 +58,8 @@ def names(rng: random.Random, count: int) -> list[str]:
     return plain
 
 
-def csv_bytes(rng: random.Random) -> tuple[bytes, list[str]]:
-    """A csv file with something wrong, or not, and the names of its columns."""
+def csv_bytes(rng: random.Random) -> tuple[bytes, list[str], list[str]]:
+    """A csv file with something wrong, or not, the names of its columns, and those names that a lost end of line has made."""
     rows, columns = rng.choice([0, 1, 2, 5, 12, 12, 40, 40]), rng.randint(1, 5)
     header = names(rng, columns)
     delimiter = rng.choice(",,,;\t|")
@@ -72,11 +73,31 @@ def csv_bytes(rng: random.Random) -> tuple[bytes, list[str]]:
     end = rng.choice(["\n", "\n", "\r\n", "\r"])
     quote = rng.random() < 0.8
     text = end.join(
-        delimiter.join(_quoted(cell, delimiter) if quote else cell for cell in line) for line in lines
+        delimiter.join(quoted(cell, delimiter) if quote else cell for cell in line) for line in lines
     )
     text += end if rng.random() < 0.8 else ""
     encoding = rng.choice(["utf-8"] * 8 + ["utf-8-sig", "utf-16", "latin-1"])
-    return changed(rng, text.encode(encoding, "replace"), chance=0.1), header
+    whole = text.encode(encoding, "replace")
+    content = changed(rng, whole, chance=0.1)
+    return content, header, [] if content == whole else fused_names(content, header)
+
+
+def fused_names(content: bytes, header: list[str]) -> list[str]:
+    """What the first line of a damaged file has for names where an end of line was lost: a name, and a value of the first record.
+
+    These are names now, and whoever reads the file is told them; values by themselves, and those of other places, are not among them.
+
+    >>> fused_names(b"age,q048151623062,48151623911\\n", ["age", "q0"])
+    ['q048151623062']
+    """
+    line = re.split(rb"[\r\n]", content, maxsplit=1)[0].decode("utf-8", "replace")
+    cells = re.split(r"[,;\t|]", line)
+    last = header[-1]
+    return [
+        cell
+        for cell in cells
+        if last and cell.startswith(last) and cell[len(last) :].startswith((CANARY, CANARY_NUMBER))
+    ]
 
 
 def _cell(rng: random.Random, kind: str) -> str:
@@ -87,7 +108,8 @@ def _cell(rng: random.Random, kind: str) -> str:
     return str(number(rng)) if kind == "clean" or rng.random() < 0.98 else rng.choice(CELLS)
 
 
-def _quoted(cell: str, delimiter: str) -> str:
+def quoted(cell: str, delimiter: str) -> str:
+    """A cell as it is written, in quotes where it needs them."""
     return '"' + cell.replace('"', '""') + '"' if set(cell) & {delimiter, '"', "\n", "\r"} else cell
 
 

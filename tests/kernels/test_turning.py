@@ -39,6 +39,20 @@ def test_axes_are_at_right_angles_and_have_the_variances(seed: int) -> None:
     np.testing.assert_array_equal(axes, again)
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_many_columns_that_are_the_same(seed: int) -> None:
+    """Rounding leaves ever less of them, down to what has no finite inverse."""
+    rng = np.random.default_rng(seed)
+    few = rng.integers(0, 9, (6, 4 + seed % 3)) / 3.0
+    few = (few - few.mean(axis=0)) / np.maximum(few.std(axis=0), 0.1)
+    covariance = np.cov(few[:, rng.integers(0, few.shape[1], 80)].T, bias=True)
+    variances, axes = turning.principal(covariance)
+    np.testing.assert_allclose(axes @ axes.T, np.eye(80), atol=1e-12)
+    np.testing.assert_allclose(
+        axes @ covariance @ axes.T / variances[0], np.diag(variances) / variances[0], atol=1e-12
+    )
+
+
 @pytest.mark.parametrize("size", [1e-150, 1e150])
 def test_very_small_and_very_large_variances(size: float) -> None:
     variances, axes = turning.principal(size * np.array([[2.0, 1.0], [1.0, 2.0]]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import microagg as ma
 from microagg.errors import InputError
 from microagg.table.hierarchy import Hierarchy
 
@@ -174,6 +176,25 @@ def test_nodes_are_told_apart_by_level_and_name() -> None:
 )
 def test_common_ancestors(values: list[Any], expected: str | None) -> None:
     assert TREE.common_ancestor(values) == expected
+
+
+@pytest.mark.parametrize("aggregate", [{}, {"town": "generalise"}])
+def test_a_tree_that_lacks_a_value_is_refused(aggregate: dict[str, str]) -> None:
+    table = pa.table({"town": ["Rome", "canary", "Rome", None]})
+    says = "the hierarchy of column 'town' lacks one value of the column; add a line for each."
+    with pytest.raises(ma.InputError, match=re.escape(says)):
+        ma.anonymize(
+            table, 2, ["town"], hierarchy={"town": TREE.as_data()}, aggregate=aggregate, method="mdav"
+        )
+
+
+def test_numbers_are_found_in_a_tree_by_value() -> None:
+    codes = pa.table({"code": pa.array([1.0, 2.0, 1.0, 3.0, 3.0, 2.0])})
+    tree = [["1", "low", "*"], ["2", "low", "*"], ["3", "high", "*"]]
+    found = ma.anonymize(
+        codes, 2, ["code"], nominal=["code"], hierarchy={"code": tree}, method="mdav", seed=1
+    )
+    assert sorted(found.table.column("code").to_pylist()) == [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]
 
 
 @pytest.mark.slow

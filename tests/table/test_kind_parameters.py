@@ -76,6 +76,8 @@ def test_a_hierarchy_from_a_file(tmp_path: Path) -> None:
         ({"importance": {"age": 0}}, "importance of column 'age' must be a number above 0"),
         ({"importance": {"age": -1}}, "above 0"),
         ({"importance": "age=inf"}, "above 0"),
+        ({"importance": "age=1e300"}, "must lie between 1e-12 and "),
+        ({"importance": {"age": 1e-300}}, "must lie between 1e-12 and "),
         ({"importance": {"age": True}}, "above 0"),
         ({"aggregate": {"age": "average"}}, "aggregate of column 'age' must be one of mean, median, mode"),
         ({"hierarchy": "town=nowhere.csv"}, "hierarchy"),

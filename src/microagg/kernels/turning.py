@@ -13,6 +13,9 @@ from microagg.kernels.compiling import kernel, part
 
 ROUNDS = 60  # of QL for one axis; two or three are usual. Axes that needed more stay at right angles, only less principal
 _EPSILON = 2.0**-52
+_VANISHED = (
+    1e-200  # what rounding has left of columns that depend on others: dividing by it would not give numbers
+)
 
 
 @kernel
@@ -88,7 +91,7 @@ def _reflect(matrix, rows, j):
     squares = 0.0
     for i in range(j + 2, m):
         squares += matrix[i, j] * matrix[i, j]
-    if squares == 0.0:
+    if squares < _VANISHED:
         return
     length = np.sqrt(squares + matrix[j + 1, j] * matrix[j + 1, j])
     for i in range(j + 1, m):

@@ -15,7 +15,7 @@ from microagg.table.confidential import Attribute, attributes_of, units_of
 from microagg.table.io.cells import cells_of
 from microagg.table.io.frames import to_arrow
 from microagg.table.schema import Role, Schema
-from microagg.table.variable import Cells
+from microagg.table.variable import NO_ATOM, Cells
 
 
 def read_cells(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> Cells:
@@ -23,6 +23,28 @@ def read_cells(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> 
     asked = settings.columns
     columns = [column for column in schema.columns if column.role is Role.QUASI]
     return cells_of(frame, columns, special=asked.special, na=asked.na, hierarchies=asked.hierarchy)
+
+
+def shown_cells(table: pa.Table, made: Cells, schema: Schema, settings: Settings) -> Cells:
+    """The released cells as anybody reads them who has the released table and the settings: what a public report shows.
+
+    Those that were made tell more: a clock or a unit that suits the original alone. Ranges and ancestors are the texts released.
+    """
+    asked = settings.columns
+    quasi = [column for column in schema.columns if column.role is Role.QUASI]
+    fine = [column for column, variable in zip(quasi, made.variables, strict=True) if not variable.coarse]
+    if not fine:
+        return made
+    read = cells_of(nw.from_native(table, eager_only=True), fine, special=asked.special, na=asked.na)
+    place = {name: j for j, name in enumerate(read.names)}
+    values, variables = made.values.copy(), list(made.variables)
+    atoms = np.full(values.shape, NO_ATOM, np.int16) if made.atoms is None else made.atoms.copy()
+    for j, name in enumerate(made.names):
+        if name in place:
+            variables[j], values[:, j] = read.variables[place[name]], read.values[:, place[name]]
+            held = read.atoms_of(place[name])
+            atoms[:, j] = NO_ATOM if held is None else held
+    return Cells(tuple(variables), values, atoms if (atoms != NO_ATOM).any() else None)
 
 
 def confidential_of(table: pa.Table, names: Sequence[str], settings: Settings) -> tuple[Attribute, ...]:

@@ -13,7 +13,7 @@ from microagg.bounds.bound import refuse_inexact
 from microagg.drawing.wording import listed
 from microagg.errors import InputError
 from microagg.measures.loss.mixed import loss_of_release
-from microagg.measures.loss.sse import largest_share, loss_between
+from microagg.measures.loss.sse import largest_share, loss_between, loss_of_partition
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
 from microagg.table.encoder import Space
@@ -50,8 +50,15 @@ def loss_of(
     Where that space is not z-scores, or a column counts more than others, IL in plain z-scores stands beside.
     """
     standard = settings.scale == SCALE.default and all(each == 1.0 for each in settings.importance.values())
-    if is_table_of_numbers(cells) and is_table_of_numbers(made.cells):
-        return _loss_of_numbers(space, cells, made, released, groups, standard=standard)
+    if (
+        is_table_of_numbers(cells)
+        and is_table_of_numbers(made.cells)
+        and can_be_read_again(released, cells.names)
+    ):
+        found = _loss_of_numbers(space, cells, made, released, groups, standard=standard)
+        if settings.weight is not None:  # a weighted mean is not the middle of its group
+            found[0]["IL_within"] = loss_of_partition(space.points(cells), labels)["IL"]
+        return found
     loss = loss_of_release(space, cells, made.cells, labels)
     errors = np.bincount(
         groups if groups.ndim == 1 else groups[:, 0], space.record_errors(cells, made.cells, labels)
@@ -63,6 +70,15 @@ def loss_of(
     if not standard:
         loss["IL_zscore"] = loss_of_release(Space.fit(cells), cells, made.cells, labels)["IL"]
     return loss, share, unrounded
+
+
+def can_be_read_again(frame: nw.DataFrame[Any], names: Sequence[str]) -> bool:
+    """Whether these columns are of types that `values_of` reads; objects of Python, and Decimals of 256 bits, are none.
+
+    >>> can_be_read_again(nw.from_native(pa.table({"age": [1]})), ["age"])
+    True
+    """
+    return all(frame[name].dtype.is_numeric() for name in names)
 
 
 def is_table_of_numbers(cells: Cells) -> bool:

@@ -20,11 +20,12 @@ from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress, checked_k
-from microagg.release.cells import confidential_of, read_cells, units_in, without_gaps
+from microagg.release.cells import confidential_of, read_cells, shown_cells, units_in, without_gaps
 from microagg.release.changes import Change, changes
 from microagg.release.exposure import exposure_of
 from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
 from microagg.release.measuring import (
+    can_be_read_again,
     is_table_of_numbers,
     loss_of,
     notes_on_cells,
@@ -177,6 +178,7 @@ class Release:
         document = build_document(
             manifest={**self.manifest, **self._written}, public=public, pair=self.pair,
             class_sizes=self.anonymity.sizes, figures=self.figures, notes=() if public else self.notes,
+            shown=None if self._cells is None else shown_cells(self._arrow, self._cells[1], self.schema, self.settings),
         )  # fmt: skip
         write_text(path, renderer(path)(document), private=not public)
         return path
@@ -285,7 +287,7 @@ def anonymize(
     ({"income": ("1%", "99%")}), which values beyond become before groups are formed; loss is measured against what they were.
     `publish` names measures that the public report tells although they come from the original table (1,000 records and more);
     without it, that report follows from the released table and the settings. `accept_risk` names risks that are taken knowingly
-    ("full-precision", "single-columns", "published-measures"): without it such a release cannot be saved. `refine` improves the
+    ("full-precision", "single-columns", "published-measures", "true-values"): without it such a release cannot be saved. `refine` improves the
     groups of any method by local search. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
     or a number of steps for each record) and `time_limit` in seconds.
 
@@ -399,9 +401,14 @@ def protect(
         notes = (_warning_of_single_columns(anonymity), *notes)
     return Release(
         same_type(released, table), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
-        _arrow=arrow, _original=frame, _cells=None if is_table_of_numbers(cells) and made.cells.is_plain else (cells, made.cells),
+        _arrow=arrow, _original=frame, _cells=None if _are_numbers(frame, cells, made) else (cells, made.cells),
         _risks=risks_of_aggregates(cells, settings.aggregate), _units=units,
     )  # fmt: skip
+
+
+def _are_numbers(frame: nw.DataFrame[Any], cells: Cells, made: Aggregated) -> bool:
+    """Whether the quasi-identifiers are plain numbers before and after, which can be read from the tables at any time."""
+    return is_table_of_numbers(cells) and made.cells.is_plain and can_be_read_again(frame, cells.names)
 
 
 def _with_released(

@@ -138,9 +138,7 @@ class Hierarchy:
         rows = [
             missing
             if level is None
-            else [
-                of[name] for of, name in zip(numbers_of, self.paths[self._value_of(level) or ""], strict=True)
-            ]
+            else [of[name] for of, name in zip(numbers_of, self.path_of(level), strict=True)]
             for level in levels
         ]
         return np.array(rows, np.int64).reshape(len(rows), self.depth)
@@ -166,6 +164,14 @@ class Hierarchy:
                 more[text] = (text,) * level + some_path[level, text][level:]
                 inner[text] = level
         return Hierarchy({**self.paths, **more}, {**self.inner, **inner}) if more else self
+
+    def path_of(self, level: Any) -> tuple[str, ...]:
+        """The path of a value that `check` has found.
+
+        >>> Hierarchy.of([["1", "*"], ["2", "*"]]).path_of(2.0)
+        ('2', '*')
+        """
+        return self.paths[self._value_of(level) or ""]
 
     def common_ancestor(self, values: Iterable[Any]) -> str | None:
         """The lowest node above or at all of these values; the top where one of several is missing, None if all are.

@@ -21,6 +21,7 @@ from microagg.table.parameters import Choice, Names
 from microagg.table.schema import FITTING_KINDS, OF_WEIGHT, ColumnSettings, Kind
 
 PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+LARGEST_WEIGHT = 1e12
 LONGEST_ORDER = 1 << 20  # characters of a file with the levels of one column
 
 
@@ -117,6 +118,10 @@ class WeightByColumn(ByColumn):
             number = math.nan if isinstance(given, bool) else float(given)
         if not (math.isfinite(number) and number > 0.0):
             raise InputError(f"{self.name} of column {column!r} must be a number above 0.")
+        if not 1.0 / LARGEST_WEIGHT <= number <= LARGEST_WEIGHT:  # squares of distances would leave float64
+            raise InputError(
+                f"{self.name} of column {column!r} must lie between {1.0 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}."
+            )
         return number
 
 

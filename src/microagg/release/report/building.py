@@ -12,6 +12,7 @@ from microagg.release.manifest import public_manifest
 from microagg.release.report import evidence, opening, shown
 from microagg.release.report.document import Document, Section
 from microagg.release.report.subject import Subject, public_subject
+from microagg.table.variable import Cells
 
 
 def build_document(
@@ -23,13 +24,15 @@ def build_document(
     figures: Sequence[tuple[Measure, Figure]],
     notes: Sequence[str] = (),
     bound: Mapping[str, Any] | None = None,
+    shown: Cells | None = None,
 ) -> Document:
     """The report of a release; with `public` one that follows from the released table and the settings, up to the loss in whole
     percent and what was published by name (see `publishing.py`).
 
     `manifest` is the internal one (a public report takes a public one too), `class_sizes` those of the released table, `figures`
     what was measured on `pair`. For the internal report: `notes`, sentences for the reader, and `bound`, the proven limit on the
-    loss (IL, optimal); without it, the manifest's own is taken.
+    loss (IL, optimal); without it, the manifest's own is taken. For the public report: the cells as they are `shown`, read from the
+    released table alone; without them, those of the pair.
 
     >>> ages = np.array([[30.0], [32.0], [60.0], [64.0]])
     >>> document = build_document(
@@ -42,7 +45,7 @@ def build_document(
     """
     if public:
         told = public_manifest(manifest)
-        subject = public_subject(told, pair, np.asarray(class_sizes), figures)
+        subject = public_subject(told, pair, np.asarray(class_sizes), figures, shown)
         return Document("Disclosure control report", "public", tuple(_public_sections(subject)))
     subject = Subject(
         manifest, False, pair.quasi, pair.after, np.asarray(class_sizes), figures, notes, both=pair

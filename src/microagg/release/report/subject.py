@@ -86,6 +86,12 @@ class Subject:
         return self.manifest["settings"]
 
     @property
+    def weight_becomes(self) -> str | None:
+        """What is released of the weight: mean, keep or drop; None where there is no weight."""
+        weight = self.settings.get("weight")
+        return None if weight is None else (self.settings.get("aggregate") or {}).get(weight, "mean")
+
+    @property
     def k_anonymous(self) -> bool:
         """Whether every combination of quasi-identifying values is shared by k records."""
         return bool(len(self.class_sizes) == 0 or self.class_sizes.min() >= self.k)
@@ -124,6 +130,7 @@ def public_subject(
     pair: Pair,
     class_sizes: np.ndarray,
     figures: Sequence[tuple[Measure, Figure]],
+    released: Cells | None = None,
 ) -> Subject:
     """What a public report is about: the released rows in an order of their own, and the figures that everybody may see.
 
@@ -137,7 +144,14 @@ def public_subject(
         for measure, figure in figures
         if measure.of == "release" or (measure.of == "pair" and is_published(measure.name, manifest))
     ]
-    return Subject(manifest, True, pair.quasi, as_released(pair.after), class_sizes, shown)
+    return Subject(
+        manifest,
+        True,
+        pair.quasi,
+        as_released(pair.after if released is None else released),
+        class_sizes,
+        shown,
+    )
 
 
 def _without_details(figure: Figure) -> Figure:

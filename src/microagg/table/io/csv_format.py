@@ -133,11 +133,11 @@ def write(table: pa.Table, path: Path, delimiter: str, escape_formulas: bool = F
     """
     import pyarrow.csv as arrow_csv
 
-    from microagg.table.io.csv_writing import as_they_were_read, write_lines
+    from microagg.table.io.csv_writing import as_they_were_read, has_empty_lines, write_lines
 
     table, bare = as_they_were_read(table)
     table = _with_texts(table, _escaped) if escape_formulas else table
-    if bare:
+    if bare or has_empty_lines(table):
         write_lines(table, path, delimiter, bare)
     else:
         arrow_csv.write_csv(table, path, arrow_csv.WriteOptions(delimiter=delimiter))

@@ -39,8 +39,21 @@ def as_they_were_read(table: pa.Table) -> tuple[pa.Table, set[int]]:
     return table, bare
 
 
+def has_empty_lines(table: pa.Table) -> bool:
+    """Whether a record would be an empty line, which readers skip: so it is where the only column has gaps.
+
+    >>> has_empty_lines(pa.table({"age": [30, None]})), has_empty_lines(pa.table({"age": [30, None], "sex": [1, 2]}))
+    (True, False)
+    """
+    return table.num_columns == 1 and table.column(0).null_count > 0
+
+
 def write_lines(table: pa.Table, path: Path, delimiter: str, bare: set[int]) -> None:
-    """Write a csv file as Arrow does, but for the texts of the columns at these places, which go without quotes."""
+    """Write a csv file as Arrow does, but for the texts of the columns at these places, which go without quotes.
+
+    In the only column of a table a gap is a pair of quotes.
+    """
+    alone = table.num_columns == 1
     header = [_quoted(pa.array([name])) for name in table.column_names]
     with path.open("wb") as file:
         file.write(_lines(header, delimiter))
@@ -49,6 +62,8 @@ def write_lines(table: pa.Table, path: Path, delimiter: str, bare: set[int]) -> 
                 _where_needed(column, delimiter) if place in bare else _cells(column)
                 for place, column in enumerate(batch.columns)
             ]
+            if alone:
+                cells = [pc.if_else(pc.equal(cells[0], ""), '""', cells[0])]
             file.write(_lines(cells, delimiter))
 
 

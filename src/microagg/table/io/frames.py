@@ -80,7 +80,13 @@ def same_type(frame: nw.DataFrame[Any], given: Any) -> Any:
         return np.column_stack([frame[name].to_numpy() for name in frame.columns])
     native = frame.to_native()
     if isinstance(native, pa.Table):
-        return bare(native, marked=True).replace_schema_metadata(native.schema.metadata)
+        made = bare(native, marked=True).replace_schema_metadata(native.schema.metadata)
+        for place, field in enumerate(native.schema):
+            if field.type == pa.string_view():  # which files do not have, but tables do
+                made = made.set_column(
+                    place, made.schema.field(place).with_type(field.type), made.column(place).cast(field.type)
+                )
+        return made
     for name in frame.columns:
         frame = frame.with_columns(of_used_values(frame[name]))
     return frame.to_native()
