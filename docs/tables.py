@@ -1,6 +1,7 @@
-"""Writes the figures of docs/tables.md: `MICROAGG_REFERENCE_DATA=... python docs/tables.py [STATE]` (some ten minutes).
+"""Writes the figures of docs/tables.md: `MICROAGG_REFERENCE_DATA=... python docs/tables.py [STATE [--finished]]`.
 
-Rows go to the file STATE as they are made, and those that it has are not made again: a run that was killed goes on where it was.
+Rows go to the file STATE as they are made, and those that it has are not made again: a run that was killed goes on where it was (all
+take half an hour). With `--finished` only those that it has go to the page, and the page says which are not there.
 
 What is between the marks in docs/tables.md is written here; the words around it are not. Adult is protected with every k, scale
 and effort of `RUNS`. Beside it stands what full-domain generalisation leaves of the same table: all levels of the hierarchies in
@@ -82,13 +83,15 @@ def row_of_adult(table: pd.DataFrame, k: int, effort: str, scale: str) -> str:
     )
 
 
-def of_adult(table: pd.DataFrame, state: Path | None) -> str:
-    """Every k, effort and scale, as a table; what is quick first."""
+def of_adult(table: pd.DataFrame, state: Path | None, finished_only: bool) -> str:
+    """Every k, effort and scale, as a table; what is quick is made first."""
     known = state.read_text("utf-8").splitlines() if state and state.exists() else []
     rows = {}
     for (effort, scale), k in itertools.product(RUNS, KS):
         start = f"| {k} | {effort} | {scale} | "
         finished = [line for line in known if line.startswith(start)]
+        if finished_only and not finished:
+            continue
         rows[k, effort, scale] = finished[0] if finished else start + row_of_adult(table, k, effort, scale)
         if state and not finished:
             with state.open("a", encoding="utf-8") as file:
@@ -97,7 +100,10 @@ def of_adult(table: pd.DataFrame, state: Path | None) -> str:
         "| k | effort | scale | IL_within | IL | IL in z-scores | categorical cells changed | age off by |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    return "\n".join([*lines, *(rows[k, effort, scale] for k in KS for effort, scale in RUNS)])
+    cells = [(k, effort, scale) for k in KS for effort, scale in RUNS]
+    absent = [f"k = {k} {effort} {scale}" for k, effort, scale in cells if (k, effort, scale) not in rows]
+    told = f"\n\nNot measured: {', '.join(absent)}." if absent else ""
+    return "\n".join([*lines, *(rows[cell] for cell in cells if cell in rows)]) + told
 
 
 @functools.cache
@@ -208,7 +214,8 @@ def with_part(page: str, name: str, content: str) -> str:
 def main() -> None:
     """Measure everything, then write it."""
     table = read_adult()
-    figures = of_adult(table, Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    state = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    figures = of_adult(table, state, "--finished" in sys.argv)
     beside = beside_generalisation(table)
     page = PAGE.read_text("utf-8")
     page = with_part(page, "adult", f"{conditions()}\n\n{figures}")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 import sys
 import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,7 @@ from microagg.methods import registry
 from microagg.studies.published import published_figures
 from microagg.table.encoder import Space
 from microagg.table.io.formats import formats
+from running import run
 
 ROOT = Path(__file__).parent.parent
 
@@ -33,6 +36,11 @@ def generated(name: str) -> str:
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
     return generate.with_generated_parts((ROOT / name).read_text("utf-8"))
+
+
+def joined_lines(name: str) -> str:
+    """A page whose commands are on one line each."""
+    return re.sub(r"\\\n *", "", (ROOT / name).read_text("utf-8"))
 
 
 def test_the_readme_has_the_registry_as_it_is() -> None:
@@ -53,11 +61,30 @@ def test_the_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     rows = "\n".join(f"N{i},{20 + i % 50},{1000 + 37 * i},{300 + i % 90},D{i % 3}" for i in range(60))
     Path("survey.csv").write_text(f"name,age,income,rent,diagnosis\n{rows}\n")
-    (example,) = python_blocks("README.md")
-    scope: dict[str, object] = {}
+    example, of_mixed_tables = python_blocks("README.md")
+    scope: dict[str, Any] = {}
     exec(example, scope)
     assert Path("survey-protected.csv").exists()
     assert list(scope["release"].table.columns) == ["age", "income", "rent", "diagnosis"]
+    exec(of_mixed_tables, scope)
+    release = scope["release"]
+    assert release.table.schema.field("born").type == scope["survey"].schema.field("born").type
+    assert ma.check(release.table, release.settings.quasi, k=5).holds
+
+
+@pytest.mark.slow
+def test_the_readme_command_for_mixed_tables_runs(tmp_path: Path) -> None:
+    rows = "\n".join(
+        f"{1 + i % 2},{20 + i % 50},{('primary', 'secondary', 'university')[i % 3]},{1000 + 37 * i},{97 if i % 4 else i % 17},D{i % 3}"
+        for i in range(60)
+    )
+    (tmp_path / "survey.csv").write_text(f"sex,age,education,income,children_age,diagnosis\n{rows}\n")
+    (command,) = re.findall(
+        r"^microagg anonymize survey.csv .*--special.*?$", joined_lines("README.md"), re.MULTILINE
+    )
+    done = run("-m", *shlex.split(command), "--effort", "quick", folder=tmp_path)
+    assert done.code == 0, done
+    assert (tmp_path / "protected.csv").exists()
 
 
 def test_contributing_can_be_followed_to_the_letter(monkeypatch: pytest.MonkeyPatch) -> None:

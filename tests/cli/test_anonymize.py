@@ -93,6 +93,7 @@ def test_the_public_manifest_says_what_may_be_said(microagg: Microagg, tmp_path:
     assert set(public["settings"]) == {
         "k", "quasi", "confidential", "keep", "l", "t", "diversity", "c", "exact", "method", "params", "refine", "scale", "precision", "cap",
         "publish", "kinds", "nominal", "ordinal", "importance", "aggregate", "hierarchy", "missing", "special", "na",
+        "weight", "stratum", "small_strata",
     }  # fmt: skip
     assert public["output"] == {"file": "out.csv"}
     assert internal["input"]["file"] == "in.csv"

@@ -33,7 +33,17 @@ def random_table(rng: np.random.Generator, columns: int) -> tuple[pd.DataFrame, 
     table["serial"] = np.arange(n)
     spelled = [f"H{h}" for h in home] if rng.random() < 0.5 else home
     table["home"] = spelled
+    table["region"] = home % int(rng.integers(1, 4))
     return table.sample(frac=1.0, random_state=int(rng.integers(1000))), [f"q{j}" for j in range(columns)]
+
+
+def able(table: pd.DataFrame, k: int, l: int | None) -> bool:
+    """Whether every stratum keeps units and l as one class, which is when it can be grouped."""
+    for _, part in table.groupby("region"):
+        everybody, apart = list(range(len(part))), [len(set(part[name].tolist())) for name in ("ill", "wage")]
+        if not promised.has_units(part["home"].tolist(), everybody, k) or min(apart) < (l or 0):
+            return False
+    return True
 
 
 def random_asked(rng: np.random.Generator, table: pd.DataFrame) -> dict[str, Any]:
@@ -46,6 +56,8 @@ def random_asked(rng: np.random.Generator, table: pd.DataFrame) -> dict[str, Any
         asked["l"] = 2
     if rng.random() < 0.4:
         asked["t"] = float(rng.choice([0.15, 0.3]))
+    elif able(table, asked["k"], asked.get("l")):
+        asked["stratum"] = ["region"]
     return asked
 
 
@@ -58,17 +70,18 @@ def test_what_is_written_keeps_units_l_and_t(tmp_path: Path, seed: int) -> None:
     method = METHODS[seed % len(METHODS)]
     table, quasi = random_table(rng, method.columns or int(rng.integers(1, 4)))
     asked = random_asked(rng, table)
-    effort = {p.name: 3 for p in method.parameters if isinstance(p, Effort)}
+    effort: dict[str, Any] = {p.name: 3 for p in method.parameters if isinstance(p, Effort)}
     release = ma.anonymize(
-        table, quasi=quasi, confidential=["ill", "wage"], keep=["serial"], unit="home", method=method.name, seed=seed,
+        table, quasi=quasi, confidential=["ill", "wage"], keep=["serial"], unit="home", rest="drop", method=method.name, seed=seed,
         refine=bool(rng.random() < 0.5), precision=str(rng.choice(["column", "full"])), accept_risk="full-precision", **asked, **effort,
     )  # fmt: skip
     target = tmp_path / ("out.csv" if rng.random() < 0.5 else "out.parquet")
     release.save(target)
     written = pd.read_csv(target) if target.suffix == ".csv" else pd.read_parquet(target)
-    assert sorted(written.columns) == sorted([*quasi, "ill", "wage", "serial"])
+    shared = [*quasi, *asked.get("stratum", ())]
+    assert sorted(written.columns) == sorted([*shared, "ill", "wage", "serial"])
     home = table.set_index("serial")["home"].loc[written["serial"]].tolist()
-    classes = written.fillna(dict.fromkeys(quasi, -1)).groupby(quasi).indices.values()
+    classes = written.fillna(dict.fromkeys(quasi, -1)).groupby(shared).indices.values()
     assert sum(map(len, classes)) == len(table)
     for members in classes:
         assert len(members) >= asked["k"]

@@ -24,6 +24,7 @@ ROLES: dict[str, dict[str, Any]] = {
     "alone": {"quasi": ["x"], "rest": "drop"},
     "confidential": {"quasi": ["age"], "confidential": ["x"], "l": 2},
     "keep": {"quasi": ["age"], "keep": ["x"]},
+    "exact": {"quasi": ["x", "age"], "precision": "full", "accept_risk": ["full-precision"]},
 }
 NAMES = {gaps: list(every_type.all_tables(gaps=gaps)) for gaps in (False, True)}
 CASES = [(gaps, name) for gaps, names in NAMES.items() for name in names]
@@ -69,7 +70,8 @@ def holds(name: str, role: str, folder: Path, *, gaps: bool) -> None:
     """Release, compare types, index and the order of categories, and write both formats."""
     table = table_of(name, gaps=gaps)
     release = ma.anonymize(table, 3, seed=1, method="mdav", **ROLES[role])
-    assert type_of(release.table) == type_of(table)
+    if role != "exact":  # whole numbers and Decimals have no exact means
+        assert type_of(release.table) == type_of(table)
     before, after = categories_of(table), categories_of(release.table)
     assert after == [each for each in before if each in after]
     if isinstance(table, pd.DataFrame):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import re
 import shlex
 import shutil
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -222,3 +224,16 @@ def test_adult_is_checked_by_the_command(folder: Path) -> None:
     done = run("-m", "microagg", "check", "adult-protected.csv", "--k", "5", "--quasi", quasi, folder=folder)
     assert done.code == 0, done
     assert done.out.startswith("yes: 5 or more records share")
+
+
+@pytest.mark.usefixtures("reference_data")
+@pytest.mark.parametrize("scale", ["zscore", "minmax"])
+def test_the_page_has_the_figures_of_its_script(scale: str) -> None:
+    spec = importlib.util.spec_from_file_location("tables_page", PAGE.with_suffix(".py"))
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = script  # dataclasses look their module up
+    spec.loader.exec_module(script)
+    row = script.row_of_adult(script.read_adult(), 5, "quick", scale)
+    assert f"| 5 | quick | {scale} | {row}\n" in PAGE.read_text("utf-8")

@@ -179,6 +179,22 @@ def test_records_left_out_for_gaps_leave_their_units_out() -> None:
     assert fewest_and_largest(release.table, left)[0] >= 4
 
 
+def test_a_stratum_that_cannot_keep_units_is_refused_or_left_out() -> None:
+    region = np.where(TABLE["home"].isin(sorted(set(TABLE["home"]))[:3]), "north", "south")
+    told = TABLE.assign(region=region)
+    few = int((region == "north").sum())
+    assert few >= 4, "enough records, too few units"
+    asked = {**ASKED, "stratum": ["region"]}
+    with pytest.raises(
+        ma.InputError, match=rf"1 of 2 strata \(with {few} records\) has records that cannot keep 4 different"
+    ):
+        ma.anonymize(told, **asked)
+    release = ma.anonymize(told, **asked, small_strata="drop")
+    left = TABLE.loc[region == "south", "home"].tolist()
+    assert len(release.table) == len(left)
+    assert fewest_and_largest(release.table, left)[0] >= 4
+
+
 def test_check_counts_units_on_any_table() -> None:
     release = ma.anonymize(TABLE, **ASKED)
     checked = pd.DataFrame(release.table).assign(home=TABLE["home"])
@@ -187,9 +203,9 @@ def test_check_counts_units_on_any_table() -> None:
     assert {f.guarantee: f.holds for f in found.findings}.items() >= {("units", False), ("share", False)}
     assert len(found.failing) == len(found.sizes)
     assert found.sizes.min() >= 4
-    for said, expected in (({"unit": "age"}, "two roles"), ({"unit": "house"}, "no column 'house'")):
+    for unit, expected in (("age", "two roles"), ("house", "no column 'house'")):
         with pytest.raises(ma.InputError, match=expected):
-            ma.check(checked, ["age", "rooms"], 4, **said)
+            ma.check(checked, ["age", "rooms"], 4, unit=unit)
 
 
 @pytest.mark.reference

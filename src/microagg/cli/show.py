@@ -26,6 +26,7 @@ from microagg.release.report.claims import on_all_columns, on_naming
 from microagg.release.report.terminal import size_bars
 from microagg.release.saving import report_paths
 from microagg.release.settings import Settings
+from microagg.release.strata import class_columns
 from microagg.studies.assess import Assessment
 from microagg.studies.bounding import Bounded
 from microagg.studies.compare import Comparison
@@ -74,7 +75,6 @@ def release(done: Release, target: Path) -> None:
     """The honest summary of a release."""
     manifest, classes = done.manifest, done.anonymity
     asked = manifest["settings"]
-    quasi = done.schema.names(Role.QUASI)
     params = ", ".join(f"{name}={value}" for name, value in asked["params"].items() if value is not None)
     largest = int(classes.sizes.max())
     out.print(
@@ -98,8 +98,8 @@ def release(done: Release, target: Path) -> None:
     )
     if "IL_within" in done.loss:
         out.print(
-            f"            {done.loss['IL_within']:.4f} % within groups, which is what groups are searched by; the rest is rounding, modes, "
-            "medians and gaps"
+            f"            {done.loss['IL_within']:.4f} % within groups, which is what groups are searched by; the rest is rounding, weights, "
+            "modes, medians and gaps"
         )
     if "IL_zscore" in done.loss:
         out.print(f"            {done.loss['IL_zscore']:.4f} % on standardised columns (z-scores)")
@@ -109,7 +109,7 @@ def release(done: Release, target: Path) -> None:
         bound(done.bound, done.labels, done.settings)
     what = "each combination of" if classes.scope == "record" else "each value of every single column among"
     out.print(f"guarantee   verified on the written file: {asked['k']} or more records share {what}")
-    out.print(f"            {', '.join(quasi)}")
+    out.print(f"            {', '.join(class_columns(done.schema, done.settings))}")
     for finding in classes.findings:
         out.print(f"            every class {finding.told} (worst class: {number(finding.worst)})")
     if done.settings.unit is not None:

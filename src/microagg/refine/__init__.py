@@ -1,4 +1,4 @@
-"""Improving given groups: local search, annealing, integer programs, repair of groups that miss l or t.
+"""Improving given groups: local search, annealing, integer programs, repair of groups that miss l, t or units.
 
 May import measures and everything below.
 """

@@ -1,4 +1,4 @@
-"""Repair of a partition: groups that miss l or t are merged with others until none does.
+"""Repair of a partition: groups that miss l, t or units are merged with others until none does.
 
 1. A failing group looks at the groups with the nearest centroids: at all of a thousand, at 24 of very many. Merging groups A and B adds
    n_A n_B / (n_A + n_B) |c_A - c_B|² to the squared error and takes some of the shortfall of both away (see
@@ -8,7 +8,7 @@
    group they want has changed. A merged group inherits the candidates of both its parts.
 
 Groups only grow, so this ends: at the latest with the whole table as one group, which keeps every promise that can be kept.
-Merging never hurts anybody else: two groups that keep l and t keep them together. Ties go to the group formed first.
+Merging never hurts anybody else: two groups that keep l, t and units keep them together. Ties go to the group formed first.
 O(n log n) in practice: all groups are scanned only for one that has used up its candidates.
 """
 

@@ -13,7 +13,7 @@ from microagg.bounds.bound import refuse_inexact
 from microagg.drawing.wording import listed
 from microagg.errors import InputError
 from microagg.measures.loss.mixed import loss_of_release
-from microagg.measures.loss.sse import largest_share, loss_between
+from microagg.measures.loss.sse import largest_share, loss_between, loss_of_partition
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
 from microagg.table.encoder import Space
@@ -55,7 +55,10 @@ def loss_of(
         and is_table_of_numbers(made.cells)
         and can_be_read_again(released, cells.names)
     ):
-        return _loss_of_numbers(space, cells, made, released, groups, standard=standard)
+        found = _loss_of_numbers(space, cells, made, released, groups, standard=standard)
+        if settings.weight is not None:  # a weighted mean is not the middle of its group
+            found[0]["IL_within"] = loss_of_partition(space.points(cells), labels)["IL"]
+        return found
     loss = loss_of_release(space, cells, made.cells, labels)
     errors = np.bincount(
         groups if groups.ndim == 1 else groups[:, 0], space.record_errors(cells, made.cells, labels)

@@ -287,7 +287,7 @@ def anonymize(
     ({"income": ("1%", "99%")}), which values beyond become before groups are formed; loss is measured against what they were.
     `publish` names measures that the public report tells although they come from the original table (1,000 records and more);
     without it, that report follows from the released table and the settings. `accept_risk` names risks that are taken knowingly
-    ("full-precision", "single-columns", "published-measures"): without it such a release cannot be saved. `refine` improves the
+    ("full-precision", "single-columns", "published-measures", "true-values"): without it such a release cannot be saved. `refine` improves the
     groups of any method by local search. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
     or a number of steps for each record) and `time_limit` in seconds.
 

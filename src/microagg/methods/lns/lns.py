@@ -3,8 +3,8 @@
 Source: microagg's own. The principles are those of ruin and recreate (Schrimpf, Schneider, Stamm-Wilbrandt and Dueck 2000) and of
 large neighbourhood search (Shaw 1998); the ruins are small ones, see `refine/lns.py`.
 
-1. Start: MDAV within compact blocks of the records (`start=mdav`: of all records at once), improved by local search. Where l or t
-   is asked for, groups that miss it are merged first, and nothing after that enters a grouping that misses it.
+1. Start: MDAV within compact blocks of the records (`start=mdav`: of all records at once), improved by local search. Where l, t or
+   units are asked for, groups that miss it are merged first, and nothing after that enters a grouping that misses it.
 2. Steps: each tries 128 changes among neighbouring groups: two records exchanged, one shifted, a group dissolved or founded.
    What costs something is accepted by a temperature that falls to 0. The best groups met are kept, place by place.
 """

@@ -5,7 +5,7 @@
 2. Else groups by MDAV within compact blocks of the records, improved by local search (`quick`), then by annealing
    (`balanced`); `thorough` anneals longer, or, for up to 2,500 records and k up to 5, goes on with integer programs over the
    groups that good partitions can have.
-   Where l or t is asked for, the groups are made to keep it first, in two ways of which the better is kept (`enforce.py`);
+   Where l, t or units are asked for, the groups are made to keep it first, with t in two ways of which the better is kept (`enforce.py`);
    no search after that breaks it, and there are no integer programs.
 3. `prove` works from both sides: search, and a lower bound that no partition can go below, until they meet or no time is left.
 

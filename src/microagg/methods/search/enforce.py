@@ -1,4 +1,4 @@
-"""Searching with a promise: where to start from when l or t is asked for, and how much work that leaves.
+"""Searching with a promise: where to start from when l, t or units are asked for, and how much work that leaves.
 
 Any groups can be repaired by merging (`refine/merging.py`). Where t is asked for, groups built from strata of a confidential
 column (`t-first`) mostly lose less: merging must go on until whole regions of the table are one group if the column goes with

@@ -30,12 +30,12 @@ def others_released(manifest: Mapping[str, Any]) -> list[str]:
     >>> others_released({"roles": {"age": "quasi", "town": "keep", "name": "identifier"}})
     ['town']
     """
-    without = {role.value for role in (*WITHHELD, Role.QUASI)}
+    without = {role.value for role in (*WITHHELD, Role.QUASI, Role.STRATUM)}
     asked = manifest.get("settings", {}).get("aggregate") or {}
     return [
         name
         for name, role in manifest["roles"].items()
-        if role not in without and not (role == Role.WEIGHT.value and asked.get(name) == "drop")
+        if role not in without and (role != Role.WEIGHT.value or asked.get(name) == "keep")
     ]
 
 

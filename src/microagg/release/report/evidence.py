@@ -31,7 +31,7 @@ from microagg.release.report.document import Block, Facts, Grid, Listing, Paragr
 from microagg.release.report.moments import moments
 from microagg.release.report.spread import spread_of
 from microagg.release.report.subject import Subject, correlations, lost_of_columns
-from microagg.table.schema import Kind
+from microagg.table.schema import Kind, Role
 
 DISTRIBUTIONS = 12  # pictures of columns; more are not looked at
 OF_MANY = 6  # the same where there are more columns than a table of the report has: a glimpse in either case
@@ -95,7 +95,7 @@ def guarantee(subject: Subject) -> Section:
     rows += [("Units", f"{subject.k} in every class", told) for told in of_units]
     blocks: list[Block] = [
         Paragraph(
-            "A class is the set of records that share all values in the quasi-identifying columns. The figures were "
+            f"A class is the set of records that share all values in {_shared(subject)}. The figures were "
             f"counted on the released table alone{BY_UNITS if of_units else ''}; a table that misses its guarantee is not written."
         ),
         Facts(tuple(rows)),
@@ -114,6 +114,13 @@ def _of_confidential_values(subject: Subject) -> Iterator[tuple[str, str, str]]:
         c = subject.settings.get("c")
         extra = f", c = {number(float(c))}" if name == "l" and c is not None else ""
         yield title, f"{number(float(subject.settings[name]))}{extra}", told
+
+
+def _shared(subject: Subject) -> str:
+    """What the records of a class share, in words."""
+    strata = ", the strata" if subject.columns(Role.STRATUM) else ""
+    weight = ", the weight" if subject.weight_becomes == "mean" else ""
+    return f"the quasi-identifying columns{strata}{weight}"
 
 
 def _promised(promise: str) -> str:

@@ -18,8 +18,11 @@ WHAT_HAPPENED = {
     Role.IDENTIFIER: ("names somebody directly", "left out"),
     Role.QUASI: ("others may know it, and find somebody by it", "replaced by the mean of its group"),
     Role.CONFIDENTIAL: ("what nobody should learn of a person", "released as it was"),
-    Role.WEIGHT: ("how many units a record stands for", "released as it was"),
-    Role.STRATUM: ("the part of the sample a record is from", "released as it was"),
+    Role.WEIGHT: ("how many units a record stands for", "replaced by the mean of its group"),
+    Role.STRATUM: (
+        "the part of the sample a record is from",
+        "released as it was; no group has records of two strata",
+    ),
     Role.UNIT: ("the household, company or patient a record belongs to", "left out"),
     Role.KEEP: ("neither of these, says the data holder", "released as it was"),
 }
@@ -38,7 +41,7 @@ KNOWN_WHOLE = (
     "It does not protect against somebody who knows a whole household: several of its records, looked for together, may be told from "
     "others."
 )
-UNCHANGED = (Role.KEEP, Role.WEIGHT, Role.STRATUM)
+OF_WEIGHT = {"keep": "released as it was", "drop": "left out"}
 
 
 def opening(subject: Subject) -> Section:
@@ -162,7 +165,7 @@ def _measured_how(subject: Subject) -> str:
 
 def _what_stays(subject: Subject) -> str:
     dropped = subject.columns(Role.IDENTIFIER)
-    confidential, others = subject.columns(Role.CONFIDENTIAL), subject.columns(*UNCHANGED)
+    confidential, others = subject.columns(Role.CONFIDENTIAL), _unchanged(subject)
     sentences = []
     if dropped:
         sentences.append(f"Left out of the table: {listed(dropped)}.")
@@ -170,10 +173,20 @@ def _what_stays(subject: Subject) -> str:
         sentences.append(naming)
     if confidential:
         sentences.append(f"Confidential values are released as they were: {listed(confidential)}.")
+    if strata := subject.columns(Role.STRATUM):
+        sentences.append(
+            f"Strata are released as they were, and records of a class share them, too: {listed(strata)}."
+        )
     if others:
         sentences.append(f"Also unchanged, and able to single people out: {listed(others)}.")
     sentences.append("What all this does not protect against is told in the last part, Limits.")
     return " ".join(sentences)
+
+
+def _unchanged(subject: Subject) -> list[str]:
+    """The columns that are released as they were and are no part of a class."""
+    weights = subject.columns(Role.WEIGHT) if subject.weight_becomes == "keep" else []
+    return [*subject.columns(Role.KEEP), *weights]
 
 
 def _what_this_tells(subject: Subject) -> str:
@@ -191,11 +204,12 @@ def _what_this_tells(subject: Subject) -> str:
 
 def _headlines(subject: Subject) -> Iterator[tuple[str, str, str]]:
     sizes = subject.class_sizes
-    left_out = (
-        "those with gaps were left out before"
-        if subject.settings.get("missing") == "drop"
-        else "none was left out"
-    )
+    reasons = [
+        told
+        for asked, told in (("missing", "with gaps"), ("small_strata", "of strata too small"))
+        if subject.settings.get(asked) == "drop"
+    ]
+    left_out = f"those {' or '.join(reasons)} were left out before" if reasons else "none was left out"
     yield "Records", counted(int(subject.manifest["records"]), "record"), f"{left_out}, none was added"
     yield (
         "Smallest class",
@@ -239,6 +253,8 @@ def roles(subject: Subject) -> Section:
     rows = []
     for name, role in subject.manifest["roles"].items():
         what, happened = ("not needed", "left out") if name in rest else WHAT_HAPPENED[Role(role)]
+        if role == Role.WEIGHT.value:
+            happened = OF_WEIGHT.get(subject.weight_becomes or "", happened)
         if name in subject.aggregates:
             happened = f"replaced by {RELEASED.get(subject.aggregates[name], 'one value for its group')}"
         rows.append((name, "none" if name in rest else role, what, happened))
@@ -247,7 +263,7 @@ def roles(subject: Subject) -> Section:
         (
             Paragraph(
                 "The roles are the data holder's judgement, and the guarantee is worth no more than it: it covers the "
-                "columns called quasi, and no others."
+                "columns called quasi, with strata and averaged weights, and no others."
             ),
             Grid(("column", "role", "what it is", "what happened to it"), tuple(rows)),
         ),
@@ -270,10 +286,10 @@ def limits(subject: Subject) -> Section:
 
 
 def _not_covered(subject: Subject) -> Iterator[tuple[str, str, str]]:
-    confidential, others = subject.columns(Role.CONFIDENTIAL), subject.columns(*UNCHANGED)
+    confidential, others = subject.columns(Role.CONFIDENTIAL), _unchanged(subject)
     yield (
         "other columns",
-        "The guarantee counts only the columns called quasi. A column with another role that somebody can look up "
+        "The guarantee counts only the columns called quasi, strata and averaged weights. A column with another role that somebody can look up "
         "leads to a record all the same.",
         "Go through the roles with somebody who knows what is known outside.",
     )

@@ -86,6 +86,12 @@ class Subject:
         return self.manifest["settings"]
 
     @property
+    def weight_becomes(self) -> str | None:
+        """What is released of the weight: mean, keep or drop; None where there is no weight."""
+        weight = self.settings.get("weight")
+        return None if weight is None else (self.settings.get("aggregate") or {}).get(weight, "mean")
+
+    @property
     def k_anonymous(self) -> bool:
         """Whether every combination of quasi-identifying values is shared by k records."""
         return bool(len(self.class_sizes) == 0 or self.class_sizes.min() >= self.k)

@@ -193,7 +193,7 @@ def _odd_numbers(
     given: nw.Series[Any], kind: Any, numbers: np.ndarray, missing: np.ndarray | None, *, whole: bool
 ) -> nw.Series[Any]:
     """Numbers whose type narwhals does not know: half precision, objects of Python."""
-    if pa.types.is_integer(kind) and not whole:
+    if not whole and (pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
         kind = pa.float64()
     return _series(given, pa.array(numbers.astype(kind.to_pandas_dtype()), kind, mask=missing))
 
