@@ -323,7 +323,6 @@ def demo_intro(source: Path, target: Path, k: int, asked: Mapping[str, Any]) -> 
         f"{source} holds 1,000 made-up people: categories, levels with an order, dates, numbers, and gaps in them. "
         "The demo runs this command:\n"
     )
-
     options = []
     for name, given in asked.items():
         if isinstance(given, Mapping):
