@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import importlib
 import json
 import os
 import resource
@@ -99,11 +100,15 @@ def release_once(source: Path, target: Path, report: Path | None, *, count: bool
 
 
 def _anonymize_file() -> Any:
-    try:
-        from microagg.release.files import anonymize_file
-    except ImportError:  # the package of an older commit
-        from microagg.release.release import anonymize_file  # pyright: ignore
-    return anonymize_file
+    for room in (
+        "microagg.release.files",
+        "microagg.release.release",
+    ):  # the second in packages of older commits
+        try:
+            return importlib.import_module(room).anonymize_file
+        except (ImportError, AttributeError):
+            continue
+    raise ImportError("this package has no anonymize_file")
 
 
 def _cpu_seconds() -> float:

@@ -99,7 +99,7 @@ def test_other_readings_of_diversity(microagg: Microagg, source: Path) -> None:
         (["--l", "2", "--diversity", "some"], "one of distinct, entropy, recursive"),
         (
             ["--l", "2", "--method", "individual-ranking", "--accept-risk", "single-columns"],
-            "cannot guarantee l or t",
+            "cannot guarantee l, t or units",
         ),
     ],
 )

@@ -71,7 +71,10 @@ def test_k_is_needed(microagg: Microagg, folder: Path) -> None:
     [
         (["--quasi", "income,wealth"], "there is no column 'wealth'"),
         (["--quasi", "income,debt"], "'name', 'disease', 'code'"),
-        (["--identifier", "name,income,debt,disease,code"], "no quasi-identifying columns were named"),
+        (
+            ["--identifier", "name,income,debt,disease,code"],
+            "no column was named with --quasi, and none can be proposed",
+        ),
         (["--identifier", "name,income,debt,disease,code", "--quasi", ""], "nothing to protect"),
         (["--quasi", "income,", "--rest", "drop"], "there is no column ''"),
         (["--quasi", "income", "--identifier", "income", "--rest", "drop"], "two roles"),

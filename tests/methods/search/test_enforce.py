@@ -88,7 +88,7 @@ def test_many_records_in_regions():
         ("auto", np.array(["a"] * 15 + ["b"] * 5), {"l": 2, "diversity": "recursive", "c": 2}, "a c above 3"),
         ("mdav", None, {"l": 2}, "confidential"),
         ("auto", None, {"t": 0.2}, "confidential"),
-        ("individual-ranking", np.array(["a", "b"] * 10), {"l": 2}, "cannot guarantee l or t"),
+        ("individual-ranking", np.array(["a", "b"] * 10), {"l": 2}, "cannot guarantee l, t or units"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_before_any_work(method, confidential, asked, says):
