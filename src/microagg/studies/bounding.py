@@ -58,10 +58,10 @@ def bound_file(
     schema = assign_roles(column_facts(frame), settings.roles, rest="drop", asked=settings.columns)
     frame, _ = without_gaps(frame, schema, settings)
     cells = read_cells(frame, schema, settings)
-    space = Space.fit(cells, settings.scale, settings.importance)
-    refuse_unsearchable(space, settings)
     if certificate is not None:
         refuse_certificate_of(cells)
+    space = Space.fit(cells, settings.scale, settings.importance)
+    refuse_unsearchable(space, settings)
     points = space.points(cells)
     found = run_method(
         settings.chosen_method, Problem.of(points, settings.k), settings.params, seed=settings.seed or 0,
