@@ -161,7 +161,7 @@ def test_nodes_are_told_apart_by_level_and_name() -> None:
     tree = Hierarchy.of([["a", "a", "*"], ["b", "a", "*"], ["*", "c", "*"]])
     assert tree.common_ancestor(["a", "b"]) == "a"
     assert tree.common_ancestor(["b", "*"]) == "*"
-    assert tree.ancestors(["a", "b"]).tolist() == [[0, 0, 0], [1, 0, 0]]
+    assert tree.ancestors(["a", "b"]).tolist() == [[1, 0, 0], [2, 0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -211,3 +211,15 @@ def test_the_hierarchies_of_adult(reference_data: Path) -> None:
         levels = sorted({row[column] for row in rows} - {"", "?"})
         tree.check([int(level) for level in levels] if path.stem == "age" else levels, column)
         assert tree.common_ancestor(list(tree.paths)) == next(iter(tree.paths.values()))[-1]
+
+
+def test_an_empty_path_is_refused() -> None:
+    with pytest.raises(InputError, match="path 1 of the hierarchy is empty"):
+        Hierarchy.of([[], []])
+
+
+def test_the_order_of_lines_makes_no_difference() -> None:
+    lines = [["b", "y", "*"], ["a", "x", "*"], ["c", "x", "*"]]
+    trees = [Hierarchy.of(lines), Hierarchy.of(lines[::-1]), Hierarchy.of(Hierarchy.of(lines).as_data())]
+    assert len({tree.nodes for tree in trees}) == 1
+    assert len({tree.ancestors(["a", "b", "c"]).tobytes() for tree in trees}) == 1

@@ -97,8 +97,8 @@ class Hierarchy:
 
     @functools.cached_property
     def nodes(self) -> tuple[tuple[str, ...], ...]:
-        """The nodes of each level, from the values to the top, in the order of the paths."""
-        return tuple(tuple(dict.fromkeys(level)) for level in zip(*self.paths.values(), strict=True))
+        """The nodes of each level, from the values to the top, in ascending order: however the paths were given, it is the same tree."""
+        return tuple(tuple(sorted(set(level))) for level in zip(*self.paths.values(), strict=True))
 
     def name_of(self, level: int, node: int) -> str | None:
         """The name of a node by its number as in `ancestors`; None for what is missing."""
@@ -281,6 +281,10 @@ def _checked(rows: Sequence[Row], of: str = "") -> dict[str, tuple[str, ...]]:
     """The paths by their values, if they make a tree. Errors name places, never values."""
     if not rows:
         raise InputError(f"the hierarchy{of} is empty; it needs a path from each value to the top.")
+    if not rows[0][1]:
+        raise InputError(
+            f"{rows[0][0]} of the hierarchy{of} is empty; it needs a path from the value to the top."
+        )
     first, width = rows[0][0], len(rows[0][1])
     paths: dict[str, tuple[str, ...]] = {}
     above: dict[tuple[int, str], tuple[str, str]] = {}
