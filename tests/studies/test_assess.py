@@ -373,3 +373,18 @@ def test_files_that_do_not_fit(tmp_path: Path) -> None:
         assess_files(mixed, before, quasi=["income"])
     found = assess_files(before, mixed, quasi=["income"], measures=["k"])
     assert any("categories of their own: income" in note for note in found.notes), "other tools write such"
+
+
+def test_units_are_counted_in_the_classes_of_a_release() -> None:
+    before = pa.table({"age": [30, 31, 32, 60, 61, 62], "home": ["a", "a", "b", "c", "d", "e"]})
+    after = pa.table({"age": [31, 31, 31, 61, 61, 61]})
+    found = assess(before, after, quasi=["age"], unit="home", k=3)
+    assert any("1 of 2 classes (3 records) have fewer than 3 different units" in note for note in found.notes)
+    apart = before.set_column(1, "home", pa.array(list("abcdef")))
+    found = assess(apart, after, quasi=["age"], unit="home", k=3)
+    assert any(note.startswith("every class has 3 or more different units") for note in found.notes)
+    refused(
+        "no column 'home' in the original", before.drop_columns(["home"]), after, unit="home", quasi=["age"]
+    )
+    with pytest.raises(ma.InputError, match="two roles"):
+        assess(before, after, quasi=["age"], unit="age")

@@ -230,7 +230,7 @@ def check(
 
 @app.command()
 @reads_files
-@takes_settings("stratum", *MEANINGS, "hierarchy")
+@takes_settings("stratum", "unit", *MEANINGS, "hierarchy")
 def assess(
     original: Annotated[Path, typer.Argument(help=f"The original table: {known_suffixes()}.")],
     release: Annotated[Path, typer.Argument(help="The released table, made by microagg or by another tool.")],
@@ -260,7 +260,7 @@ def assess(
         found = assess_files(
             original, release, quasi=names_in(quasi), confidential=names_in(confidential), keep=names_in(keep),
             weight=weight, key=key, known=names_in(known), k=None if k is None else K.parse(k), reading=reading,
-            stratum=given.pop("stratum", ()), asked=column_settings(**given), progress=progress,
+            stratum=given.pop("stratum", ()), unit=given.pop("unit", None), asked=column_settings(**given), progress=progress,
         )  # fmt: skip
     if as_json:
         print(_as_json(found.as_data()))

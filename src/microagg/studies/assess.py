@@ -13,7 +13,8 @@ import numpy as np
 
 from microagg.drawing.wording import listed
 from microagg.errors import InputError
-from microagg.guarantees.k import anonymity
+from microagg.guarantees.k import Anonymity, anonymity
+from microagg.guarantees.promise import Promise
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
@@ -21,6 +22,7 @@ from microagg.problem.problem import Progress
 from microagg.release.report.claims import on_numbers
 from microagg.studies.matching import RowOrder, in_order_of, out_of_order, row_order
 from microagg.studies.other_tools import cells_of_release, read_release
+from microagg.table.confidential import units_of
 from microagg.table.io.cells import cells_of
 from microagg.table.io.frames import column_facts, open_frame, to_arrow
 from microagg.table.io.reading import read_as_numbers, read_table
@@ -122,6 +124,7 @@ def assess(
     keep: Names = (),
     weight: str | int | None = None,
     stratum: Names = (),
+    unit: str | int | None = None,
     key: str | int | None = None,
     known: Names = (),
     k: int | None = None,
@@ -138,8 +141,8 @@ def assess(
     note says when only those were available. Without `quasi`, all numeric columns that both tables have and that have no
     other role are used. Releases of other tools may hold suppressed cells (*), nodes of a hierarchy, or ranges in place of numbers; how these count is
     told in notes (see `other_tools`). What can be said of columns to `anonymize` (kinds, nominal, ordinal, hierarchy, special, na) can be said here,
-    too; both tables are read by it. `known` names the columns that an intruder knows (by default all of `quasi`); `weight` is a column
-    of the original, `confidential`, `keep` and `stratum` (which records of a class share, too) are columns of the release.
+    too; both tables are read by it. `known` names the columns that an intruder knows (by default all of `quasi`); `weight` and `unit`
+    (household, company, patient: a note tells of classes with too few of them) are columns of the original, `confidential`, `keep` and `stratum` (which records of a class share, too) are columns of the release.
 
     >>> import pyarrow as pa
     >>> before, after = pa.table({"age": [30, 32, 60, 64]}), pa.table({"age": [31, 31, 62, 62]})
@@ -149,11 +152,12 @@ def assess(
     """
     before, after = _opened(original, "original"), _opened(release, "release")
     confidential, keep, weight, key = names_of(confidential), names_of(keep), _name(weight), _name(key)
-    strata = names_of(stratum)
-    given = [*confidential, *keep, *strata, *([weight] if weight else []), *([key] if key else [])]
+    strata, unit = names_of(stratum), _name(unit)
+    of_original = [name for name in (weight, unit, key) if name]
+    given = [*confidential, *keep, *strata, *of_original]
     quasi = names_of(quasi) or _shared_numbers(before, after, given)
     known = names_of(known)
-    _refuse_missing(before, "original", [*quasi, *([weight] if weight else []), *([key] if key else [])])
+    _refuse_missing(before, "original", [*quasi, *of_original])
     _refuse_missing(after, "release", [*quasi, *confidential, *keep, *strata, *([key] if key else [])])
     _refuse_two_parts(quasi, given)
     after = in_order_of(before, after, key)
@@ -171,11 +175,13 @@ def assess(
     if order is RowOrder.UNKNOWN and pair.names and out_of_order(pair.original, pair.released):
         raise InputError(IN_ANOTHER_ORDER.format(why="the columns agree overall, but the records do not"))
     figures = assess_pair(pair, measures, progress, known=known)
-    sizes = anonymity(to_arrow(after.select(*quasi, *strata)), [*quasi, *strata], k or 2).sizes
+    classes = anonymity(to_arrow(after.select(*quasi, *strata)), [*quasi, *strata], k or 2)
+    sizes = classes.sizes
     return Assessment(
         pair=pair,
         figures=figures,
         notes=_notes(pair, sizes, order)
+        + _notes_on_units(before, unit, classes, asked)
         + on_reading
         + _notes_on_nodes(pair)
         + tuple(filter(None, (on_numbers(pair),))),
@@ -183,6 +189,27 @@ def assess(
         known=tuple(known or quasi),
         classes=len(sizes),
         smallest_class=int(sizes.min()),
+    )
+
+
+def _notes_on_units(
+    before: nw.DataFrame[Any], unit: str | None, classes: Anonymity, asked: ColumnSettings
+) -> tuple[str, ...]:
+    """How many classes have fewer than k different units, or one with more than half of the records."""
+    if unit is None:
+        return ()
+    units = units_of(to_arrow(before.select(unit)), unit, na=asked.na)
+    findings = Promise.of(units=classes.k).evaluate(classes.labels, len(classes.sizes), (), units)
+    misses = np.any([finding.failing for finding in findings], axis=0)
+    failing = int(misses.sum())
+    if failing == 0:
+        return (
+            f"every class has {classes.k} or more different units, none with more than half of its records",
+        )
+    records = int(classes.sizes[misses].sum())
+    return (
+        f"{failing:,} of {len(classes.sizes):,} classes ({records:,} records) have fewer than {classes.k} different units, or one with "
+        "more than half of their records",
     )
 
 
