@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -28,10 +27,6 @@ from microagg.studies.repeating import repeat_file
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
 
-DATA = os.environ.get("MICROAGG_REFERENCE_DATA")
-needs_data = pytest.mark.skipif(
-    DATA is None, reason="needs the tables of the reference data: set MICROAGG_REFERENCE_DATA to their folder"
-)
 REGIONS = ["north", "south", None, "east"]
 
 
@@ -360,10 +355,10 @@ def test_measures_take_strata_for_part_of_a_class() -> None:
     assert len(release.pair.classes) == 3
 
 
-@needs_data
+@pytest.mark.reference
 @pytest.mark.slow
-def test_free1_by_region(tmp_path: Path) -> None:
-    source = Path(str(DATA)) / "tables" / "free1.csv"
+def test_free1_by_region(tmp_path: Path, reference_data: Path) -> None:
+    source = reference_data / "tables" / "free1.csv"
     table: Any = pd.read_csv(source)
     asked: dict[str, Any] = {
         "quasi": ["AGE", "INCOME", "SEX", "MARSTAT", "ETNI"], "nominal": ["SEX", "MARSTAT", "ETNI"], "weight": "WEIGHT",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -24,11 +23,6 @@ from microagg.studies.repeating import repeat_file
 from microagg.table.aggregate import aggregated
 from microagg.table.grouping import Groups
 from microagg.table.variable import NO_ATOM, Cells, Variable
-
-DATA = os.environ.get("MICROAGG_REFERENCE_DATA")
-needs_data = pytest.mark.skipif(
-    DATA is None, reason="needs the tables of the reference data: set MICROAGG_REFERENCE_DATA to their folder"
-)
 
 
 def survey(n: int = 90, seed: int = 3) -> pd.DataFrame:
@@ -424,11 +418,11 @@ def assert_totals(given: pd.DataFrame, written: pd.DataFrame, asked: dict[str, A
     assert total == pytest.approx(math.fsum(given.w * given.income), rel=1e-12)
 
 
-@needs_data
+@pytest.mark.reference
 @pytest.mark.slow
 @pytest.mark.parametrize("weight", ["sampling_weight", "household_weights"])
-def test_testdata_by_urban_and_rural(tmp_path: Path, weight: str) -> None:
-    source = Path(str(DATA)) / "tables" / "testdata.csv"
+def test_testdata_by_urban_and_rural(tmp_path: Path, weight: str, reference_data: Path) -> None:
+    source = reference_data / "tables" / "testdata.csv"
     table: Any = pd.read_csv(source)
     codes = ["roof", "walls", "water", "electcon", "relat", "sex", "hhcivil"]
     numbers = ["age", "expend", "income"]

@@ -184,12 +184,12 @@ class Settings:
     scale: str = declared(SCALE, public=True)
     kinds: dict[str, str] = declared(KINDS, public=True)  # noqa: RUF009  it makes a field
     nominal: tuple[str, ...] = declared(NOMINAL, public=True)
-    ordinal: dict[str, Any] = declared(ORDINAL, public=True)  # noqa: RUF009
-    importance: dict[str, float] = declared(IMPORTANCE, public=True)  # noqa: RUF009
-    aggregate: dict[str, str] = declared(AGGREGATE, public=True)  # noqa: RUF009
-    hierarchy: dict[str, Any] = declared(HIERARCHY, public=True)  # noqa: RUF009
+    ordinal: dict[str, Any] = declared(ORDINAL, public=True)  # noqa: RUF009  it makes a field
+    importance: dict[str, float] = declared(IMPORTANCE, public=True)  # noqa: RUF009  it makes a field
+    aggregate: dict[str, str] = declared(AGGREGATE, public=True)  # noqa: RUF009  it makes a field
+    hierarchy: dict[str, Any] = declared(HIERARCHY, public=True)  # noqa: RUF009  it makes a field
     missing: str = declared(MISSING, public=True)
-    special: dict[str, tuple[Any, ...]] = declared(SPECIAL, public=True)  # noqa: RUF009
+    special: dict[str, tuple[Any, ...]] = declared(SPECIAL, public=True)  # noqa: RUF009  it makes a field
     na: tuple[str, ...] = declared(NA, public=True)
     precision: str = declared(
         Choice(

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from microagg.errors import InputError
+from microagg.table.aggregates import AGGREGATES
 from microagg.table.parameters import Choice, Names
-from microagg.table.schema import FITTING_KINDS, OF_WEIGHT, ColumnSettings, Kind
+from microagg.table.schema import OF_WEIGHT, ColumnSettings, Kind
 
 PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 LARGEST_WEIGHT = 1e12
@@ -319,7 +320,7 @@ AGGREGATE = WordByColumn(
     "What a group releases of a column; by default the mean of numbers, the median of levels, the mode of categories. Of the "
     "weight: mean, keep or drop.",
     describes="column=WORD",
-    choices=(*FITTING_KINDS, *(word for word in OF_WEIGHT if word not in FITTING_KINDS)),
+    choices=tuple(dict.fromkeys((*AGGREGATES, *OF_WEIGHT))),
 )
 HIERARCHY = Hierarchies(
     "hierarchy", "A tree over the values of a column: a file with value;parent;…;top in each line, no header."

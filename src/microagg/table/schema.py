@@ -98,18 +98,6 @@ class ColumnFacts:
         return self.kind or (Kind.NUMERIC if self.numeric else Kind.NOMINAL)
 
 
-FITTING_KINDS: dict[str, tuple[Kind, ...]] = {
-    "mean": (Kind.NUMERIC,),
-    "median": (Kind.NUMERIC, Kind.ORDINAL),
-    "mode": (Kind.ORDINAL, Kind.NOMINAL),
-    "draw": tuple(Kind),
-    "medoid": tuple(Kind),
-    "range": (Kind.NUMERIC, Kind.ORDINAL),
-    "generalise": tuple(Kind),
-}
-"""The aggregates, and the kinds of columns that each is for."""
-
-
 ROLES_INSTEAD = {"keep": "keep", "drop": "identifier"}
 OF_WEIGHT = ("mean", *ROLES_INSTEAD)
 """What can be released of the weight: its group's mean, itself, nothing."""
@@ -237,26 +225,30 @@ def _refuse_special(column: Column) -> None:
 
 
 def _refuse_aggregate(column: Column, how: str, has_tree: bool) -> None:
+    from microagg.table.aggregates import (
+        AGGREGATES,  # which are declared for kinds, and so import this module
+    )
+
     if column.role is Role.WEIGHT:
         if how not in OF_WEIGHT:
             raise InputError(
                 f"column {column.name!r} is the weight, of which {how} is nothing to release; choose one of {', '.join(OF_WEIGHT)}."
             )
         return
-    if how not in FITTING_KINDS:
+    if how not in AGGREGATES:
         raise InputError(
             f"column {column.name!r} is no weight, and {how} is for weights only; give it the role {ROLES_INSTEAD[how]} instead."
         )
-    if column.kind not in FITTING_KINDS[how]:
+    if column.kind not in AGGREGATES[how].kinds:
         fitting = [
             word
-            for word, kinds in FITTING_KINDS.items()
-            if column.kind in kinds and (has_tree or word != "generalise")
+            for word, entry in AGGREGATES.items()
+            if column.kind in entry.kinds and (has_tree or not entry.needs_hierarchy)
         ]
         raise InputError(
             f"column {column.name!r} is {column.kind}, and {how} is no aggregate for that; choose one of {', '.join(fitting)}."
         )
-    if how == "generalise" and not has_tree:
+    if AGGREGATES[how].needs_hierarchy and not has_tree:
         raise InputError(
             f"column {column.name!r} cannot be generalised without a hierarchy; give it one with hierarchy."
         )
