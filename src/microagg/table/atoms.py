@@ -12,11 +12,9 @@ import pyarrow as pa
 
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text
+from microagg.table.io.marks import MARKER_OR_EMPTY
 from microagg.table.meaning import meaning_of
 from microagg.table.variable import NO_ATOM
-
-MARKERS = r"(?i)^\s*(|na|n/a|nan|null|\.)\s*$"
-"""What is missing in a column of text that means numbers or dates; in other text these may be values."""
 
 
 def set_apart(
@@ -36,7 +34,7 @@ def set_apart(
     atoms = np.full(len(column), NO_ATOM, np.int16)
     atoms[_mask(pc.is_null(column))] = len(special)
     if markers and is_text(column.type):
-        atoms[_mask(pc.match_substring_regex(column, MARKERS))] = len(special)
+        atoms[_mask(pc.match_substring_regex(column, MARKER_OR_EMPTY))] = len(special)
     for code in na:
         atoms[_holds(column, code)] = len(special)
     for place in reversed(range(len(special))):  # of two codes that are one value the first counts

@@ -61,7 +61,7 @@ def rounded_means(variable: Variable, means: np.ndarray, decimals: int | None) -
     [1.0, 1.0]
     """
     if variable.unit:
-        step = int(getattr(variable, "step", 0) or 1)
+        step = variable.step or 1
         odd = int(variable.origin) // step % 2
         return (np.rint(means / step + odd) - odd) * step + 0.0
     if not variable.origin or decimals is None:

@@ -12,7 +12,8 @@ from microagg.errors import InputError
 from microagg.table.io.arrow import comparable, is_text
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.frames import arrow_column
-from microagg.table.io.text_columns import CODE, DAY, MARKER, MOMENT, quasi_column
+from microagg.table.io.marks import MARKER
+from microagg.table.io.text_columns import CODE, DAY, MOMENT, quasi_column
 from microagg.table.schema import ColumnSettings, Kind
 
 NEARLY = 0.95

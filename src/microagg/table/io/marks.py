@@ -14,6 +14,12 @@ import pyarrow as pa
 from microagg.table.io.arrow import NUMBERS_AS_TEXT, OURS
 from microagg.table.io.arrow import compute as pc
 
+_MARKERS = r"na|n/a|nan|null|\."
+MARKER = rf"(?i)^({_MARKERS})$"
+"""What stands for a missing value in a column that otherwise holds numbers or dates; in other text it may be a value."""
+MARKER_OR_EMPTY = rf"(?i)^\s*(|{_MARKERS})\s*$"
+"""The same in text with blanks around it, or nothing at all."""
+
 MISSING = OURS + b"-missing"
 """What a missing cell is written as."""
 PATTERN = OURS + b"-pattern"

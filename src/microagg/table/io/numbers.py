@@ -17,12 +17,11 @@ from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text
 from microagg.table.io.distinct import Finder, distinct, number_of
 from microagg.table.io.frames import LARGEST, LARGEST_WHOLE
+from microagg.table.io.marks import MARKER_OR_EMPTY
 from microagg.table.io.reading import refuse_value
 from microagg.table.io.text_columns import INFINITE, NUMBER, WHOLE
 from microagg.table.variable import NO_ATOM
 
-MARKER = r"(?i)^\s*(|na|n/a|nan|null|\.)\s*$"
-"""What means "missing" in a column of text that otherwise holds numbers."""
 DIGITS = 100  # more than any Decimal of Arrow has
 
 
@@ -208,7 +207,9 @@ def _of_text(column: pa.ChunkedArray, codes: Codes) -> Numbers:
     numbers = spelled_numbers(texts)
     spells = ~np.isnan(numbers)
     finder = Finder([*(text.strip() for text in found.values), ""])
-    missing = pc.fill_null(pc.match_substring_regex(texts, MARKER), True).to_numpy(zero_copy_only=False)
+    missing = pc.fill_null(pc.match_substring_regex(texts, MARKER_OR_EMPTY), True).to_numpy(
+        zero_copy_only=False
+    )
     for text in codes.na:
         missing[finder.places(text.strip())] = True
         missing |= numbers == _float_of(text)

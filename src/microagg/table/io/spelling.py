@@ -40,7 +40,7 @@ def _writer(kind: pa.DataType, variable: Variable) -> Callable[[np.ndarray, str]
         return _durations
     if pa.types.is_time(kind):
         return _times_of_day
-    if isinstance(kind, pa.TimestampType) and kind.tz is not None and not getattr(variable, "wall", False):
+    if isinstance(kind, pa.TimestampType) and kind.tz is not None and not variable.wall:
         zone = kind.tz
         return lambda ticks, unit: _stamps(*_on_the_clock(ticks, unit, zone))
     return _stamps

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
-from microagg.table.io.marks import Pattern, marks_for, missing_mark
+from microagg.table.io.marks import MARKER, Pattern, marks_for, missing_mark
 from microagg.table.kind_parameters import as_number
 from microagg.table.schema import ColumnSettings, Kind
 
@@ -23,7 +23,6 @@ NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 WHOLE = r"^\s*[+-]?\d{1,18}\s*$"
 CODE = r"^\s*[+-]?0\d"
 INFINITE = r"(?i)^\s*[+-]?inf(inity)?\s*$"
-MARKER = r"(?i)^(na|n/a|nan|null|\.)$"
 LIKE_MISSING = r"(?i)^(none|-|--|#n/a|\?)$"
 DAY = r"^\d{4}-\d{2}-\d{2}$"
 MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$"
