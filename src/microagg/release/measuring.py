@@ -1,4 +1,4 @@
-"""What a release lost, and what its maker should know of its cells; refusing what cannot be searched or proven."""
+"""What a release lost; refusing what cannot be searched or proven."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import pyarrow as pa
 
 from microagg.bounds.bound import refuse_inexact
-from microagg.drawing.wording import listed
 from microagg.errors import InputError
 from microagg.measures.loss.mixed import loss_of_release
 from microagg.measures.loss.sse import largest_share, loss_between, loss_of_partition
@@ -18,9 +16,7 @@ from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
 from microagg.table.encoder import Space
 from microagg.table.io.frames import values_of
-from microagg.table.io.marks import columns_with_values_like_markers
 from microagg.table.scales import SCALE
-from microagg.table.schema import Kind
 from microagg.table.variable import Cells
 
 
@@ -75,6 +71,7 @@ def loss_of(
 def can_be_read_again(frame: nw.DataFrame[Any], names: Sequence[str]) -> bool:
     """Whether these columns are of types that `values_of` reads; objects of Python, and Decimals of 256 bits, are none.
 
+    >>> import pyarrow as pa
     >>> can_be_read_again(nw.from_native(pa.table({"age": [1]})), ["age"])
     True
     """
@@ -114,66 +111,3 @@ def _loss_of_numbers(
         moved = values_of(released, cells.names)
         loss["IL_zscore"] = loss_between(plain.points(cells), plain.points(moved))["IL"]
     return loss, share, unrounded
-
-
-def notes_on_cells(cells: Cells, space: Space, settings: Settings, dropped: int) -> tuple[str, ...]:
-    """What the data holder should know of columns that are no plain numbers. For inside eyes only."""
-    notes = []
-    if dropped:
-        notes.append(f"left out, because a quasi-identifier was missing: {dropped:,} records")
-    gaps = [
-        variable.name
-        for j, variable in enumerate(cells.variables)
-        if variable.kind is not Kind.NOMINAL
-        and (atoms := cells.atoms_of(j)) is not None
-        and (atoms >= 0).any()
-    ]
-    if gaps and settings.scale == "minmax":
-        notes.append(
-            f"on the scale minmax a gap in a skewed column is near everything: {listed(gaps)}; scale='zscore' keeps it apart"
-        )
-    inexact = [cells.names[j] for j, column in enumerate(space.columns) if not column.exact]
-    if inexact:
-        notes.append(
-            f"of more than 64 values, so that groups were searched with distances that are equal within some percent, while loss "
-            f"is counted exactly: {listed(inexact)}"
-        )
-    notes += [
-        f"{listed(same)} hold the same, so that it counts {len(same)} times; leave all but one out, or lower their importance"
-        for same in _columns_alike(cells)
-    ]
-    return tuple(notes)
-
-
-def notes_on_markers(source: pa.Table) -> tuple[str, ...]:
-    """Which columns of text hold NA and the like, which were taken for values there."""
-    names = columns_with_values_like_markers(source)
-    if not names:
-        return ()
-    return (
-        f"NA, null and the like were taken for values, because there is other text beside them: {listed(names)}; na='NA' makes "
-        "them missing",
-    )
-
-
-def _columns_alike(cells: Cells) -> list[Sequence[str]]:
-    """The names of columns that hold the same numbers and atoms in all records."""
-    found: dict[tuple[float, ...], list[int]] = {}
-    spread = min(len(cells), 16)
-    rows = np.linspace(0, len(cells) - 1, spread).astype(np.int64)
-    for j in range(len(cells.variables)):
-        if len(np.unique(cells.values[rows, j])) > 1:
-            found.setdefault(tuple(np.nan_to_num(cells.values[rows, j], nan=-1e300).tolist()), []).append(j)
-    alike = []
-    for places in found.values():
-        first = places[0]
-        same = [
-            j
-            for j in places
-            if np.array_equal(cells.values[:, j], cells.values[:, first], equal_nan=True)
-            and (cells.atoms is None or np.array_equal(cells.atoms[:, j], cells.atoms[:, first]))
-            and cells.variables[j].kind is cells.variables[first].kind
-        ]
-        if len(same) > 1:
-            alike.append([cells.names[j] for j in same])
-    return alike

@@ -28,9 +28,13 @@ from microagg.release.measuring import (
     can_be_read_again,
     is_table_of_numbers,
     loss_of,
-    notes_on_cells,
-    notes_on_markers,
     refuse_unsearchable,
+)
+from microagg.release.notes_on_columns import (
+    notes_on_cells,
+    notes_on_columns,
+    notes_on_markers,
+    warning_of_single_columns,
 )
 from microagg.release.notes_on_gaps import notes_on_gaps
 from microagg.release.notes_on_names import note_on_index, notes_on_names
@@ -392,13 +396,13 @@ def protect(
         strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
     )  # fmt: skip
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
-    notes += _notes(schema, space, loss["IL"], unrounded)
+    notes += notes_on_columns(schema, space, loss["IL"], unrounded)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
     notes += notes_on_gaps(promise, attributes) + notes_on_units(units, k) + notes_on_strata(strata, k)
     notes += notes_on_weights(weighting, labels, arrow, schema, settings)
     notes += notes_on_names(frame, schema) + note_on_index(table)
     if anonymity.scope == "column" and not anonymity.holds:
-        notes = (_warning_of_single_columns(anonymity), *notes)
+        notes = (warning_of_single_columns(anonymity), *notes)
     return Release(
         same_type(released, table), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
         _arrow=arrow, _original=frame, _cells=None if _are_numbers(frame, cells, made) else (cells, made.cells),
@@ -423,29 +427,3 @@ def _with_released(
     ]  # fmt: skip
     columns += released_weight(frame, weighting, whole=precision == "column")
     return frame.with_columns(*columns).select(*schema.released())
-
-
-def _notes(schema: Schema, space: Space, loss: float, unrounded: float) -> tuple[str, ...]:
-    """What a user should know about this release beyond its figures."""
-    notes = []
-    quasi = schema.names(Role.QUASI)
-    if space.constant:
-        listed = ", ".join(repr(quasi[j]) for j in space.constant)
-        notes.append(f"constant, so without influence on the groups: {listed}")
-    if loss > 1.02 * unrounded and loss - unrounded > 0.01:
-        notes.append(
-            f"rounding to the columns' own precision raised IL from {unrounded:.3g} to {loss:.3g} %; "
-            "precision='full' avoids it"
-        )
-    kept = schema.names(Role.KEEP)
-    if kept:
-        notes.append(f"kept as they are, and able to single people out: {', '.join(map(repr, kept))}")
-    return tuple(notes)
-
-
-def _warning_of_single_columns(found: Anonymity) -> str:
-    records = int(found.sizes[found.failing].sum())
-    return (
-        f"NOT {found.k}-anonymous: this method protects each column alone; {records} of {int(found.sizes.sum())} records "
-        f"have a combination of values that fewer than {found.k} share"
-    )
