@@ -27,7 +27,7 @@ class Format:
 
     >>> from microagg.table.io.csv_format import CSV
     >>> CSV.suffixes, CSV.typed, CSV.options
-    (('.csv',), False, {'delimiter': ',', 'escape_formulas': False})
+    (('.csv',), False, {'delimiter': ',', 'encoding': 'utf-8', 'decimal': '.', 'thousands': '', 'dates': None, 'line_end': 'lf', 'escape_formulas': False})
     """
 
     name: str
@@ -53,6 +53,10 @@ class Format:
     reading: tuple[Declared, ...] = ()
     """What a user can say about a file to be read. Every command that reads a file has options for these, and so has every
     function: their names are those of `read`'s arguments."""
+    writing: tuple[Declared, ...] = ()
+    """What a user can say about how a file is written: options of these names. Commands that write a file have options for these."""
+    own: tuple[str, ...] = ()
+    """Options that the ending of the file's name answers by itself: the input's do not count for them."""
     read_back: Mapping[str, Any] = field(default_factory=dict)
     """What `read` is told besides the options about a file that `write` has written."""
     needs: tuple[str, ...] = ()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,18 +14,22 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.arrow import means_numbers
+from microagg.table.io.dialect import Dialect, dialect_of, tell, with_signs_found
 from microagg.table.io.formats import format_of, format_of_part, known_names, options_for, options_to_read
 from microagg.table.io.journal import settle
+from microagg.table.io.spelled_columns import in_plain_spelling, looks_like_dates, quasi_column_in, with_groups
 from microagg.table.io.text_columns import (
     INFINITE,
     NUMBER,
     as_same_numbers,
     marks_of_text,
     parsed_numbers,
-    quasi_column,
+    plain_numbers,
 )
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 
+RECORDS_FOR_THREADS = 20_000
 MISSING = r"(?i)^\s*(|na|n/a|nan|null|none|\.|-|#n/a)\s*$"
 
 
@@ -53,27 +58,43 @@ def read_table(
     refuse_duplicates(table.column_names)
     if table.num_rows == 0:
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
-    return table if format.typed else _typed(table, frozenset(numeric), frozenset(quasi), asked)
+    if format.typed:
+        return table
+    dialect = with_signs_found(dialect_of(table) or Dialect(), table, asked)
+    return dialect.put_on(_typed(table, frozenset(numeric), frozenset(quasi), asked, dialect))
 
 
 def _typed(
-    table: pa.Table, numeric: frozenset[str], quasi: frozenset[str], asked: ColumnSettings
+    table: pa.Table, numeric: frozenset[str], quasi: frozenset[str], asked: ColumnSettings, dialect: Dialect
 ) -> pa.Table:
     """A table of texts with the types that its columns mean; made at once, for to replace column by column takes the square of them."""
-    fields, columns = [], []
-    for field, column in zip(table.schema, table.columns, strict=True):
+
+    def typed(place: int) -> tuple[pa.Field, pa.ChunkedArray]:
+        field, column = table.schema.field(place), table.column(place)
         if not pa.types.is_string(field.type):
-            pass
-        elif field.name in numeric:
-            column = parse_numbers(column, field.name)
-            field = pa.field(field.name, column.type)
-        elif field.name in quasi:
-            field, column = quasi_column(field.name, column, asked)
-        else:
-            field, column = _settle(field.name, column, asked)
-        fields.append(field)
-        columns.append(column)
-    return pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=table.schema.metadata))
+            return field, column
+        if field.name in numeric:
+            column = parse_numbers(in_plain_spelling(field.name, column, dialect, asked).column, field.name)
+            return pa.field(field.name, column.type), column
+        if field.name in quasi:
+            return quasi_column_in(field.name, column, asked, dialect)
+        return _settle(field.name, column, asked, dialect)
+
+    made = _at_once(typed, table.num_columns) if table.num_rows >= RECORDS_FOR_THREADS else map(typed, range(table.num_columns))
+    fields, columns = zip(*made, strict=True)
+    for field, column in zip(fields, columns, strict=True):
+        if field.name in quasi and dialect.dates is None and field.name not in asked.kinds and looks_like_dates(column):
+            tell(
+                f"column {field.name!r} looks like dates, but was taken for categories; say how they are written, such as "
+                f"dates='%d.%m.%Y', or nominal=[{field.name!r}]"
+            )
+    return pa.Table.from_arrays(list(columns), schema=pa.schema(list(fields), metadata=table.schema.metadata))
+
+
+def _at_once(made: Callable[[int], Any], columns: int) -> list[Any]:
+    """What is made of each column, on all cores: Arrow's functions let others run."""
+    with ThreadPoolExecutor(pa.cpu_count()) as pool:
+        return list(pool.map(made, range(columns)))
 
 
 def _refuse_unreadable(path: Path) -> None:
@@ -114,6 +135,9 @@ def looks_numeric(column: pa.ChunkedArray) -> bool:
 
 def parse_numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """A text column as numbers: whole ones if all are, else float64."""
+    numbers = plain_numbers(column) if column.null_count == 0 else None
+    if numbers is not None:
+        return numbers
     wrong = _first(pc.invert(pc.fill_null(pc.match_substring_regex(column, NUMBER), False)))
     if wrong >= 0:
         refuse_value(name, wrong, _what_is_wrong(column[wrong].as_py()))
@@ -139,9 +163,21 @@ def refuse_value(name: str, position: int, what: str) -> NoReturn:
     )
 
 
-def _settle(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> tuple[pa.Field, pa.ChunkedArray]:
-    """Numbers where writing them gives back the very same text, else the text; marked if what it means is numbers all the same."""
-    numbers = as_same_numbers(column)
-    if numbers is not None:
-        return pa.field(name, numbers.type), numbers
-    return pa.field(name, column.type, metadata=marks_of_text(name, column, asked)), column
+def _settle(
+    name: str, column: pa.ChunkedArray, asked: ColumnSettings, dialect: Dialect
+) -> tuple[pa.Field, pa.ChunkedArray]:
+    """Numbers where writing them gives back the very same text, else the text; marked if what it means is numbers all the same.
+
+    In a file whose numbers are spelled otherwise than programs do, such texts are spelled as programs do while they are in memory.
+    """
+    spelled = in_plain_spelling(name, column, dialect, asked)
+    if spelled.wrong < 0:
+        numbers = as_same_numbers(spelled.column)
+        if numbers is not None:
+            return with_groups(pa.field(name, numbers.type), spelled), numbers
+        field = pa.field(name, column.type, metadata=marks_of_text(name, spelled.column, asked, dialect.dates))
+        if means_numbers(field):
+            return with_groups(field, spelled), spelled.column
+        if spelled.column is column:
+            return field, column
+    return pa.field(name, column.type), column

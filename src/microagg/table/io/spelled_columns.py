@@ -1,0 +1,125 @@
+"""Columns of a text file whose numbers are spelled otherwise than programs do: told apart, and spelled as programs do while in memory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NoReturn
+
+import pyarrow as pa
+
+from microagg.errors import InputError
+from microagg.table.io.arrow import compute as pc
+from microagg.table.io.arrow import is_text, means_numbers
+from microagg.table.io.dialect import Dialect
+from microagg.table.io.marks import GROUPED, MARKER_OR_EMPTY
+from microagg.table.io.number_style import matching, spelled_otherwise
+from microagg.table.io.text_columns import NUMBER, quasi_column
+from microagg.table.io.text_parameters import cells_of_pattern
+from microagg.table.schema import ColumnSettings, Kind
+
+LIKE_DATES = r"^\d{1,2}([./-])\d{1,2}[./-](\d{4}|\d{2})$|^\d{4}([./])\d{1,2}[./]\d{1,2}$"
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """A column whose numbers are spelled as programs do."""
+
+    column: pa.ChunkedArray
+    grouped: bool = False
+    """Whether their digits were in groups."""
+    wrong: int = -1
+    """The first cell that is a number as programs write it, but none in the file's style; then nothing is changed."""
+
+
+def in_plain_spelling(name: str, column: pa.ChunkedArray, dialect: Dialect, asked: ColumnSettings) -> Spelled:
+    """A column of text with the numbers of the file's style spelled as programs do; others cells stay.
+
+    >>> german = Dialect(decimal=",", thousands=".")
+    >>> spelled = in_plain_spelling("income", pa.chunked_array([["1.200,50", "NA"]]), german, ColumnSettings())
+    >>> spelled.column.to_pylist(), spelled.grouped
+    (['1200.50', 'NA'], True)
+    """
+    style = dialect.style
+    if style.is_plain or name in asked.levels:
+        return Spelled(column)
+    trimmed = pc.utf8_trim_whitespace(column)
+    mine = matching(trimmed, style.pattern)
+    other = pc.and_(matching(trimmed, NUMBER), pc.invert(mine))
+    if dialect.dates is not None:
+        other = pc.and_(other, pc.invert(matching(trimmed, cells_of_pattern(dialect.dates))))
+    wrong = pc.index(other, True).as_py()
+    if wrong >= 0 or not pc.any(mine).as_py():
+        return Spelled(column, wrong=wrong)
+    numbers = pc.if_else(mine, trimmed, pa.scalar(None, column.type))
+    return Spelled(pc.if_else(mine, style.plain(trimmed), column), style.groups(numbers))
+
+
+def with_groups(field: pa.Field, spelled: Spelled) -> pa.Field:
+    """A field of numbers that remembers whether their digits were in groups."""
+    return field.with_metadata({**(field.metadata or {}), GROUPED: b"yes"}) if spelled.grouped else field
+
+
+def quasi_column_in(
+    name: str, column: pa.ChunkedArray, asked: ColumnSettings, dialect: Dialect
+) -> tuple[pa.Field, pa.ChunkedArray]:
+    """A quasi-identifying column of a file in this dialect as what it means (see `quasi_column`).
+
+    Numbers that nobody said how to read are refused, unless they are said to be categories: neither guessed nor taken for text.
+    """
+    kind = asked.kinds.get(name)
+    spelled = in_plain_spelling(name, column, dialect, asked)
+    if spelled.wrong >= 0 and kind in (None, Kind.NUMERIC):
+        _refuse_other_style(name, spelled.wrong, dialect)
+    try:
+        field, made = quasi_column(name, spelled.column, asked, dialect.dates)
+    except InputError:
+        _refuse_unclear(name, column, asked)
+        raise
+    if not is_text(made.type) or means_numbers(field):
+        return with_groups(field, spelled), made
+    if kind is None:
+        _refuse_unclear(name, column, asked)
+    if spelled.column is column:
+        return field, made
+    return quasi_column(name, column, asked, dialect.dates)  # categories stay to the letter
+
+
+def _refuse_other_style(name: str, position: int, dialect: Dialect) -> NoReturn:
+    sign = "." if dialect.decimal == "," else ","
+    raise InputError(
+        f"column {name!r}, row {position + 1} (header not counted): a number that is not spelled as decimal={dialect.style.decimal!r} says; "
+        f"say thousands={sign!r} if that groups digits, or nominal=[{name!r}] if the column holds categories."
+    )
+
+
+def _refuse_unclear(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> None:
+    if spelled_otherwise(_known(column, asked)):
+        raise InputError(
+            f"column {name!r} holds numbers with signs that nobody has said the meaning of; say decimal=',' or thousands='.' (or another "
+            f"sign), or nominal=[{name!r}] if these are categories."
+        )
+
+
+def _known(column: pa.ChunkedArray, asked: ColumnSettings) -> pa.ChunkedArray:
+    """The cells that hold something, if the first ones look like numbers at all."""
+    first = [cell.strip() for cell in column.slice(0, 100).to_pylist() if cell]
+    if not any(re.match(r"[+-]?[\d.,][\d.,'\s]*$", cell) for cell in first):
+        return column.slice(0, 0)
+    text = pc.drop_null(pc.utf8_trim_whitespace(column))
+    gone = pc.or_(
+        pc.match_substring_regex(text, MARKER_OR_EMPTY), pc.is_in(text, value_set=pa.array(asked.na, pa.string()))
+    )
+    return pc.filter(text, pc.invert(gone))
+
+
+def looks_like_dates(column: pa.ChunkedArray) -> bool:
+    """Whether texts look like dates, but are not by ISO 8601.
+
+    >>> looks_like_dates(pa.chunked_array([["31.12.2024", None]])), looks_like_dates(pa.chunked_array([["2024-12-31"]]))
+    (True, False)
+    """
+    if not is_text(column.type):
+        return False
+    first = [cell.strip() for cell in column.slice(0, 1000).to_pylist() if cell and cell.strip()]
+    return bool(first) and all(re.match(LIKE_DATES, cell) for cell in first)
