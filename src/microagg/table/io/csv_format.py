@@ -101,7 +101,7 @@ def _read_rows(path: Path, source: Source, delimiter: str, names: list[str], *, 
         null_values=[""],
         quoted_strings_can_be_null=False,
     )
-    parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=source.has_quotes())
     for block in (None, LONGEST_RECORD):  # a record longer than a block takes a longer one
         reading = arrow_csv.ReadOptions(column_names=names if first else None, block_size=block)
         try:

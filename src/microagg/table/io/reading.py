@@ -18,6 +18,7 @@ from microagg.table.io.arrow import means_numbers
 from microagg.table.io.dialect import Dialect, dialect_of, tell, with_signs_found
 from microagg.table.io.formats import format_of, format_of_part, known_names, options_for, options_to_read
 from microagg.table.io.journal import settle
+from microagg.table.io.quick_looks import plain_numbers
 from microagg.table.io.spelled_columns import in_plain_spelling, looks_like_dates, quasi_column_in, with_groups
 from microagg.table.io.text_columns import (
     INFINITE,
@@ -25,7 +26,6 @@ from microagg.table.io.text_columns import (
     as_same_numbers,
     marks_of_text,
     parsed_numbers,
-    plain_numbers,
 )
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 

@@ -17,13 +17,13 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.marks import MARKER, Pattern, marks_for, missing_mark
+from microagg.table.io.quick_looks import are_shortest, cast_or_none, has_codes, is_mere_text, plain_numbers
 from microagg.table.io.text_parameters import cells_of_pattern
 from microagg.table.kind_parameters import as_number
 from microagg.table.schema import ColumnSettings, Kind
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 WHOLE = r"^\s*[+-]?\d{1,18}\s*$"
-LONGEST_WHOLE = 18
 CODE = r"^\s*[+-]?0\d"
 INFINITE = r"(?i)^\s*[+-]?inf(inity)?\s*$"
 LIKE_MISSING = r"(?i)^(none|-|--|#n/a|\?)$"
@@ -86,6 +86,10 @@ def quasi_column(
             numbers = parsed_numbers(column, name)
         if numbers is not None:
             return pa.field(name, numbers.type), numbers
+        if not asked.special.get(name) and (days := _plain_days(column)) is not None:
+            return pa.field(name, days.type, metadata=marks_for(pattern=Pattern())), days
+    if kind is None and is_mere_text(column, _anything_else(dates), frozenset({*asked.na, *map(str, asked.special.get(name, ()))})):
+        return pa.field(name, column.type), column
     look = _look(name, column, asked, dates)
     if kind in (Kind.ORDINAL, Kind.NOMINAL):
         numbers = look.all_left(look.numbers)
@@ -103,6 +107,17 @@ def quasi_column(
     return _as_text(name, column, look, look.gaps)
 
 
+def _plain_days(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Days by ISO 8601 and nothing else but null; None if there is anything to be said about them."""
+    return None if column.null_count == len(column) else cast_or_none(column, pa.date32())
+
+
+def _anything_else(dates: str | None) -> str:
+    """The pattern of trimmed texts that are more, or less, than text."""
+    told = f"|{cells_of_pattern(dates)}" if dates else ""
+    return f"^$|{NUMBER}|{DAY}|{MOMENT}|{INFINITE}|{LIKE_MISSING}|{MARKER}{told}"
+
+
 def _are_numbers(column: pa.ChunkedArray) -> bool:
     """Whether all cells that hold something hold numbers, and one does."""
     return bool(column.null_count < len(column) and pc.all(pc.match_substring_regex(column, NUMBER)).as_py())
@@ -117,6 +132,11 @@ def marks_of_text(
     """
     if not _may_be_more_than_text(column, name, asked, dates):
         return None
+    if not asked.na and not asked.special.get(name):  # mostly there is nothing else in it
+        if _plain_days(column) is not None:
+            return None
+        if plain_numbers(column) is not None:
+            return marks_for(numbers=asked.kinds.get(name) is not Kind.NOMINAL and not has_codes(column))
     look = _look(name, column, asked, dates)
     numbers = look.all_left(look.numbers)
     gaps = _any(look.markers) and (numbers or look.all_left(look.dates))
@@ -133,10 +153,11 @@ def as_same_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     ([7, None], None)
     """
     for target in (pa.int64(), pa.float64()):
-        try:
-            numbers = pc.cast(column, target)
-        except pa.ArrowInvalid:
+        numbers = cast_or_none(column, target)
+        if numbers is None:
             continue
+        if pa.types.is_floating(target) and numbers.null_count < len(numbers) and are_shortest(column, numbers):
+            return numbers
         # where it does not, one of the first mostly shows it
         if _written_so(numbers.slice(0, 1000), column.slice(0, 1000)) is not False and _written_so(numbers, column):
             return numbers
@@ -146,30 +167,6 @@ def as_same_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 def _written_so(numbers: pa.ChunkedArray, text: pa.ChunkedArray) -> bool | None:
     """Whether writing these numbers gives these texts; None where all are missing."""
     return pc.all(pc.equal(pc.cast(numbers, pa.string()), text)).as_py()
-
-
-def plain_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """What `parsed_numbers` gives for texts that are spelled as programs do, in a fraction of the time; None where it takes a closer look.
-
-    Arrow's own cast tells: it takes digits, a sign and a point, and besides them hexadecimal numbers, infinity and what is no number.
-
-    >>> plain_numbers(pa.chunked_array([["7", None]])).to_pylist(), plain_numbers(pa.chunked_array([["7", "NA"]]))
-    ([7, None], None)
-    """
-    if column.null_count == len(column):
-        return None
-    try:
-        numbers = pc.cast(column, pa.int64())
-        longest = pc.max(pc.binary_length(column)).as_py()
-        return numbers if longest <= LONGEST_WHOLE and not _any(pc.match_substring(column, "x", ignore_case=True)) else None
-    except pa.ArrowInvalid:
-        pass
-    try:
-        numbers = pc.cast(column, pa.float64())
-    except pa.ArrowInvalid:
-        return None
-    parts = any(_any(pc.match_substring(some, ".")) for some in (column.slice(0, 1000), column))
-    return numbers if parts and pc.all(pc.is_finite(numbers)).as_py() else None
 
 
 def parsed_numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
