@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from microagg.cli.options import as_typed, names_in, reads_files, takes_settings
+from microagg.cli.options import as_typed, names_in, takes_settings
 from microagg.cli.watching import forget, warnings_as_notes, watch, what_was_written
 from microagg.errors import InputError, MicroaggError
 from microagg.release.settings import OF_A_CELL, Settings
@@ -142,24 +142,15 @@ def _global_options(
 
 
 @app.command()
-@reads_files
 @takes_settings()
 def anonymize(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     target: Annotated[Path, typer.Argument(help=f"The table to write: {known_suffixes()}.")],
     given: dict[str, Any],
-    reading: dict[str, Any],
     threads: Annotated[
         int | None, typer.Option(help="Number of threads; by default one per processor.")
     ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the rows.")] = False,
-    escape_formulas: Annotated[
-        bool,
-        typer.Option(
-            "--escape-formulas",
-            help="For a csv file that goes to a spreadsheet: put an apostrophe before texts such as =A1.",
-        ),
-    ] = False,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -176,12 +167,11 @@ def anonymize(
     watch(*(report_paths(report) if report is not None and report.name else ()))
     if "quasi" not in given:
         nominal = given.get("nominal", ())
-        raise InputError(show.proposal(source, target, K.parse(given["k"]), reading, nominal))
-    settings = Settings.of(**settled(given, source, reading))
+        raise InputError(show.proposal(source, target, K.parse(given["k"]), _said(given), nominal))
+    settings = Settings.of(**settled(given, source, _said(given)))
     with show.progress("grouping records") as progress:
         release = anonymize_file(
-            source, target, settings=settings, keep_order=keep_order, report=report, reading=reading,
-            writing={"escape_formulas": escape_formulas}, threads=threads, progress=progress,
+            source, target, settings=settings, keep_order=keep_order, report=report, threads=threads, progress=progress
         )  # fmt: skip
     _end_with(release, target, lambda: show.reports(report))
 
@@ -206,22 +196,20 @@ def repeat(
 
 
 @app.command()
-@reads_files
 @takes_settings(
-    "k", "quasi", "stratum", "confidential", "unit", "l", "t", "diversity", "c", "exact", *MEANINGS
+    "k", "quasi", "stratum", "confidential", "unit", "l", "t", "diversity", "c", "exact", *MEANINGS, "reading"
 )
 def check(
     source: Annotated[Path, typer.Argument(help=f"Any table: {known_suffixes()}.")],
     given: dict[str, Any],
-    reading: dict[str, Any],
 ) -> None:
     """Check whether a table is k-anonymous, l-diverse and t-close, and list the classes that are not. Exit code 3 if it is not."""
     from microagg.cli import show
     from microagg.guarantees.check import check as check_table
     from microagg.table.io.reading import read_table
 
-    given = settled(given, source, reading)
-    quasi = given.pop("quasi", [])
+    given = settled(given, source, _said(given))
+    reading, quasi = given.pop("reading", {}), given.pop("quasi", [])
     asked = column_settings(**{name: given[name] for name in MEANINGS if name in given})
     found = check_table(read_table(source, asked=asked, **reading), quasi, **given)
     show.anonymity(found, [*quasi, *given.get("stratum", ())])
@@ -229,13 +217,11 @@ def check(
 
 
 @app.command()
-@reads_files
-@takes_settings("stratum", "unit", *MEANINGS, "hierarchy")
+@takes_settings("stratum", "unit", *MEANINGS, "hierarchy", "reading")
 def assess(
     original: Annotated[Path, typer.Argument(help=f"The original table: {known_suffixes()}.")],
     release: Annotated[Path, typer.Argument(help="The released table, made by microagg or by another tool.")],
     given: dict[str, Any],
-    reading: dict[str, Any],
     quasi: Columns = None,
     confidential: Columns = None,
     keep: Columns = None,
@@ -259,7 +245,7 @@ def assess(
     with show.progress("measuring") as progress:
         found = assess_files(
             original, release, quasi=names_in(quasi), confidential=names_in(confidential), keep=names_in(keep),
-            weight=weight, key=key, known=names_in(known), k=None if k is None else K.parse(k), reading=reading,
+            weight=weight, key=key, known=names_in(known), k=None if k is None else K.parse(k), reading=given.pop("reading", {}),
             stratum=given.pop("stratum", ()), unit=given.pop("unit", None), asked=column_settings(**given), progress=progress,
         )  # fmt: skip
     if as_json:
@@ -269,12 +255,10 @@ def assess(
 
 
 @app.command()
-@reads_files
 @takes_settings(*(name for name in Settings.parameters() if name not in NOT_SHARED))
 def compare(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     given: dict[str, Any],
-    reading: dict[str, Any],
     k: Annotated[list[str], typer.Option("--k", help="One or more values of k, comma-separated.")],
     methods: Annotated[
         list[str] | None,
@@ -305,7 +289,7 @@ def compare(
         done = compare_methods(
             source, ks=[K.parse(each) for each in names_in(k)], methods="all" if methods is None else names_in(methods),
             known=names_in(known), loss=loss, risk=risk, measures=(loss, risk), seeds=tuple(range(seeds)), jobs=jobs,
-            state=state, reading=reading, progress=progress, **settled(given, source, reading),
+            state=state, progress=progress, **settled(given, source, _said(given)),
         )  # fmt: skip
     if plot is not None:
         done.draw(plot)
@@ -316,12 +300,10 @@ def compare(
 
 
 @app.command()
-@reads_files
-@takes_settings("k", "quasi", "scale", *MEANINGS, "importance", "hierarchy", "missing")
+@takes_settings("k", "quasi", "scale", *MEANINGS, "importance", "hierarchy", "missing", "reading")
 def bound(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     given: dict[str, Any],
-    reading: dict[str, Any],
     time_limit: Annotated[str, typer.Option(help="Stop after this many seconds.")] = "60",
     seed: Annotated[int, typer.Option(help="Seed of the search for a grouping to compare with.")] = 0,
     save: Annotated[
@@ -337,10 +319,10 @@ def bound(
 
     watch(save)
     settings = Settings.of(
-        **settled(given, source, reading), effort="prove", time_limit=time_limit, seed=seed
+        **settled(given, source, _said(given)), effort="prove", time_limit=time_limit, seed=seed
     )
     with show.progress("proving") as progress:
-        found = bound_file(source, settings, certificate=save, reading=reading, progress=progress)
+        found = bound_file(source, settings, certificate=save, progress=progress)
     show.bounded(found, save)
     if found.stopped == "interrupted":
         sys.exit(STOPPED)
@@ -450,6 +432,11 @@ def reproduce(
         print(_as_json(study.as_json(cells)))
     else:
         show.reproduction(cells)
+
+
+def _said(given: dict[str, Any]) -> dict[str, Any]:
+    """What was said about the file to be read, checked."""
+    return Settings.parameters()["reading"].parse(given.get("reading"))
 
 
 def _end_with(release: Release, target: Path, more: Callable[[], None] = lambda: None) -> None:

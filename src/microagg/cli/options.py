@@ -8,13 +8,15 @@ import inspect
 import re
 import typing
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
 from microagg.errors import InputError
-from microagg.release.settings import MeasuresByName, MethodByName, MethodParameters, Settings
-from microagg.table.io.formats import reading_options
+from microagg.release.settings import FileOptions, MeasuresByName, MethodByName, MethodParameters, Settings
+from microagg.table.io.formats import reading_options, writing_options
+from microagg.table.io.text_parameters import DatePattern, Encoding, Letter
 from microagg.table.kind_parameters import ByColumn, Codes, Hierarchies, Markers, Orders, WeightByColumn
 from microagg.table.parameters import (
     Caps,
@@ -30,7 +32,8 @@ from microagg.table.parameters import (
 )
 
 GIVEN = "given"
-READING = "reading"
+OUT = "out_"
+"""How the options that say how a file is written begin, for those that say how one is read have the plain names."""
 QUOTES = "'"
 SEVERAL = "Comma-separated; may be repeated."
 METAVARS: dict[type, str] = {
@@ -42,6 +45,9 @@ METAVARS: dict[type, str] = {
     WeightByColumn: "COLUMN=NUMBER",
     Hierarchies: "COLUMN=FILE",
     Codes: "COLUMN=CODES",
+    Encoding: "NAME",
+    Letter: "SIGN",
+    DatePattern: "PATTERN",
 }
 TYPED_AS = {"kinds": "kind"}
 """Settings whose option has another name, for it is given for one column at a time."""
@@ -64,39 +70,25 @@ def takes_settings(*names: str) -> Callable[[Callable[..., None]], Callable[...,
             if not names or name in names
             for option in _options(name, declared)
         ]
-        return _with_options(command, GIVEN, options, _as_settings)
+        return _with_options(command, options)
 
     return decorate
 
 
-def reads_files(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with an option for everything that can be said about a file to be read, in place of its parameter `reading`.
-
-    The command gets a dictionary of what was said, ready for `read_table`.
-    """
-    options = [option for name, declared in reading_options().items() for option in _options(name, declared)]
-    return _with_options(command, READING, options, _said)
-
-
-def _with_options(
-    command: Callable[..., None],
-    slot: str,
-    options: list[inspect.Parameter],
-    gather: Callable[[dict[str, Any]], dict[str, Any]],
-) -> Callable[..., None]:
-    """A command that takes these options in place of one parameter, which gets what `gather` makes of them."""
+def _with_options(command: Callable[..., None], options: list[inspect.Parameter]) -> Callable[..., None]:
+    """A command that takes these options in place of its parameter `given`, which gets the settings among them."""
     hints = typing.get_type_hints(command, include_extras=True)
     own = [
         parameter.replace(annotation=hints[parameter.name])
         for parameter in inspect.signature(command).parameters.values()
-        if parameter.name != slot
+        if parameter.name != GIVEN
     ]
     taken = {option.name for option in options}
 
     @functools.wraps(command)
     def run(**arguments: Any) -> None:
         given = {name: arguments.pop(name) for name in taken}
-        command(**arguments, **{slot: gather(given)})
+        command(**arguments, **{GIVEN: _as_settings(given)})
 
     first = [each for each in own if each.default is inspect.Parameter.empty]
     required = [each for each in options if each.default is inspect.Parameter.empty]
@@ -109,11 +101,22 @@ def _with_options(
     return run
 
 
-def _said(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not None}
+def option_names() -> dict[str, dict[str, str]]:
+    """The options about files, by the setting that they are part of: for each the name of what it says.
+
+    >>> names = option_names()
+    >>> names["reading"]["decimal"], names["writing"]["out_decimal"], names["writing"]["escape_formulas"]
+    ('decimal', 'decimal', 'escape_formulas')
+    """
+    writing = {name if isinstance(each, Flag) else OUT + name: name for name, each in writing_options().items()}
+    return {"reading": {name: name for name in reading_options()}, "writing": writing}
 
 
 def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
+    if isinstance(declared, FileOptions):
+        said = reading_options() if name == "reading" else writing_options()
+        names = option_names()[name]
+        return [option for flag, each in names.items() for option in _options(flag, replace(said[each], default=_none(said[each])))]
     if isinstance(declared, MethodParameters):
         several = Annotated[
             list[str] | None,
@@ -163,6 +166,11 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
     return [_option(name, str | None, None, declared.help + usual, metavar=words)]
 
 
+def _none(declared: Any) -> Any:
+    """What an option about a file is if nobody gives it: nothing was said."""
+    return False if isinstance(declared, Flag) else None
+
+
 def _option(name: str, kind: Any, default: Any, told: str, **more: Any) -> inspect.Parameter:
     return _parameter(
         name, Annotated[kind, typer.Option(flag_of(name), help=told, show_default=False, **more)], default
@@ -185,9 +193,15 @@ def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 def _as_settings(given: dict[str, Any]) -> dict[str, Any]:
     """What was typed, as `Settings.of` takes it."""
     declared = Settings.parameters()
+    files: dict[str, dict[str, Any]] = {}
+    for setting, names in option_names().items():
+        said = {name: given.pop(option, None) for option, name in names.items()}
+        unsaid = (None,) if setting == "reading" else (None, False)  # a flag that is not given says nothing
+        files[setting] = {name: value for name, value in said.items() if value not in unsaid}
     params = {name: given.pop(name) for name in SEARCHING if given.get(name) is not None}
     params |= parameters_in(given.pop("param", None))
     settings: dict[str, Any] = {"params": params} if params else {}
+    settings |= {setting: said for setting, said in files.items() if said}
     for name, value in given.items():
         if value is not None and name not in SEARCHING:
             settings[name] = (
@@ -234,8 +248,12 @@ def as_typed(sentence: str) -> str:
     'say --kind sex=nominal, --nominal sex or --na …'
     """
 
+    known = {*Settings.parameters(), *reading_options()}
+
     def of_column(found: re.Match[str]) -> str:
         name, column, value = found.groups()
+        if name == "writing":
+            return f"{flag_of(OUT + column)} {value.strip(QUOTES)}"
         return (
             f"{flag_of(name)} {column}={value.strip(QUOTES)}" if name in Settings.parameters() else found[0]
         )
@@ -245,7 +263,7 @@ def as_typed(sentence: str) -> str:
 
     def option(found: re.Match[str]) -> str:
         name, word, number = found.groups()
-        return f"{flag_of(name)} {word or number}" if name in Settings.parameters() else found[0]
+        return f"{flag_of(name)} {word or number}" if name in known else found[0]
 
     sentence = re.sub(
         r"\b(exact|escape_formulas)=True", lambda flag: f"--{flag[1].replace('_', '-')}", sentence

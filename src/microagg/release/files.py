@@ -15,6 +15,7 @@ from microagg.release.risks import refuse_unaccepted
 from microagg.release.saving import places_of, refuse_places, report_on_saved, report_places, rows_to_write
 from microagg.release.settings import Settings, settings_from
 from microagg.table.io.arrow import give_back
+from microagg.table.io.dialect import dialect_of
 from microagg.table.io.formats import format_of, options_for, options_shared
 from microagg.table.io.reading import read_table
 
@@ -36,22 +37,23 @@ def anonymize_file(
     """Read a file, anonymize it, save the release and, if asked, its two reports.
 
     Nothing is written unless the output holds its guarantee. `reading` says what is known about the file, such as
-    {"header": False}; `writing` how to write the other, such as {"escape_formulas": True}. A report that cannot be written
+    {"header": False}; `writing` how to write the other, such as {"escape_formulas": True}: both are settings, and go before those of
+    `settings`. What is not said is found out, and what is written looks like what was read. A report that cannot be written
     raises ReportError: the release is in place then.
     """
     if settings is None:
-        asked = Settings.of(k=k, **options)
+        asked = Settings.of(k=k, reading=reading, writing=writing, **options)
     else:
         of_method = {name: value for name, value in options.items() if name not in Settings.parameters()}
         asked = settings_from({"k": k, "settings": settings, "params": of_method, **options})
+        asked = asked.but(reading={**asked.reading, **(reading or {})}, writing={**asked.writing, **(writing or {})})
     refuse_unaccepted(asked)
     format_of(Path(target))
     report_places(report, taken=places_of(source, target))
-    table = read_table(source, quasi=asked.numbers, asked=asked.columns, **(reading or {}))
+    table = read_table(source, quasi=asked.numbers, asked=asked.columns, **asked.reading)
     return anonymize_table(
-        table, source, target, asked, keep_order=keep_order, report=report, reading=reading, writing=writing, threads=threads,
-        progress=progress,
-    )  # fmt: skip
+        table, source, target, asked, keep_order=keep_order, report=report, threads=threads, progress=progress
+    )
 
 
 def anonymize_table(
@@ -63,8 +65,6 @@ def anonymize_table(
     keep_order: bool = False,
     report: str | Path | None = None,
     expected: Callable[[Release, pa.Table], object] | None = None,
-    reading: Mapping[str, Any] | None = None,
-    writing: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
@@ -74,7 +74,8 @@ def anonymize_table(
     """
     source, target = Path(source), Path(target)
     places = report_places(report, taken=places_of(source, target))
-    shared = {**options_shared(source, target), **(writing or {})}
+    dialect = dialect_of(table)
+    shared = options_shared(source, target, settings.writing, None if dialect is None else dialect.options)
     options_for(format_of(target), shared)
     give_back()
     refuse_places(target)
@@ -82,7 +83,7 @@ def anonymize_table(
         raise InputError(
             "output and input are the same file; name another output, the original must not be lost."
         )
-    release = protect(table, settings, file=source.name, reading=reading, threads=threads, progress=progress)
+    release = protect(table, settings, file=source.name, threads=threads, progress=progress)
     if expected is not None:
         expected(release, rows_to_write(release, keep_order=keep_order))
     release.save(target, keep_order=keep_order, **shared)

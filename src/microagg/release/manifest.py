@@ -77,7 +77,6 @@ def internal_manifest(
     made: Aggregated,
     source: pa.Table,
     file: str | None,
-    reading: Mapping[str, Any] | None,
     loss: dict[str, float],
     largest_share: float,
     anonymity: Anonymity,
@@ -110,7 +109,7 @@ def internal_manifest(
         "bound": None if found.bound is None else _bound(found.bound, found.labels),
         "chosen": list(found.chosen),
         "stopped_early": found.stopped is not None,
-        "input": {"file": file, "digest": digest_of(source), "reading": dict(reading or {})},
+        "input": {"file": file, "digest": digest_of(source)},
         "scaling": {
             name: {**space.about_column(j), "decimals": made.decimals[j]} for j, name in enumerate(quasi)
         },

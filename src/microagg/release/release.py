@@ -203,14 +203,15 @@ class Release:
     def save(self, path: str | Path, *, keep_order: bool = False, **options: Any) -> list[Path]:
         """Write the table and both manifests; returns their paths. Rows are shuffled unless `keep_order`.
 
-        The file is written beside its place, read back and verified before it takes it. `options` are those of its format:
-        the `delimiter` of a csv file, and `escape_formulas` for one that goes to a spreadsheet. A release that takes a risk which
+        The file is written beside its place, read back and verified before it takes it. `options` are those of its format, before those
+        that the setting `writing` has: `delimiter`, `encoding`, `decimal`, `thousands`, `dates` and `line_end` of a text file, and
+        `escape_formulas` for one that goes to a spreadsheet. A release that takes a risk which
         `accept_risk` does not name is refused. Another release of the same table in that folder is told about in a note.
         """
         refuse_unaccepted(self.settings, self._risks)
         path = Path(path)
         self._note(notes_on_earlier_releases(path, self.manifest))
-        self._written.update(save_release(self, path, keep_order=keep_order, options=options))
+        self._written.update(save_release(self, path, keep_order=keep_order, options={**self.settings.writing, **options}))
         return [path, *manifest_paths(path)]
 
     def _note(self, notes: tuple[str, ...]) -> None:
@@ -262,6 +263,8 @@ def anonymize(
     cap: Mapping[str, Any] | Sequence[str] | str | None = None,
     accept_risk: Sequence[str] | str = (),
     publish: Sequence[str] | str = (),
+    reading: Mapping[str, Any] | None = None,
+    writing: Mapping[str, Any] | None = None,
     seed: int | None = None,
     date: str | None = None,
     settings: Settings | None = None,
@@ -291,7 +294,9 @@ def anonymize(
     ({"income": ("1%", "99%")}), which values beyond become before groups are formed; loss is measured against what they were.
     `publish` names measures that the public report tells although they come from the original table (1,000 records and more);
     without it, that report follows from the released table and the settings. `accept_risk` names risks that are taken knowingly
-    ("full-precision", "single-columns", "published-measures", "true-values"): without it such a release cannot be saved. `refine` improves the
+    ("full-precision", "single-columns", "published-measures", "true-values"): without it such a release cannot be saved. `writing` says
+    how `save` writes text files ({"delimiter": ";", "decimal": ","}); `reading` is what was known about the file that a table came
+    from, which changes nothing here and is kept for `repeat`. `refine` improves the
     groups of any method by local search. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
     or a number of steps for each record) and `time_limit` in seconds.
 
@@ -308,13 +313,12 @@ def protect(
     settings: Settings,
     *,
     file: str | None = None,
-    reading: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """The way of the data, from a table and settings to a release that holds its guarantee.
 
-    `file` is the name of the file that the table was read from, `reading` what was said about it; the internal manifest keeps both.
+    `file` is the name of the file that the table was read from; the internal manifest keeps it.
     """
     # what was asked for
     settings = settings.settled()
@@ -391,7 +395,7 @@ def protect(
     weighting = weighting and weighting.with_totals(frame, schema, settings, made)
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, made=made, source=source, file=file,
-        reading=reading, loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
+        loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
         exposure=exposure_of(arrow, schema, anonymity),
         strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
     )  # fmt: skip

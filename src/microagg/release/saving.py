@@ -27,6 +27,7 @@ from microagg.table.io.arrow import give_back
 from microagg.table.io.formats import format_of, options_for
 from microagg.table.io.kinds import refuse_other_kind, refuse_other_than_table
 from microagg.table.io.reading import read_written
+from microagg.table.io.spelled_columns import in_plain_terms
 from microagg.table.io.writing import Piece, put_in_place, refuse_unwritable, text_piece, write_table
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def save_release(
             raise GuaranteeError("the file does not have the columns it should; nothing was written.")
         found = verify(written, columns, k, release._arrow.num_rows, release.anonymity.scope)
         units = units_as_written(release, found, keep_order=keep_order)
-        release.settings.promise.verify(found.labels, len(found.sizes), release._attributes(written), units)
+        attributes = release._attributes(in_plain_terms(written, release._arrow, options))
+        release.settings.promise.verify(found.labels, len(found.sizes), attributes, units)
         added["release"] = name_of_release(written, release.settings)
 
     def manifest(place: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool) -> Piece:

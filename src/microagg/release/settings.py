@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import datetime
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
 from microagg.guarantees.declared import DIVERSITY, EXACT, C, L, T
 from microagg.release.risks import ACCEPT_RISK
+from microagg.table.io.formats import options_said, options_to_write
 from microagg.table.kind_parameters import (
     AGGREGATE,
     HIERARCHY,
@@ -102,7 +103,28 @@ class MeasuresByName(Names):
         return names
 
 
-OF_A_CELL = ("k", "method", "params", "publish", "accept_risk", "seed", "date")
+@dataclass(frozen=True)
+class FileOptions:
+    """What is said about how files are read, or written; what there is to say, the formats declare.
+
+    >>> FileOptions("reading", "", options_said).parse({"delimiter": "semicolon", "header": None})
+    {'delimiter': ';'}
+    """
+
+    name: str
+    help: str
+    checked: Callable[[Mapping[str, Any]], dict[str, Any]]
+    default: None = None
+    describes: str = "name=value"
+
+    def parse(self, value: Any) -> dict[str, Any]:
+        """A dictionary of what was said, each value checked; what is None is left to be found out."""
+        if value is not None and not isinstance(value, Mapping):
+            raise InputError(f"{self.name} must be a dictionary of names and values.")
+        return self.checked({name: each for name, each in (value or {}).items() if each is not None})
+
+
+OF_A_CELL = ("k", "method", "params", "publish", "accept_risk", "seed", "date", "writing")
 """The settings that differ from cell to cell of a comparison, or make no difference there."""
 
 
@@ -215,6 +237,18 @@ class Settings:
             "Measures to make public though they come from the original table: two digits, 1,000 records and more.",
         ),
         public=True,
+    )
+    reading: dict[str, Any] = declared(  # noqa: RUF009  it makes a field
+        FileOptions(
+            "reading", "What is known about the file that the table comes from, such as its delimiter.", options_said
+        ),
+        public=False,
+    )
+    writing: dict[str, Any] = declared(  # noqa: RUF009  it makes a field
+        FileOptions(
+            "writing", "How the file of the release is written, where that is not as the original is.", options_to_write
+        ),
+        public=False,
     )
     seed: int | None = declared(Whole("seed", "Repeats a run; drawn at random if not given."), public=False)
     date: str | None = declared(

@@ -40,21 +40,16 @@ def repeat_file(
     """
     then = _read(Path(manifest))
     settings = with_risks_accepted(_settings_of(then, Path(manifest)))
-    reading = _options_in(then["input"], "reading")
-    table = read_table(source, quasi=settings.numbers, asked=settings.columns, **reading)
+    table = read_table(source, quasi=settings.numbers, asked=settings.columns, **settings.reading)
     if digest_of(table) != then["input"]["digest"]:
         raise InputError("this is not the table that the release was made from: its digest differs.")
-    writing = {
-        name: value for name, value in _options_in(then, "dialect").items() if name == "escape_formulas"
-    }  # all others follow the table, as then
     notes: list[str] = []
 
     def expect_the_same(release: Release, rows: pa.Table) -> None:
         notes.extend(_comparison(then, release.manifest, digest_of(rows), anyway=anyway))
 
     release = anonymize_table(
-        table, source, target, settings, keep_order=then.get("rows") == "kept", expected=expect_the_same,
-        reading=reading, writing=writing, progress=progress,
+        table, source, target, settings, keep_order=then.get("rows") == "kept", expected=expect_the_same, progress=progress
     )  # fmt: skip
     return replace(release, notes=(*notes, *release.notes))
 
@@ -82,7 +77,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _settings_of(manifest: dict[str, Any], path: Path) -> Settings:
     try:
-        return Settings.from_data(manifest["settings"])
+        return Settings.from_data({**_said_of_files(manifest), **manifest["settings"]})
     except InputError as error:
         if manifest.get("microagg") == microagg.__version__:
             raise
@@ -90,6 +85,12 @@ def _settings_of(manifest: dict[str, Any], path: Path) -> Settings:
             f"{path.name} has settings that this version does not know ({str(error).rstrip('.')}); "
             f"install {_version_of(manifest)}."
         ) from None
+
+
+def _said_of_files(manifest: dict[str, Any]) -> dict[str, Any]:
+    """What older manifests say of how files were read and written, beside the settings; the rest of how a file is written follows the table."""
+    escaped = {name: value for name, value in _options_in(manifest, "dialect").items() if name == "escape_formulas"}
+    return {"reading": _options_in(manifest["input"], "reading"), "writing": escaped}
 
 
 def _options_in(content: dict[str, Any], name: str) -> dict[str, Any]:

@@ -139,7 +139,9 @@ class Proposal:
             words += ["--nominal", shell_list(given["nominal"])]
         for name, kind in given.get("kinds", {}).items():
             words += ["--kind", shlex.quote(f"{name}={kind}")]
-        words += [f"--{'' if value else 'no-'}{name}" for name, value in reading.items()]
+        for name, value in reading.items():
+            switch = f"--{'' if value else 'no-'}{name}"
+            words += [switch] if isinstance(value, bool) else [f"--{name}", shlex.quote(str(value))]
         return " ".join(words)
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:

@@ -112,17 +112,26 @@ def reading_options() -> dict[str, Declared]:
     return {declared.name: declared for format in formats() for declared in format.reading}
 
 
+def options_said(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said about a file to be read, whatever its format, checked.
+
+    >>> options_said({"header": False, "delimiter": "tab"})
+    {'header': False, 'delimiter': '\\t'}
+    """
+    known = reading_options()
+    for name in given:
+        if name not in known:
+            raise InputError(f"files are not read by an option {name!r}; there are: {', '.join(known)}.")
+    return {name: known[name].parse(value) for name, value in given.items()}
+
+
 def options_to_read(format: Format, given: Mapping[str, Any]) -> dict[str, Any]:
     """What was said about a file to be read, checked. What only other formats take is passed over.
 
     >>> options_to_read(format_of(Path("a.csv")), {"header": False}), options_to_read(format_of(Path("a.parquet")), {"header": False})
     ({'header': False}, {})
     """
-    known = reading_options()
-    for name in given:
-        if name not in known:
-            raise InputError(f"files are not read by an option {name!r}; there are: {', '.join(known)}.")
-    checked = {name: known[name].parse(value) for name, value in given.items()}
+    checked = options_said(given)
     return {declared.name: checked[declared.name] for declared in format.reading if declared.name in checked}
 
 

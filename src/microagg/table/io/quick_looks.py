@@ -116,7 +116,7 @@ def has_codes(column: pa.ChunkedArray) -> bool:
     """
     if not any(_any(pc.starts_with(column, sign)) for sign in ("0", "-", "+")):
         return False
-    return _any(pc.match_substring_regex(column, r"^[+-]?0\d"))
+    return any(_any(pc.match_substring_regex(some, r"^[+-]?0\d")) for some in (column.slice(0, 1000), column))
 
 
 def _any(mask: pa.ChunkedArray) -> bool:

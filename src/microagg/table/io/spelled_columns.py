@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pyarrow as pa
 
@@ -12,8 +13,8 @@ from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text, means_numbers
 from microagg.table.io.dialect import Dialect
-from microagg.table.io.marks import GROUPED, MARKER_OR_EMPTY
-from microagg.table.io.number_style import matching, spelled_otherwise
+from microagg.table.io.marks import GROUPED, MARKER_OR_EMPTY, Pattern
+from microagg.table.io.number_style import Style, matching, spelled_otherwise
 from microagg.table.io.text_columns import NUMBER, quasi_column
 from microagg.table.io.text_parameters import cells_of_pattern
 from microagg.table.schema import ColumnSettings, Kind
@@ -83,6 +84,28 @@ def quasi_column_in(
     if spelled.column is column:
         return field, made
     return quasi_column(name, column, asked, dialect.dates)  # categories stay to the letter
+
+
+def in_plain_terms(written: pa.Table, table: pa.Table, options: Mapping[str, Any]) -> pa.Table:
+    """A text file of a table as it was read back, with the numbers and dates of that table as programs write them.
+
+    >>> written = pa.table({"wage": ["1,5"], "town": ["1,5"]})
+    >>> in_plain_terms(written, pa.table({"wage": [1.5], "town": ["1,5"]}), {"decimal": ","}).to_pylist()
+    [{'wage': '1.5', 'town': '1,5'}]
+    """
+    style, dates = Style(options.get("decimal") or ".", options.get("thousands") or ""), options.get("dates")
+    for place, field in enumerate(table.schema):
+        column = written.column(place)
+        if not is_text(column.type):
+            continue
+        numbers = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
+        if not style.is_plain and (numbers or means_numbers(field)):
+            mine = matching(column, style.pattern)
+            written = written.set_column(place, field.name, pc.if_else(mine, style.plain(column), column))
+        elif dates is not None and pa.types.is_temporal(field.type) and Pattern(told=dates).fits(field.type):
+            moments = pc.strptime(column, format=dates, unit="s", error_is_null=True)
+            written = written.set_column(place, field.name, pc.cast(moments, field.type))
+    return written
 
 
 def _refuse_other_style(name: str, position: int, dialect: Dialect) -> NoReturn:
