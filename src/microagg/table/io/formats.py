@@ -20,6 +20,12 @@ FORMATS: tuple[str, ...] = (
     "microagg.table.io.csv_format:CSV",
     "microagg.table.io.parquet_format:PARQUET",
     "microagg.table.io.arrow_format:ARROW",
+    "microagg.table.io.xlsx_format:XLSX",
+    "microagg.table.io.spss_format:SAV",
+    "microagg.table.io.spss_format:ZSAV",
+    "microagg.table.io.stata_format:DTA",
+    "microagg.table.io.sas_format:XPT",
+    "microagg.table.io.sas_format:SAS7BDAT",
 )
 
 PART = ".part"

@@ -15,6 +15,7 @@ from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.formats import format_of, format_of_part, known_names, options_for, options_to_read
 from microagg.table.io.journal import settle
+from microagg.table.io.sidecar import with_sidecar
 from microagg.table.io.text_columns import (
     INFINITE,
     NUMBER,
@@ -53,7 +54,8 @@ def read_table(
     refuse_duplicates(table.column_names)
     if table.num_rows == 0:
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
-    return table if format.typed else _typed(table, frozenset(numeric), frozenset(quasi), asked)
+    table = table if format.typed else _typed(table, frozenset(numeric), frozenset(quasi), asked)
+    return with_sidecar(table, path)
 
 
 def _typed(
@@ -102,7 +104,10 @@ def read_as_numbers(path: str | Path, **reading: Any) -> pa.Table:
         column = table.column(name)
         if pa.types.is_string(column.type) and looks_numeric(column):
             with contextlib.suppress(InputError):  # digits that no float64 can hold stay text
-                table = table.set_column(position, name, parse_numbers(column, name))
+                numbers = parse_numbers(column, name)
+                table = table.set_column(
+                    position, table.schema.field(position).with_type(numbers.type), numbers
+                )
     return table
 
 
