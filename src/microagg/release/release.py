@@ -37,6 +37,7 @@ from microagg.release.notes_on_columns import (
     warning_of_single_columns,
 )
 from microagg.release.notes_on_gaps import notes_on_gaps
+from microagg.release.notes_on_labels import notes_on_empty_texts, notes_on_labels
 from microagg.release.notes_on_names import note_on_index, notes_on_names
 from microagg.release.notes_on_texts import notes_on_texts
 from microagg.release.notes_on_units import notes_on_units
@@ -57,6 +58,7 @@ from microagg.table.capping import cap_cells, cap_values, note_on_capped
 from microagg.table.confidential import Attribute, typed_like
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import give_back
+from microagg.table.io.formats import format_of
 from microagg.table.io.frames import (
     column_facts,
     open_frame,
@@ -66,7 +68,9 @@ from microagg.table.io.frames import (
     values_of,
 )
 from microagg.table.io.giving import given_back
-from microagg.table.io.marks import marked_like
+from microagg.table.io.labels import labels_of, with_labels, with_labels_in_use
+from microagg.table.io.marks import NOTES, marked_like, notes_of
+from microagg.table.io.sidecar import labels_beside, sidecar_of
 from microagg.table.io.spelling import texts_like
 from microagg.table.io.writing import write_text
 from microagg.table.schema import Role, Schema, assign_roles
@@ -112,7 +116,7 @@ class Release:
     @property
     def settings(self) -> Settings:
         """What was asked for, and what was decided where it was left open: enough to ask for the same again."""
-        return Settings.from_data(self.manifest["settings"])
+        return Settings.from_data(self.manifest["settings"]).of_table(self._original.to_native())
 
     @functools.cached_property
     def pair(self) -> Pair:
@@ -201,7 +205,7 @@ class Release:
         return f"<Release: {headline}, k = {self.settings.k}, IL = {self.loss['IL']:.4f} %>"
 
     def save(self, path: str | Path, *, keep_order: bool = False, **options: Any) -> list[Path]:
-        """Write the table and both manifests; returns their paths. Rows are shuffled unless `keep_order`.
+        """Write the table and both manifests, and labels that its format cannot hold; returns their paths. Rows are shuffled unless `keep_order`.
 
         The file is written beside its place, read back and verified before it takes it. `options` are those of its format, before those
         that the setting `writing` has: `delimiter`, `encoding`, `decimal`, `thousands`, `dates` and `line_end` of a text file, and
@@ -211,8 +215,16 @@ class Release:
         refuse_unaccepted(self.settings, self._risks)
         path = Path(path)
         self._note(notes_on_earlier_releases(path, self.manifest))
-        self._written.update(save_release(self, path, keep_order=keep_order, options={**self.settings.writing, **options}))
-        return [path, *manifest_paths(path)]
+        self._note(notes_on_empty_texts(path, self._arrow))
+        self._written.update(
+            save_release(self, path, keep_order=keep_order, options={**self.settings.writing, **options})
+        )
+        beside = sidecar_of(path)
+        return [
+            path,
+            *manifest_paths(path),
+            *([beside] if labels_beside(self._arrow, format_of(path)) else []),
+        ]
 
     def _note(self, notes: tuple[str, ...]) -> None:
         """Add what is found out only when it is known where a release goes."""
@@ -323,7 +335,8 @@ def protect(
     # what was asked for
     settings = settings.settled()
     given = open_frame(table)
-    schema = assign_roles(column_facts(given), settings.roles, settings.rest, settings.columns)
+    settings = settings.of_table(given.to_native())
+    schema = assign_roles(column_facts(given), settings.roles, settings.rest, settings.said)
     method, promise = settings.chosen_method, settings.promise
     refuse_columnwise(schema, settings)
     # raises where a weight is wrong or a unit missing, with its row in the table that was given
@@ -375,7 +388,7 @@ def protect(
         space=space, exact=cells, texts=texts_like(frame), weights=weights,
     )  # fmt: skip
     released = _with_released(frame, schema, made, weighting, settings.precision)
-    arrow = marked_like(to_arrow(released), source)
+    arrow = with_labels_in_use(marked_like(to_arrow(released), source))
     give_back()
     anonymity = verify(arrow, class_columns(schema, settings), k, len(frame), method.scope)
     findings = promise.verify(
@@ -399,6 +412,7 @@ def protect(
         exposure=exposure_of(arrow, schema, anonymity),
         strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
     )  # fmt: skip
+    notes += notes_of(given.to_native()) + notes_on_labels(source, schema, settings)
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
     notes += notes_on_columns(schema, space, loss["IL"], unrounded)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
@@ -408,10 +422,19 @@ def protect(
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (warning_of_single_columns(anonymity), *notes)
     return Release(
-        same_type(released, table), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
+        _labelled_like(same_type(released, table), arrow), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
         _arrow=arrow, _original=frame, _cells=None if _are_numbers(frame, cells, made) else (cells, made.cells),
-        _risks=risks_of_aggregates(cells, settings.aggregate), _units=units,
+        _risks=risks_of_aggregates(cells, settings.aggregates), _units=units,
     )  # fmt: skip
+
+
+def _labelled_like(table: Any, released: pa.Table) -> Any:
+    """An Arrow table with the labels that are released, and nothing that was told of the file it came from."""
+    if not isinstance(table, pa.Table):
+        return table
+    kept = {name: mark for name, mark in (table.schema.metadata or {}).items() if name != NOTES}
+    labels = {field.name: labels_of(field) for field in released.schema}
+    return with_labels(table, labels).replace_schema_metadata(kept or None)
 
 
 def _are_numbers(frame: nw.DataFrame[Any], cells: Cells, made: Aggregated) -> bool:

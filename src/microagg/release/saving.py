@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +26,11 @@ from microagg.release.report.document import Document
 from microagg.release.strata import class_columns
 from microagg.table.confidential import Attribute
 from microagg.table.io.arrow import give_back
+from microagg.table.io.comparing import refuse_altered
 from microagg.table.io.formats import format_of, options_for
 from microagg.table.io.kinds import refuse_other_kind, refuse_other_than_table
 from microagg.table.io.reading import read_written
+from microagg.table.io.sidecar import is_sidecar, labels_beside, sidecar_of, sidecar_text
 from microagg.table.io.spelled_columns import in_plain_terms
 from microagg.table.io.writing import Piece, put_in_place, refuse_unwritable, text_piece, write_table
 
@@ -69,8 +73,11 @@ def save_release(
     release: Release, path: Path, *, keep_order: bool, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Write the table and both manifests as one; returns what saving adds to the manifest."""
-    options = options_for(format_of(path), options)
+    format = format_of(path)
+    options = options_for(format, options)
     refuse_places(path)
+    beside = sidecar_of(path)
+    labels = labels_beside(release._arrow, format)
     columns, k = class_columns(release.schema, release.settings), release.settings.k
     added: dict[str, Any] = {"rows": "kept" if keep_order else "shuffled", "dialect": options}
 
@@ -88,6 +95,10 @@ def save_release(
         if written.column_names != release._arrow.column_names:
             raise GuaranteeError("the file does not have the columns it should; nothing was written.")
         found = verify(written, columns, k, release._arrow.num_rows, release.anonymity.scope)
+        if format.typed:
+            rows = None if keep_order else pa.array(release._shuffled_rows())
+            columns_as_written = functools.partial(_column_to_write, release, rows)
+            refuse_altered(written, release._arrow.schema, columns_as_written, format)
         units = units_as_written(release, found, keep_order=keep_order)
         attributes = release._attributes(in_plain_terms(written, release._arrow, options))
         release.settings.promise.verify(found.labels, len(found.sizes), attributes, units)
@@ -105,15 +116,23 @@ def save_release(
         )
 
     internal, public = manifest_paths(path)
-    put_in_place(
-        [
-            Piece(path, write, inspect),
-            manifest(internal, dict, private=True),
-            manifest(public, public_manifest, private=False),
-        ]
-    )
+    pieces = [
+        Piece(path, write, inspect),
+        manifest(internal, dict, private=True),
+        manifest(public, public_manifest, private=False),
+    ]
+    if labels or os.path.lexists(
+        beside
+    ):  # labels of what was there before must not be read with the new table
+        pieces.append(Piece(beside, *text_piece(sidecar_text(labels))))
+    put_in_place(pieces)
     give_back()
     return added
+
+
+def _column_to_write(release: Release, rows: pa.Array | None, name: str) -> pa.ChunkedArray:
+    column = release._arrow.column(name)
+    return column if rows is None else column.take(rows)
 
 
 def with_name(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -128,9 +147,10 @@ def with_name(manifest: dict[str, Any]) -> dict[str, Any]:
 
 def refuse_places(path: Path) -> None:
     """A release is several files: make sure of all their places before one is written."""
-    for place in (path, *manifest_paths(path)):
+    for place in (path, *manifest_paths(path), sidecar_of(path)):
         refuse_unwritable(place)
     refuse_other_than_table(path)
+    refuse_other_kind(sidecar_of(path), "a file of labels", is_sidecar)
     for place in manifest_paths(path):
         refuse_other_kind(place, "a manifest", is_manifest)
 
@@ -175,7 +195,7 @@ def report_places(report: str | Path | None, taken: Sequence[Path] = ()) -> tupl
 
 def places_of(source: str | Path, target: str | Path) -> list[Path]:
     """The places of a table, its release and the manifests, which no report may take."""
-    return [Path(source), Path(target), *manifest_paths(Path(target))]
+    return [Path(source), Path(target), *manifest_paths(Path(target)), sidecar_of(Path(target))]
 
 
 def report_on_saved(release: Release, place: Path, target: Path, *, public: bool) -> None:

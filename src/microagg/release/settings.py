@@ -240,13 +240,17 @@ class Settings:
     )
     reading: dict[str, Any] = declared(  # noqa: RUF009  it makes a field
         FileOptions(
-            "reading", "What is known about the file that the table comes from, such as its delimiter.", options_said
+            "reading",
+            "What is known about the file that the table comes from, such as its delimiter.",
+            options_said,
         ),
         public=False,
     )
     writing: dict[str, Any] = declared(  # noqa: RUF009  it makes a field
         FileOptions(
-            "writing", "How the file of the release is written, where that is not as the original is.", options_to_write
+            "writing",
+            "How the file of the release is written, where that is not as the original is.",
+            options_to_write,
         ),
         public=False,
     )
@@ -255,6 +259,16 @@ class Settings:
         Day("date", "The day to write into the internal manifest and report; today if not given."),
         public=False,
     )
+
+    understood: ColumnSettings | None = field(default=None, compare=False, repr=False)
+    """What was said of columns together with what the labels of a table tell of the others; see `of_table`. It is never kept: whoever
+    reads the table again reads its labels, too."""
+
+    def of_table(self, table: Any) -> Settings:
+        """The same for a table that may carry labels: what these tell holds where nothing was said."""
+        from microagg.table.io.labels import as_labels_say
+
+        return replace(self, understood=as_labels_say(self.said, table))
 
     @staticmethod
     def of(**given: Any) -> Settings:
@@ -282,12 +296,14 @@ class Settings:
     @staticmethod
     def parameters() -> dict[str, Declared]:
         """The declaration of each setting, by its name."""
-        return {each.name: each.metadata["parameter"] for each in fields(Settings)}
+        return {
+            each.name: each.metadata["parameter"] for each in fields(Settings) if "parameter" in each.metadata
+        }
 
     @staticmethod
     def public_names() -> tuple[str, ...]:
         """The settings that everybody may know."""
-        return tuple(each.name for each in fields(Settings) if _is_public(each))
+        return tuple(each.name for each in fields(Settings) if each.metadata and _is_public(each))
 
     def as_data(self, *, public: bool = False) -> dict[str, Any]:
         """Plain data, such as a manifest keeps; with `public` only what everybody may know."""
@@ -349,7 +365,7 @@ class Settings:
     @property
     def aggregates(self) -> dict[str, str]:
         """What groups release of quasi-identifying columns, where that was said."""
-        return {name: how for name, how in self.aggregate.items() if name != self.weight}
+        return {name: how for name, how in self.columns.aggregate.items() if name != self.weight}
 
     @property
     def weight_becomes(self) -> str | None:
@@ -363,6 +379,11 @@ class Settings:
 
     @property
     def columns(self) -> ColumnSettings:
+        """What was said of single columns, put together, and what labels tell of the others."""
+        return self.said if self.understood is None else self.understood
+
+    @property
+    def said(self) -> ColumnSettings:
         """What was said of single columns, put together."""
         return column_settings(**{each.name: getattr(self, each.name) for each in OF_COLUMNS})
 

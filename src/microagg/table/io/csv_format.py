@@ -62,7 +62,14 @@ def read(
         raise InputError(
             f"{str(path)!r} is empty or begins with an empty line; it needs a header and records."
         )
-    found = Dialect(delimiter or _delimiter_in(first, usual), source.encoding, _line_end_of(first), decimal, thousands, dates)
+    found = Dialect(
+        delimiter or _delimiter_in(first, usual),
+        source.encoding,
+        _line_end_of(first),
+        decimal,
+        thousands,
+        dates,
+    )
     table = _read(path, source, first, found.delimiter, header)
     table = _with_texts(table, _unescaped) if escape_formulas else table
     if encoding is None:

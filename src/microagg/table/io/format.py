@@ -12,6 +12,8 @@ from microagg.table.parameters import Declared
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from microagg.table.io.labels import Labels
+
 
 def no_options(path: Path) -> dict[str, Any]:
     """What a format without options finds out about a file: nothing."""
@@ -44,6 +46,15 @@ class Format:
     """Whether columns come back with their types. If not, all of them come back as text, and reading tells which are numbers."""
     nested: bool
     """Whether lists, structs and bytes can be held too."""
+    empties: bool = True
+    """Whether empty text and a missing cell are told apart; if not, both come back as missing."""
+    read_only: str = ""
+    """Why such files are read and not written, and what to write instead; "" where both can be done."""
+    holds: Callable[[Labels, pa.ChunkedArray], Labels] | None = None
+    """`holds(labels, column)`: what of a column's labels such a file can hold, as they come back; None where it holds no labels.
+    What it cannot hold goes into a file beside (see `sidecar.py`)."""
+    codes: Callable[[Labels, pa.ChunkedArray], Mapping[Any, Any]] | None = None
+    """`codes(labels, column)`: codes that come back as others: those for .a to .z in the place of numbers that are declared missing."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What can be said about how a file is written, with the value it has if nobody says so."""
     detect: Callable[[Path], Mapping[str, Any]] = no_options

@@ -22,6 +22,12 @@ FORMATS: tuple[str, ...] = (
     *(f"microagg.table.io.csv_format:{entry}" for entry in ("TXT", "TXT_GZ", "TXT_ZST")),
     "microagg.table.io.parquet_format:PARQUET",
     "microagg.table.io.arrow_format:ARROW",
+    "microagg.table.io.xlsx_format:XLSX",
+    "microagg.table.io.spss_format:SAV",
+    "microagg.table.io.spss_format:ZSAV",
+    "microagg.table.io.stata_format:DTA",
+    "microagg.table.io.sas_format:XPT",
+    "microagg.table.io.sas_format:SAS7BDAT",
 )
 
 PART = ".part"
@@ -167,11 +173,19 @@ def options_shared(
     format, told = format_of(target), dict(said or {})
     there = format_of(source).detect(source) if found is None else found
     mine = format_of(source).own
-    shared = {name: value for name, value in there.items() if name in format.options and name not in (*format.own, *mine)}
+    shared = {
+        name: value
+        for name, value in there.items()
+        if name in format.options and name not in (*format.own, *mine)
+    }
     if "decimal" in told and told["decimal"] == shared.get("thousands"):
         shared.pop("thousands")  # it cannot be both
     together = {**shared, **told}
-    if together.get("decimal") == "," and "delimiter" in format.options and "delimiter" not in (*together, *format.own):
+    if (
+        together.get("decimal") == ","
+        and "delimiter" in format.options
+        and "delimiter" not in (*together, *format.own)
+    ):
         together["delimiter"] = ";"  # as everybody does whose decimals have commas
     return together
 

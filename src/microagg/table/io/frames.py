@@ -12,6 +12,7 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.io.arrow import bare, is_text, means_numbers, of_plain_type, of_used_categories
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.labels import understood_in
 from microagg.table.io.reading import NUMBER, refuse_value
 from microagg.table.schema import ColumnFacts, Kind, refuse_duplicates
 
@@ -199,13 +200,15 @@ def refuse_odd_types(frame: nw.DataFrame[Any], names: Sequence[str]) -> None:
 
 
 def column_facts(frame: nw.DataFrame[Any]) -> list[ColumnFacts]:
-    """What the type of each column tells."""
+    """What the type of each column tells, and its labels where it has any."""
+    told = understood_in(frame.to_native())
     return [
         ColumnFacts(
             name,
             _is_numeric(frame[name].dtype),
-            suggested_kind(frame, name),
+            (told[name].kind if name in told else None) or suggested_kind(frame, name),
             frame[name].dtype == nw.String,
+            told[name].levels if name in told else None,
         )
         for name in frame.columns
     ]

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -29,6 +31,8 @@ GAPS = OURS + b"-gaps"
 """Of text to the letter that otherwise holds numbers, codes or dates: that NA and the like mean missing there."""
 GROUPED = OURS + b"-grouped"
 """Of numbers: that their digits are written in groups."""
+NOTES = OURS + b"-notes"
+"""Of a whole table: what its reader has to tell."""
 LIKE_MARKERS = OURS + b"-values-like-markers"
 """Of text: that NA and the like are values there."""
 
@@ -163,6 +167,36 @@ def columns_with_values_like_markers(table: pa.Table) -> list[str]:
     return [field.name for field in table.schema if LIKE_MARKERS in (field.metadata or {})]
 
 
+def with_notes(table: pa.Table, notes: Sequence[str]) -> pa.Table:
+    """A table with something to tell about the file it was read from; never about its values.
+
+    >>> notes_of(with_notes(pa.table({"age": [31]}), ["there is another sheet"]))
+    ('there is another sheet',)
+    """
+    told = [*notes_of(table), *notes]
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), NOTES: json.dumps(told).encode()})
+
+
+def notes_of(table: Any) -> tuple[str, ...]:
+    """What the reader of a table has told of its file; nothing of tables that were not read."""
+    metadata = (table.schema.metadata or {}) if isinstance(table, pa.Table) else {}
+    return tuple(json.loads(metadata.get(NOTES, b"[]")))
+
+
+def _of_another_type(marks: dict[bytes, bytes], source: pa.Field, made: pa.Field) -> dict[bytes, bytes]:
+    """What a column of another type keeps: how a gap is written, and the labels that still say something of it."""
+    from microagg.table.io.labels import LABELS, Labels, labelled, labels_of
+
+    kept = {MISSING: marks[MISSING]} if MISSING in marks else {}
+    if LABELS not in marks:
+        return kept
+    numbers = all(
+        pa.types.is_integer(each.type) or pa.types.is_floating(each.type) for each in (source, made)
+    )
+    labels = labels_of(source) if numbers else Labels(labels_of(source).label)
+    return {**kept, **(labelled(pa.field("", made.type), labels).metadata or {})}
+
+
 def marked_like(table: pa.Table, source: pa.Table) -> pa.Table:
     """A table with the marks that the columns of another one have under the same names: those of a release like the original's.
 
@@ -176,6 +210,6 @@ def marked_like(table: pa.Table, source: pa.Table) -> pa.Table:
         marks = {} if place < 0 else dict(source.schema.field(place).metadata or {})
         ours = {name: mark for name, mark in marks.items() if name.startswith(OURS)}
         if place >= 0 and source.schema.field(place).type != field.type:
-            ours = {MISSING: ours[MISSING]} if MISSING in ours else {}
+            ours = _of_another_type(ours, source.schema.field(place), field)
         fields.append(field.with_metadata({**(field.metadata or {}), **ours}))
     return table.cast(pa.schema(fields, table.schema.metadata))

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.text_parameters import GROUPING
 
@@ -113,7 +111,8 @@ def signs_in(text: Any) -> Signs:
 def _any_matches(text: Any, pattern: str) -> bool:
     """Whether some cell matches: mostly one of the first does."""
     return any(
-        pc.any(pc.match_substring_regex(part, pattern)).as_py() for part in (text.slice(0, 1000), text.slice(1000))
+        pc.any(pc.match_substring_regex(part, pattern)).as_py()
+        for part in (text.slice(0, 1000), text.slice(1000))
     )
 
 

@@ -32,7 +32,9 @@ def plain_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
         longest = pc.max(pc.binary_length(column)).as_py()
         return numbers if longest <= LONGEST_WHOLE and not _has_letters(column) else None
     numbers = cast_or_none(column, pa.float64())
-    if numbers is None or not any(_any(pc.match_substring(some, ".")) for some in (column.slice(0, 1000), column)):
+    if numbers is None or not any(
+        _any(pc.match_substring(some, ".")) for some in (column.slice(0, 1000), column)
+    ):
         return None
     return numbers if pc.all(pc.is_finite(numbers)).as_py() else None
 
@@ -78,7 +80,11 @@ def _chunk_is_shortest(starts: np.ndarray, ends: np.ndarray, data: np.ndarray, v
     digits = ends - first - parts
     leading = data[first]
     after = data[np.minimum(first + 1, len(data) - 1)]
-    well_begun = np.where(parts, (leading > ZERO) | ((leading == ZERO) & (after == POINT)), (leading > ZERO) | ((digits == 1) & ~minus))
+    well_begun = np.where(
+        parts,
+        (leading > ZERO) | ((leading == ZERO) & (after == POINT)),
+        (leading > ZERO) | ((digits == 1) & ~minus),
+    )
     well_ended = ~parts | (data[ends - 1] > ZERO)
     return bool((well_begun & well_ended & (digits <= MOST_DIGITS)).all())
 
@@ -87,8 +93,16 @@ def _bytes_of(column: pa.ChunkedArray) -> Iterator[tuple[np.ndarray, np.ndarray,
     """Where the texts of each chunk begin and end, and all their letters."""
     for chunk in column.chunks:
         _, offsets, letters = chunk.buffers()
-        places = np.frombuffer(offsets, np.int32, len(chunk) + 1, 4 * chunk.offset) if len(chunk) else np.zeros(1, np.int32)
-        data = np.frombuffer(letters, np.uint8) if letters is not None and letters.size else np.zeros(1, np.uint8)
+        places = (
+            np.frombuffer(offsets, np.int32, len(chunk) + 1, 4 * chunk.offset)
+            if len(chunk)
+            else np.zeros(1, np.int32)
+        )
+        data = (
+            np.frombuffer(letters, np.uint8)
+            if letters is not None and letters.size
+            else np.zeros(1, np.uint8)
+        )
         yield places[:-1].astype(np.int64), places[1:].astype(np.int64), data
 
 

@@ -19,7 +19,13 @@ from microagg.table.io.dialect import Dialect, dialect_of, tell, with_signs_foun
 from microagg.table.io.formats import format_of, format_of_part, known_names, options_for, options_to_read
 from microagg.table.io.journal import settle
 from microagg.table.io.quick_looks import plain_numbers
-from microagg.table.io.spelled_columns import in_plain_spelling, looks_like_dates, quasi_column_in, with_groups
+from microagg.table.io.sidecar import with_sidecar
+from microagg.table.io.spelled_columns import (
+    in_plain_spelling,
+    looks_like_dates,
+    quasi_column_in,
+    with_groups,
+)
 from microagg.table.io.text_columns import (
     INFINITE,
     NUMBER,
@@ -58,10 +64,10 @@ def read_table(
     refuse_duplicates(table.column_names)
     if table.num_rows == 0:
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
-    if format.typed:
-        return table
-    dialect = with_signs_found(dialect_of(table) or Dialect(), table, asked)
-    return dialect.put_on(_typed(table, frozenset(numeric), frozenset(quasi), asked, dialect))
+    if not format.typed:
+        dialect = with_signs_found(dialect_of(table) or Dialect(), table, asked)
+        table = dialect.put_on(_typed(table, frozenset(numeric), frozenset(quasi), asked, dialect))
+    return with_sidecar(table, path)
 
 
 def _typed(
@@ -80,10 +86,19 @@ def _typed(
             return quasi_column_in(field.name, column, asked, dialect)
         return _settle(field.name, column, asked, dialect)
 
-    made = _at_once(typed, table.num_columns) if table.num_rows >= RECORDS_FOR_THREADS else map(typed, range(table.num_columns))
+    made = (
+        _at_once(typed, table.num_columns)
+        if table.num_rows >= RECORDS_FOR_THREADS
+        else map(typed, range(table.num_columns))
+    )
     fields, columns = zip(*made, strict=True)
     for field, column in zip(fields, columns, strict=True):
-        if field.name in quasi and dialect.dates is None and field.name not in asked.kinds and looks_like_dates(column):
+        if (
+            field.name in quasi
+            and dialect.dates is None
+            and field.name not in asked.kinds
+            and looks_like_dates(column)
+        ):
             tell(
                 f"column {field.name!r} looks like dates, but was taken for categories; say how they are written, such as "
                 f"dates='%d.%m.%Y', or nominal=[{field.name!r}]"
@@ -123,7 +138,10 @@ def read_as_numbers(path: str | Path, **reading: Any) -> pa.Table:
         column = table.column(name)
         if pa.types.is_string(column.type) and looks_numeric(column):
             with contextlib.suppress(InputError):  # digits that no float64 can hold stay text
-                table = table.set_column(position, name, parse_numbers(column, name))
+                numbers = parse_numbers(column, name)
+                table = table.set_column(
+                    position, table.schema.field(position).with_type(numbers.type), numbers
+                )
     return table
 
 
@@ -175,7 +193,9 @@ def _settle(
         numbers = as_same_numbers(spelled.column)
         if numbers is not None:
             return with_groups(pa.field(name, numbers.type), spelled), numbers
-        field = pa.field(name, column.type, metadata=marks_of_text(name, spelled.column, asked, dialect.dates))
+        field = pa.field(
+            name, column.type, metadata=marks_of_text(name, spelled.column, asked, dialect.dates)
+        )
         if means_numbers(field):
             return with_groups(field, spelled), spelled.column
         if spelled.column is column:

@@ -68,7 +68,8 @@ def write_table(table: pa.Table, path: Path, **options: Any) -> None:
     """
     format = format_of_part(path)
     try:
-        format.write(bare(table, marked=not format.typed), path, **options_for(format, options))
+        marked = not format.typed or format.holds is not None
+        format.write(bare(table, marked=marked), path, **options_for(format, options))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, bytes and the like
         advice = (
             "leave out those of odd types" if format.nested else f"write a {known_names(nested=True)} file"
