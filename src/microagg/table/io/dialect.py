@@ -40,13 +40,14 @@ class Dialect:
 
     @property
     def style(self) -> Style:
-        """How its numbers are spelled."""
-        return Style(self.decimal or ".", self.thousands or "")
+        """How its numbers are spelled. Points that group digits leave the comma for decimals."""
+        return Style(self.decimal or ("," if self.thousands == "." else "."), self.thousands or "")
 
     @property
     def options(self) -> dict[str, Any]:
         """The options with which a file is written alike. Patterns of dates are kept column by column."""
-        return {name: value for name, value in vars(self).items() if value is not None and name != "dates"}
+        known = {**vars(self), "decimal": None if self.decimal is None and not self.thousands else self.style.decimal}
+        return {name: value for name, value in known.items() if value is not None and name != "dates"}
 
     def put_on(self, table: pa.Table) -> pa.Table:
         """The table, which remembers its dialect."""

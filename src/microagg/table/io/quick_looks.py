@@ -13,7 +13,8 @@ LONGEST_WHOLE = 18
 """Digits of whole numbers that int64 holds whatever they are."""
 MOST_DIGITS = 15
 """A decimal number of so many digits comes back from float64 as it was."""
-LEAST_PLAIN, FIRST_WITH_EXPONENT = 1e-3, 1e15
+LEAST_PLAIN, FIRST_WITH_EXPONENT = 1e-3, 1e9
+"""Arrow writes numbers between these without an exponent; some beyond them, too."""
 MINUS, POINT, ZERO, NINE = b"-.09"
 
 
