@@ -272,9 +272,10 @@ def _recognise_packed(packing: str) -> Callable[[bytes], bool]:
 
 
 def _delimiter_in(header: str, usual: str) -> str:
-    """The one of which the header has most, quoted names aside; of equally many the usual one."""
+    """The one of which the header has most, quoted names aside; of equally many the usual one. A comma between digits may be a decimal one."""
     bare = re.sub(r'"[^"]*"', "", header)
-    return max(",;\t|", key=lambda mark: (bare.count(mark), mark == usual))
+    decimals = len(re.findall(r"(?<=\d),(?=\d)", bare))
+    return max(",;\t|", key=lambda mark: (bare.count(mark) - (decimals / 2 if mark == "," else 0), mark == usual))
 
 
 def _line_end_of(header: str) -> str:
