@@ -23,8 +23,30 @@ from running import Outcome, run
 
 Microagg = Callable[..., Outcome]
 QUASI = "Größe,Alter,Einkommen,Geburt"
-ROLES = ("--quasi", QUASI, "--identifier", "Name", "--confidential", "Krankheit,Miete", "--keep", "Ort", "--seed", "1")
-SAID = ("--encoding", "cp1252", "--delimiter", ";", "--decimal", ",", "--thousands", ".", "--dates", "%d.%m.%Y")
+ROLES = (
+    "--quasi",
+    QUASI,
+    "--identifier",
+    "Name",
+    "--confidential",
+    "Krankheit,Miete",
+    "--keep",
+    "Ort",
+    "--seed",
+    "1",
+)
+SAID = (
+    "--encoding",
+    "cp1252",
+    "--delimiter",
+    ";",
+    "--decimal",
+    ",",
+    "--thousands",
+    ".",
+    "--dates",
+    "%d.%m.%Y",
+)
 NAME = "Müller"
 
 
@@ -63,7 +85,10 @@ def test_a_german_file_from_end_to_end(microagg: Microagg, german: Path, tmp_pat
     written = (tmp_path / "out.csv").read_bytes()
     assert written.count(b"\r\n") == written.count(b"\n") == 41
     found, given = columns_of(tmp_path / "out.csv"), columns_of(german)
-    assert min(tables.class_sizes(list(zip(*(found[name] for name in QUASI.split(",")), strict=True))).values()) >= 3
+    assert (
+        min(tables.class_sizes(list(zip(*(found[name] for name in QUASI.split(",")), strict=True))).values())
+        >= 3
+    )
     for name in ("Krankheit", "Miete", "Ort"):
         assert found[name] == given[name], "to the letter"
     assert all("," in size and "." not in size for size in found["Größe"] if len(size) > 1)
@@ -99,20 +124,41 @@ def test_the_same_file_without_a_word_said(microagg: Microagg, german: Path, tmp
 
 def test_a_proposal_repeats_what_was_said(microagg: Microagg, german: Path) -> None:
     done = microagg("anonymize", german, "out.csv", "--k", "3", *SAID)
-    assert "--encoding cp1252 --delimiter ';' --decimal , --thousands . --dates %d.%m.%Y" in " ".join(done.out.split())
+    assert "--encoding cp1252 --delimiter ';' --decimal , --thousands . --dates %d.%m.%Y" in " ".join(
+        done.out.split()
+    )
 
 
 def test_a_german_file_becomes_an_english_one(microagg: Microagg, german: Path, tmp_path: Path) -> None:
-    english = ("--out-delimiter", ",", "--out-decimal", ".", "--out-encoding", "utf-8", "--out-dates", "%Y-%m-%d", "--out-line-end", "lf")
+    english = (
+        "--out-delimiter",
+        ",",
+        "--out-decimal",
+        ".",
+        "--out-encoding",
+        "utf-8",
+        "--out-dates",
+        "%Y-%m-%d",
+        "--out-line-end",
+        "lf",
+    )
     done = microagg("anonymize", german, "out.csv.gz", "--k", "3", "--keep-order", *ROLES, *SAID, *english)
     assert done.code == 0, done
     (tmp_path / "plain.csv").write_bytes(gzip.decompress((tmp_path / "out.csv.gz").read_bytes()))
     found = columns_of(tmp_path / "plain.csv", "utf-8", ",")
-    assert [float(rent) for rent in found["Miete"]] == [float(x.replace(",", ".")) for x in columns_of(german)["Miete"]]
+    assert [float(rent) for rent in found["Miete"]] == [
+        float(x.replace(",", ".")) for x in columns_of(german)["Miete"]
+    ]
     assert all(float(income) > 100 for income in found["Einkommen"])
     assert all(born[4] == born[7] == "-" for born in found["Geburt"])
     manifest = json.loads((tmp_path / "out.csv.gz.internal.json").read_text())
-    assert manifest["settings"]["reading"] == {"encoding": "cp1252", "delimiter": ";", "decimal": ",", "thousands": ".", "dates": "%d.%m.%Y"}
+    assert manifest["settings"]["reading"] == {
+        "encoding": "cp1252",
+        "delimiter": ";",
+        "decimal": ",",
+        "thousands": ".",
+        "dates": "%d.%m.%Y",
+    }
     assert manifest["settings"]["writing"]["decimal"] == "."
     public = (tmp_path / "out.csv.gz.public.json").read_text()
     assert not any(word in public for word in ("reading", "writing", "cp1252", "thousands"))
@@ -122,8 +168,12 @@ def test_a_german_file_becomes_an_english_one(microagg: Microagg, german: Path, 
 
 
 def test_markers_as_the_issue_prints_them(microagg: Microagg, tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_text("a,b\n" + "".join(f"{a},{a}\n" for a in ("1", "NA", ".", "-9", "2", "3", "-9", "4")))
-    done = microagg("anonymize", "in.csv", "out.csv", "--k", "2", "--quasi", "a,b", "--na", "NA,.,-9", "--seed", "1")
+    (tmp_path / "in.csv").write_text(
+        "a,b\n" + "".join(f"{a},{a}\n" for a in ("1", "NA", ".", "-9", "2", "3", "-9", "4"))
+    )
+    done = microagg(
+        "anonymize", "in.csv", "out.csv", "--k", "2", "--quasi", "a,b", "--na", "NA,.,-9", "--seed", "1"
+    )
     assert done.code == 0, done
     assert set(columns_of(tmp_path / "out.csv", "utf-8", ",")["a"]) <= {"-9", "1", "2", "3", "4"}
 
@@ -134,7 +184,13 @@ def test_a_manifest_of_before_is_repeated(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text("\n".join([*rows, ""]))
     anonymize_file(
-        source, tmp_path / "out.csv", 3, quasi=["1", "2"], seed=1, reading={"header": False}, writing={"escape_formulas": True}
+        source,
+        tmp_path / "out.csv",
+        3,
+        quasi=["1", "2"],
+        seed=1,
+        reading={"header": False},
+        writing={"escape_formulas": True},
     )
     manifest = json.loads((tmp_path / "out.csv.internal.json").read_text())
     old = {name: value for name, value in manifest["settings"].items() if name not in ("reading", "writing")}
@@ -143,7 +199,10 @@ def test_a_manifest_of_before_is_repeated(tmp_path: Path) -> None:
     (tmp_path / "old.internal.json").write_text(json.dumps(manifest))
     release = repeat_file(tmp_path / "old.internal.json", source, tmp_path / "again.csv")
     assert release.notes[0].startswith("the same release")
-    assert (release.settings.reading, release.settings.writing) == ({"header": False}, {"escape_formulas": True})
+    assert (release.settings.reading, release.settings.writing) == (
+        {"header": False},
+        {"escape_formulas": True},
+    )
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
 
 
@@ -151,7 +210,11 @@ def test_settings_say_how_files_are_read_and_written(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text("".join(f"{age}|{age},5\n" for age in range(30, 42)))
     settings = Settings.of(
-        k=3, quasi=["1", "2"], seed=1, reading={"header": False, "decimal": ","}, writing={"delimiter": "tab", "decimal": "."}
+        k=3,
+        quasi=["1", "2"],
+        seed=1,
+        reading={"header": False, "decimal": ","},
+        writing={"delimiter": "tab", "decimal": "."},
     )
     anonymize_file(source, tmp_path / "out.txt", settings=settings)
     lines = (tmp_path / "out.txt").read_text().splitlines()
@@ -159,7 +222,13 @@ def test_settings_say_how_files_are_read_and_written(tmp_path: Path) -> None:
     assert all("," not in line and line.count("\t") == 1 for line in lines)
     anonymize_file(source, tmp_path / "commas.txt", settings=settings, writing={"decimal": ","})
     assert "," in (tmp_path / "commas.txt").read_text()
-    release = ma.anonymize(pa.table({"age": [30.5, 32.0, 60.25, 64.0]}), k=2, quasi=["age"], writing={"decimal": ",", "delimiter": ";"}, seed=0)
+    release = ma.anonymize(
+        pa.table({"age": [30.5, 32.0, 60.25, 64.0]}),
+        k=2,
+        quasi=["age"],
+        writing={"decimal": ",", "delimiter": ";"},
+        seed=0,
+    )
     release.save(tmp_path / "memory.csv")
     assert "31,2" in (tmp_path / "memory.csv").read_text()
     for wrong, says in (
@@ -233,13 +302,17 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
 
 
 @pytest.mark.parametrize("case", MALFORMED)
-def test_malformed_files(microagg: Microagg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+def test_malformed_files(
+    microagg: Microagg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
     monkeypatch.setattr(text_source, "largest_table", lambda: 1 << 20)
     name, content, says = MALFORMED[case]
     (tmp_path / name).write_bytes(content)
     (tmp_path / "out.csv").write_text("age\n1\n")
     before = tables.snapshot(tmp_path)
-    outcome = microagg("anonymize", name, "out.csv", "--k", "3", "--quasi", "age,income", "--identifier", "name")
+    outcome = microagg(
+        "anonymize", name, "out.csv", "--k", "3", "--quasi", "age,income", "--identifier", "name"
+    )
     outcome.refused(says)
     outcome.silent_about({NAME, "Grün", "rubbish"})
     assert tables.snapshot(tmp_path) == before

@@ -108,15 +108,21 @@ def option_names() -> dict[str, dict[str, str]]:
     >>> names["reading"]["decimal"], names["writing"]["out_decimal"], names["writing"]["escape_formulas"]
     ('decimal', 'decimal', 'escape_formulas')
     """
-    writing = {name if isinstance(each, Flag) else OUT + name: name for name, each in writing_options().items()}
+    writing = {
+        name if isinstance(each, Flag) else OUT + name: name for name, each in writing_options().items()
+    }
     return {"reading": {name: name for name in reading_options()}, "writing": writing}
 
 
 def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
     if isinstance(declared, FileOptions):
-        said = reading_options() if name == "reading" else writing_options()
+        said: dict[str, Any] = {**(reading_options() if name == "reading" else writing_options())}
         names = option_names()[name]
-        return [option for flag, each in names.items() for option in _options(flag, replace(said[each], default=_none(said[each])))]
+        return [
+            option
+            for flag, each in names.items()
+            for option in _options(flag, replace(said[each], default=_none(said[each])))
+        ]
     if isinstance(declared, MethodParameters):
         several = Annotated[
             list[str] | None,

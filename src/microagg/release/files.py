@@ -47,7 +47,9 @@ def anonymize_file(
     else:
         of_method = {name: value for name, value in options.items() if name not in Settings.parameters()}
         asked = settings_from({"k": k, "settings": settings, "params": of_method, **options})
-        asked = asked.but(reading={**asked.reading, **(reading or {})}, writing={**asked.writing, **(writing or {})})
+        asked = asked.but(
+            reading={**asked.reading, **(reading or {})}, writing={**asked.writing, **(writing or {})}
+        )
     refuse_unaccepted(asked)
     format_of(Path(target))
     report_places(report, taken=places_of(source, target))

@@ -211,7 +211,9 @@ class Release:
         refuse_unaccepted(self.settings, self._risks)
         path = Path(path)
         self._note(notes_on_earlier_releases(path, self.manifest))
-        self._written.update(save_release(self, path, keep_order=keep_order, options={**self.settings.writing, **options}))
+        self._written.update(
+            save_release(self, path, keep_order=keep_order, options={**self.settings.writing, **options})
+        )
         return [path, *manifest_paths(path)]
 
     def _note(self, notes: tuple[str, ...]) -> None:

@@ -240,13 +240,17 @@ class Settings:
     )
     reading: dict[str, Any] = declared(  # noqa: RUF009  it makes a field
         FileOptions(
-            "reading", "What is known about the file that the table comes from, such as its delimiter.", options_said
+            "reading",
+            "What is known about the file that the table comes from, such as its delimiter.",
+            options_said,
         ),
         public=False,
     )
     writing: dict[str, Any] = declared(  # noqa: RUF009  it makes a field
         FileOptions(
-            "writing", "How the file of the release is written, where that is not as the original is.", options_to_write
+            "writing",
+            "How the file of the release is written, where that is not as the original is.",
+            options_to_write,
         ),
         public=False,
     )

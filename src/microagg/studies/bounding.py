@@ -54,7 +54,9 @@ def bound_file(
         if certificate.exists() and certificate.samefile(source):
             raise InputError("the certificate would overwrite the table; name another file.")
         refuse_certificate_place(certificate)
-    frame = open_frame(read_table(source, quasi=quasi, asked=settings.columns, **{**settings.reading, **(reading or {})}))
+    frame = open_frame(
+        read_table(source, quasi=quasi, asked=settings.columns, **{**settings.reading, **(reading or {})})
+    )
     schema = assign_roles(column_facts(frame), settings.roles, rest="drop", asked=settings.columns)
     frame, _ = without_gaps(frame, schema, settings)
     cells = read_cells(frame, schema, settings)

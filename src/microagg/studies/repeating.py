@@ -89,7 +89,9 @@ def _settings_of(manifest: dict[str, Any], path: Path) -> Settings:
 
 def _said_of_files(manifest: dict[str, Any]) -> dict[str, Any]:
     """What older manifests say of how files were read and written, beside the settings; the rest of how a file is written follows the table."""
-    escaped = {name: value for name, value in _options_in(manifest, "dialect").items() if name == "escape_formulas"}
+    escaped = {
+        name: value for name, value in _options_in(manifest, "dialect").items() if name == "escape_formulas"
+    }
     return {"reading": _options_in(manifest["input"], "reading"), "writing": escaped}
 
 

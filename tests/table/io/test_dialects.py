@@ -25,7 +25,14 @@ from microagg.table.io.writing import write_table
 
 TEXT_FORMATS = [format for format in formats() if format.options.keys() >= OPTIONS.keys()]
 SUFFIXES = [suffix for format in TEXT_FORMATS for suffix in format.suffixes]
-TABLE = pa.table({"age": [31, 32, None], "zip": ["007", None, ""], "town": ["Köln", "Ulm", "Çorlu"], "wage": [1.5, -0.25, 1e6]})
+TABLE = pa.table(
+    {
+        "age": [31, 32, None],
+        "zip": ["007", None, ""],
+        "town": ["Köln", "Ulm", "Çorlu"],
+        "wage": [1.5, -0.25, 1e6],
+    }
+)
 GERMAN = "Größe;Alter;Einkommen\r\n1,84;31;1.200,50\r\n1,79;32;900,00\r\n"
 
 
@@ -43,7 +50,9 @@ def quietly(path: Path, **reading: Any) -> pa.Table:
 
 
 def test_the_endings() -> None:
-    assert sorted(SUFFIXES) == sorted(f".{name}{packed}" for name in ("csv", "tsv", "txt") for packed in ("", ".gz", ".zst"))
+    assert sorted(SUFFIXES) == sorted(
+        f".{name}{packed}" for name in ("csv", "tsv", "txt") for packed in ("", ".gz", ".zst")
+    )
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -58,7 +67,9 @@ def test_every_ending_with_every_delimiter(tmp_path: Path, suffix: str, delimite
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in SUFFIXES if suffix.count(".") == 2])
-def test_packed_files_are_the_same_whenever_they_are_written(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packed_files_are_the_same_whenever_they_are_written(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_table(TABLE, tmp_path / f"a{suffix}")
     monkeypatch.setattr(time, "time", lambda: 2e9)
     write_table(TABLE, tmp_path / f"b{suffix}")
@@ -87,7 +98,9 @@ def test_encodings_are_found_out_told_and_kept(tmp_path: Path, encoding: str, fo
     if found.startswith("utf-8"):
         table = quietly(path)
     else:
-        with pytest.warns(ReadingWarning, match=rf"in\.csv is not in UTF-8 and was read as .*say encoding='{found}'"):
+        with pytest.warns(
+            ReadingWarning, match=rf"in\.csv is not in UTF-8 and was read as .*say encoding='{found}'"
+        ):
             table = read_table(path)
         assert quietly(path, encoding=encoding).equals(table), "what is told needs no word"
     assert table.column("town").to_pylist() == ["Köln", "Besançon"]
@@ -150,7 +163,9 @@ def test_a_decimal_comma_that_is_told(tmp_path: Path) -> None:
     ]
     assert [groups_digits(field) for field in table.schema] == [False, False, True]
     assert dialect_of(table).options == {**said, "line_end": "crlf"}
-    assert quietly(path, quasi=["Einkommen"], encoding="cp1252", thousands=".").column("Einkommen").to_pylist() == [1200.5, 900.0]
+    assert quietly(path, quasi=["Einkommen"], encoding="cp1252", thousands=".").column(
+        "Einkommen"
+    ).to_pylist() == [1200.5, 900.0]
 
 
 def test_what_is_written_looks_like_what_was_read(tmp_path: Path) -> None:
@@ -159,17 +174,34 @@ def test_what_is_written_looks_like_what_was_read(tmp_path: Path) -> None:
     write_table(table, tmp_path / "out.csv", **dialect_of(table).options)
     text = (tmp_path / "out.csv").read_bytes().decode("cp1252")
     assert text == '"Größe";"Alter";"Einkommen"\r\n1,84;31;"1.200,50"\r\n1,79;32;"900,00"\r\n'
-    english = {**dialect_of(table).options, "decimal": ".", "thousands": ",", "encoding": "utf-8", "line_end": "lf", "delimiter": ","}
+    english = {
+        **dialect_of(table).options,
+        "decimal": ".",
+        "thousands": ",",
+        "encoding": "utf-8",
+        "line_end": "lf",
+        "delimiter": ",",
+    }
     write_table(table, tmp_path / "english.csv", **english)
-    assert (tmp_path / "english.csv").read_text() == '"Größe","Alter","Einkommen"\n1.84,31,"1,200.50"\n1.79,32,"900.00"\n'
+    assert (
+        tmp_path / "english.csv"
+    ).read_text() == '"Größe","Alter","Einkommen"\n1.84,31,"1,200.50"\n1.79,32,"900.00"\n'
 
 
-@pytest.mark.parametrize(("decimal", "thousands"), [(",", "."), (",", " "), (".", ","), (",", ""), (".", "'"), (",", "\u202f")])
+@pytest.mark.parametrize(
+    ("decimal", "thousands"), [(",", "."), (",", " "), (".", ","), (",", ""), (".", "'"), (",", "\u202f")]
+)
 def test_numbers_come_back_equal(tmp_path: Path, decimal: str, thousands: str) -> None:
     numbers = [0.0, -1.5, 1e-7, 123456.75, -1234567.0, 999.0, 1000.0, 1e15, 12345678901234.5, None]
     wholes = [0, -7, 1000, 123456789012, -999, 100000, 7, 2024, 1, None]
     mark = {b"microagg-grouped": b"yes"}
-    schema = pa.schema([pa.field("real", pa.float64(), metadata=mark), pa.field("whole", pa.int64(), metadata=mark), ("year", pa.int64())])
+    schema = pa.schema(
+        [
+            pa.field("real", pa.float64(), metadata=mark),
+            pa.field("whole", pa.int64(), metadata=mark),
+            ("year", pa.int64()),
+        ]
+    )
     table = pa.table({"real": numbers, "whole": wholes, "year": [2024] * 10}, schema=schema)
     options = {"decimal": decimal, "thousands": thousands, "delimiter": ";"}
     write_table(table, tmp_path / "out.csv", **options)
@@ -226,11 +258,19 @@ def test_commas_here_and_points_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said", "says"),
     [
-        ("a;b\n1,200;x\n900;y\n", {}, "'a' holds numbers with signs that nobody has said the meaning of; say decimal=','"),
+        (
+            "a;b\n1,200;x\n900;y\n",
+            {},
+            "'a' holds numbers with signs that nobody has said the meaning of; say decimal=','",
+        ),
         ('a,b\n"1,200",x\n900,y\n', {}, "'a' holds numbers with signs"),
         ('a,b\n"3,14",x\n"2,5",y\n', {}, "'a' holds numbers with signs"),
         ("a;b\n1.200.000;x\n900;y\n", {}, "'a' holds numbers with signs"),
-        ("a;b\n3.14;x\n900;y\n", {"decimal": ","}, r"'a', row 1 .*not spelled as decimal=',' says; say thousands='\.'"),
+        (
+            "a;b\n3.14;x\n900;y\n",
+            {"decimal": ","},
+            r"'a', row 1 .*not spelled as decimal=',' says; say thousands='\.'",
+        ),
         ("a;b\n3,14;x\n1.5;y\n", {"decimal": ","}, r"'a', row 2 "),
         ("a;b\n3,14;x\nred;y\n7,5;z\n", {"decimal": ","}, r"'a', row 2 .*text where a number is needed"),
         ("a;b\n3,14;x\n", {"decimal": ",", "thousands": ","}, "decimal and thousands are the same sign"),
@@ -238,7 +278,9 @@ def test_commas_here_and_points_there(tmp_path: Path) -> None:
         ("a;b\n31.01.2024;x\nred;y\n", {"dates": "%d.%m.%Y"}, "'a', row 2 .*text where a date is needed"),
     ],
 )
-def test_numbers_and_dates_that_are_refused(tmp_path: Path, text: str, said: dict[str, Any], says: str) -> None:
+def test_numbers_and_dates_that_are_refused(
+    tmp_path: Path, text: str, said: dict[str, Any], says: str
+) -> None:
     path = put(tmp_path, text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -269,12 +311,16 @@ def test_categories_with_commas_stay_to_the_letter(tmp_path: Path) -> None:
         ("%d.%m.%Y %H:%M", ["31.01.2024 12:30", "01.02.1999 00:05"], [datetime.datetime(2024, 1, 31, 12, 30), datetime.datetime(1999, 2, 1, 0, 5)]),
     ],
 )  # fmt: skip
-def test_dates_by_a_pattern_are_written_by_it(tmp_path: Path, pattern: str, cells: list[str], means: list[Any]) -> None:
+def test_dates_by_a_pattern_are_written_by_it(
+    tmp_path: Path, pattern: str, cells: list[str], means: list[Any]
+) -> None:
     path = put(tmp_path, "day;b\n" + "".join(f"{cell};x\n" for cell in [*cells, "NA"]))
     table = quietly(path, quasi=["day"], dates=pattern)
     assert table.column("day").to_pylist() == [*means, None]
     write_table(table, tmp_path / "out.csv", **dialect_of(table).options)
-    assert (tmp_path / "out.csv").read_text() == '"day";"b"\n' + "".join(f'{cell};"x"\n' for cell in [*cells, "NA"])
+    assert (tmp_path / "out.csv").read_text() == '"day";"b"\n' + "".join(
+        f'{cell};"x"\n' for cell in [*cells, "NA"]
+    )
     kept = quietly(path, dates=pattern)
     assert kept.column("day").to_pylist()[:2] == cells, "to the letter where nobody reckons with them"
 
@@ -290,11 +336,15 @@ def test_dates_by_iso_beside_a_pattern_and_written_by_another(tmp_path: Path) ->
 
 
 def test_dates_that_nobody_told_are_told_about(tmp_path: Path) -> None:
-    with pytest.warns(ReadingWarning, match="'a' looks like dates, but was taken for categories; say how they are written"):
+    with pytest.warns(
+        ReadingWarning, match="'a' looks like dates, but was taken for categories; say how they are written"
+    ):
         read_table(put(tmp_path, "a,b\n31.01.2024,x\n01.02.1999,y\n"), quasi=["a"])
 
 
-@pytest.mark.parametrize("pattern", ["", "%d.%m", "%Y-%q-%d", "%d.%m.%Y%", "%f %d.%m.%Y", "%d.%d.%m.%Y", 7, "%Y-%y-%m-%d"])
+@pytest.mark.parametrize(
+    "pattern", ["", "%d.%m", "%Y-%q-%d", "%d.%m.%Y%", "%f %d.%m.%Y", "%d.%d.%m.%Y", 7, "%Y-%y-%m-%d"]
+)
 def test_patterns_that_are_none(tmp_path: Path, pattern: Any) -> None:
     with pytest.raises(ma.InputError, match="dates must be a pattern such as"):
         read_table(put(tmp_path, "a,b\n1,x\n"), dates=pattern)
@@ -306,8 +356,12 @@ def test_what_the_output_shares_with_the_input(tmp_path: Path) -> None:
     german = {"delimiter": ";", "decimal": ",", "thousands": ".", "encoding": "cp1252", "line_end": "crlf"}
     csv, tsv, txt = (tmp_path / name for name in ("a.csv", "b.tsv", "c.txt"))
     assert options_shared(csv, txt, {}, german) == german
-    assert options_shared(csv, tsv, {}, german) == {name: value for name, value in german.items() if name != "delimiter"}
-    assert options_shared(tsv, csv, {}, {**german, "delimiter": "\t"})["delimiter"] == ";", "as decimals have commas"
+    assert options_shared(csv, tsv, {}, german) == {
+        name: value for name, value in german.items() if name != "delimiter"
+    }
+    assert options_shared(tsv, csv, {}, {**german, "delimiter": "\t"})["delimiter"] == ";", (
+        "as decimals have commas"
+    )
     assert "delimiter" not in options_shared(tsv, csv, {}, {"delimiter": "\t"})
     assert options_shared(csv, csv, {"decimal": "."}, german) == {name: value for name, value in german.items() if name != "thousands"} | {"decimal": "."}  # fmt: skip
     assert options_shared(csv, tmp_path / "x.parquet", {}, german) == {}
@@ -325,8 +379,19 @@ def test_every_writing_option_is_one_of_its_format() -> None:
 
 def test_a_letter_that_the_encoding_lacks(tmp_path: Path) -> None:
     path = put(tmp_path, "age,town\n" + "".join(f"{age},東京\n" for age in (30, 31, 40, 41)))
-    with pytest.raises(ma.InputError, match=r"column 'town' has letters that cp1252 does not have; say writing=\{'encoding': 'utf-8'\}"):
-        anonymize_file(path, tmp_path / "out.csv", 2, quasi=["age"], keep=["town"], seed=1, writing={"encoding": "cp1252"})
+    with pytest.raises(
+        ma.InputError,
+        match=r"column 'town' has letters that cp1252 does not have; say writing=\{'encoding': 'utf-8'\}",
+    ):
+        anonymize_file(
+            path,
+            tmp_path / "out.csv",
+            2,
+            quasi=["age"],
+            keep=["town"],
+            seed=1,
+            writing={"encoding": "cp1252"},
+        )
     assert [each.name for each in tmp_path.iterdir()] == ["in.csv"]
 
 

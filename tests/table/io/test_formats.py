@@ -99,7 +99,8 @@ def test_options(add, tmp_path: Path) -> None:
     assert options_for(ribbon, {"mark": "#"}) == {"mark": "#"}
     assert options_for(card, {"mark": "#"}) == {}
     with pytest.raises(
-        ma.InputError, match=r"no option 'delimter'; there are: dates, decimal, delimiter, encoding, escape_formulas, line_end, mark, thousands\.$"
+        ma.InputError,
+        match=r"no option 'delimter'; there are: dates, decimal, delimiter, encoding, escape_formulas, line_end, mark, thousands\.$",
     ):
         options_for(csv, {"delimter": ";"})
     source = tmp_path / "in.ribbon"

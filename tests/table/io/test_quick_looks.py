@@ -16,11 +16,30 @@ from microagg.table.io.quick_looks import are_shortest, has_codes, plain_numbers
 from microagg.table.schema import ColumnSettings, Kind
 
 WHOLE = ["7", "31", "-4", "0", "1200", "999999999999999999", "123456789012345678"]
-ODD_WHOLE = ["07", "-0", "+5", " 5", "5 ", "0x1F", "0XFF", "0xFFFFFFFF", "1234567890123456789", "00", "000000000000000000001"]
+ODD_WHOLE = [
+    "07",
+    "-0",
+    "+5",
+    " 5",
+    "5 ",
+    "0x1F",
+    "0XFF",
+    "0xFFFFFFFF",
+    "1234567890123456789",
+    "00",
+    "000000000000000000001",
+]
 PARTS = ["1.5", "-0.25", "0.001", "3.14159", "100.01", "12345678901234.5", "20"]
 ODD_PARTS = ["1.50", "2.0", "5.", ".5", "-.5", "1e3", "1E-7", "+1.5", "0.00001", "00.5", "1000000000000000.5", "1e999", "inf", "nan", "-nan", "0.1234567890123456"]  # fmt: skip
 DAYS = ["2024-01-31", "1999-12-01", "2000-02-29"]
-ODD_DAYS = ["2024-13-01", "2024-02-30", "2024-01-31T10:00", "2024-01-31 10:00:05.25", " 2024-01-31", "0001-01-01"]
+ODD_DAYS = [
+    "2024-13-01",
+    "2024-02-30",
+    "2024-01-31T10:00",
+    "2024-01-31 10:00:05.25",
+    " 2024-01-31",
+    "0001-01-01",
+]
 GAPS = [None, "", "NA", ".", "n/a", "null", "NaN", "none", "-", "--", "?", " "]
 TEXTS = ["Ulm", "Köln", "a,b", "x", "e5", "1 2", "infinity war", "Inf"]
 POOLS = [WHOLE, ODD_WHOLE, PARTS, ODD_PARTS, DAYS, ODD_DAYS, GAPS, TEXTS]
@@ -46,7 +65,12 @@ def outcome(make: Any, *arguments: Any) -> Any:
 
 def without_quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The slow rules alone."""
-    for name, answer in (("plain_numbers", None), ("_plain_days", None), ("is_mere_text", False), ("are_shortest", False)):
+    for name, answer in (
+        ("plain_numbers", None),
+        ("_plain_days", None),
+        ("is_mere_text", False),
+        ("are_shortest", False),
+    ):
         monkeypatch.setattr(text_columns, name, lambda *arguments, answer=answer: answer)
 
 
@@ -113,4 +137,10 @@ def test_many_records_are_typed_on_all_cores(tmp_path, monkeypatch: pytest.Monke
     monkeypatch.setattr(reading, "RECORDS_FOR_THREADS", 1)
     together = reading.read_table(tmp_path / "in.csv", quasi=["a", "b", "e"])
     assert together.equals(alone, check_metadata=True)
-    assert [str(kind) for kind in together.schema.types] == ["int64", "double", "string", "string", "date32[day]"]
+    assert [str(kind) for kind in together.schema.types] == [
+        "int64",
+        "double",
+        "string",
+        "string",
+        "date32[day]",
+    ]

@@ -62,7 +62,14 @@ def read(
         raise InputError(
             f"{str(path)!r} is empty or begins with an empty line; it needs a header and records."
         )
-    found = Dialect(delimiter or _delimiter_in(first, usual), source.encoding, _line_end_of(first), decimal, thousands, dates)
+    found = Dialect(
+        delimiter or _delimiter_in(first, usual),
+        source.encoding,
+        _line_end_of(first),
+        decimal,
+        thousands,
+        dates,
+    )
     table = _read(path, source, first, found.delimiter, header)
     table = _with_texts(table, _unescaped) if escape_formulas else table
     if encoding is None:
@@ -132,7 +139,7 @@ def _numbers_among(names: list[str]) -> bool:
 def _occurs(name: str, column: pa.ChunkedArray) -> bool:
     from microagg.table.io.arrow import compute
 
-    return bool(name) and compute.index(column, name).as_py() >= 0
+    return bool(name) and bool(compute.any(compute.equal(column, name)).as_py())  # faster than to look where
 
 
 def _refuse_header(path: Path, why: str) -> NoReturn:
@@ -275,7 +282,9 @@ def _delimiter_in(header: str, usual: str) -> str:
     """The one of which the header has most, quoted names aside; of equally many the usual one. A comma between digits may be a decimal one."""
     bare = re.sub(r'"[^"]*"', "", header)
     decimals = len(re.findall(r"(?<=\d),(?=\d)", bare))
-    return max(",;\t|", key=lambda mark: (bare.count(mark) - (decimals / 2 if mark == "," else 0), mark == usual))
+    return max(
+        ",;\t|", key=lambda mark: (bare.count(mark) - (decimals / 2 if mark == "," else 0), mark == usual)
+    )
 
 
 def _line_end_of(header: str) -> str:

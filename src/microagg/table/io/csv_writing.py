@@ -138,7 +138,9 @@ def has_empty_lines(table: pa.Table) -> bool:
     return table.num_columns == 1 and table.column(0).null_count > 0
 
 
-def write_lines(table: pa.Table, sink: TextSink, delimiter: str, bare: set[int], line_end: str = "\n") -> None:
+def write_lines(
+    table: pa.Table, sink: TextSink, delimiter: str, bare: set[int], line_end: str = "\n"
+) -> None:
     """Write a text file as Arrow does, but for the texts of the columns at these places, which go without quotes.
 
     In the only column of a table a gap is a pair of quotes.

@@ -46,12 +46,17 @@ class Dialect:
     @property
     def options(self) -> dict[str, Any]:
         """The options with which a file is written alike. Patterns of dates are kept column by column."""
-        known = {**vars(self), "decimal": None if self.decimal is None and not self.thousands else self.style.decimal}
+        known = {
+            **vars(self),
+            "decimal": None if self.decimal is None and not self.thousands else self.style.decimal,
+        }
         return {name: value for name, value in known.items() if value is not None and name != "dates"}
 
     def put_on(self, table: pa.Table) -> pa.Table:
         """The table, which remembers its dialect."""
-        return table.replace_schema_metadata({**(table.schema.metadata or {}), DIALECT: json.dumps(vars(self)).encode()})
+        return table.replace_schema_metadata(
+            {**(table.schema.metadata or {}), DIALECT: json.dumps(vars(self)).encode()}
+        )
 
 
 def dialect_of(table: pa.Table) -> Dialect | None:
@@ -72,7 +77,9 @@ def tell(note: str) -> None:
 def tell_encoding(path: Path, encoding: str) -> None:
     """Say which encoding was found out, unless it is the usual one."""
     if encoding not in (UTF8, UTF8_WITH_MARK):
-        tell(f"{path.name} is not in UTF-8 and was read as {NAMES.get(encoding, encoding)}; say encoding={encoding!r} to settle it")
+        tell(
+            f"{path.name} is not in UTF-8 and was read as {NAMES.get(encoding, encoding)}; say encoding={encoding!r} to settle it"
+        )
 
 
 def with_signs_found(dialect: Dialect, table: pa.Table, asked: ColumnSettings) -> Dialect:
@@ -101,7 +108,9 @@ def with_signs_found(dialect: Dialect, table: pa.Table, asked: ColumnSettings) -
         groups = any(found.groups for found in signs.values())
         also = " and points that group digits" if groups else ""
         say = "decimal=',' with thousands='.'" if groups else "decimal=','"
-        tell(f"numbers of {_columns(commas)} have decimal commas{also}, and all were read so; say {say} to settle it")
+        tell(
+            f"numbers of {_columns(commas)} have decimal commas{also}, and all were read so; say {say} to settle it"
+        )
         return replace(dialect, decimal=",", thousands="." if groups else None)
     for sign, word, other in ((".", "point", ","), (",", "comma", ".")):
         some = [name for name in unclear if signs[name].unclear == sign]
@@ -116,17 +125,25 @@ def with_signs_found(dialect: Dialect, table: pa.Table, asked: ColumnSettings) -
 
 def _signs(column: pa.ChunkedArray, asked: ColumnSettings) -> Signs:
     """What the numbers of a column tell, its gaps aside."""
-    if not _may_be_numbers(column, asked) or not any(pc.any(pc.match_substring(column, sign)).as_py() for sign in ".,"):
+    if not _may_be_numbers(column, asked) or not any(
+        pc.any(pc.match_substring(column, sign)).as_py() for sign in ".,"
+    ):
         return Signs()
     text = pc.drop_null(pc.utf8_trim_whitespace(column))
-    gone = pc.or_(pc.match_substring_regex(text, MARKER_OR_EMPTY), pc.is_in(text, value_set=pa.array(asked.na, pa.string())))
+    gone = pc.or_(
+        pc.match_substring_regex(text, MARKER_OR_EMPTY),
+        pc.is_in(text, value_set=pa.array(asked.na, pa.string())),
+    )
     return signs_in(pc.filter(text, pc.invert(gone)))
 
 
 def _may_be_numbers(column: pa.ChunkedArray, asked: ColumnSettings) -> bool:
     """Whether it is worth a look: most columns of text are told by their first cells."""
     cells = [cell.strip() for cell in column.slice(0, 100).to_pylist() if cell]
-    return all(cell[:1] in "+-.,0123456789" or cell in asked.na or cell.lower() in ("na", "n/a", "nan", "null") for cell in cells)
+    return all(
+        cell[:1] in "+-.,0123456789" or cell in asked.na or cell.lower() in ("na", "n/a", "nan", "null")
+        for cell in cells
+    )
 
 
 def _columns(names: list[str]) -> str:

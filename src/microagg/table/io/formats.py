@@ -168,11 +168,19 @@ def options_shared(
     format, told = format_of(target), dict(said or {})
     there = format_of(source).detect(source) if found is None else found
     mine = format_of(source).own
-    shared = {name: value for name, value in there.items() if name in format.options and name not in (*format.own, *mine)}
+    shared = {
+        name: value
+        for name, value in there.items()
+        if name in format.options and name not in (*format.own, *mine)
+    }
     if "decimal" in told and told["decimal"] == shared.get("thousands"):
         shared.pop("thousands")  # it cannot be both
     together = {**shared, **told}
-    if together.get("decimal") == "," and "delimiter" in format.options and "delimiter" not in (*together, *format.own):
+    if (
+        together.get("decimal") == ","
+        and "delimiter" in format.options
+        and "delimiter" not in (*together, *format.own)
+    ):
         together["delimiter"] = ";"  # as everybody does whose decimals have commas
     refuse_same_signs({**format.options, **together})
     return together

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.text_parameters import GROUPING
 
@@ -21,6 +19,7 @@ POINT_IS_DECIMAL = r"^[+-]?(0?\.|\d*\.(\d{0,2}|\d{4,})([eE]|$)|\d{1,3}(,\d{3})+\
 class Style:
     """How numbers are spelled.
 
+    >>> import pyarrow as pa
     >>> german = Style(",", ".")
     >>> german.plain(pa.array(["1.234,50", "7"])).to_pylist(), german.spelled(pa.array(["1234.50", "-7"]), grouped=True).to_pylist()
     (['1234.50', '7'], ['1.234,50', '-7'])
@@ -90,6 +89,7 @@ PLAIN, GERMAN, ENGLISH = Style(), Style(",", "."), Style(".", ",")
 def signs_in(text: Any) -> Signs:
     """What a column of trimmed texts, its gaps left out, tells about decimal signs: nothing unless all of it is numbers.
 
+    >>> import pyarrow as pa
     >>> signs_in(pa.array(["3,14", "900"])).comma, signs_in(pa.array(["1.200", "900"])).unclear
     (True, '.')
     """
@@ -113,7 +113,8 @@ def signs_in(text: Any) -> Signs:
 def _any_matches(text: Any, pattern: str) -> bool:
     """Whether some cell matches: mostly one of the first does."""
     return any(
-        pc.any(pc.match_substring_regex(part, pattern)).as_py() for part in (text.slice(0, 1000), text.slice(1000))
+        pc.any(pc.match_substring_regex(part, pattern)).as_py()
+        for part in (text.slice(0, 1000), text.slice(1000))
     )
 
 
@@ -124,6 +125,7 @@ def _looks_like_numbers(cells: Iterable[str]) -> bool:
 def spelled_otherwise(text: Any) -> bool:
     """Whether all of these texts are numbers, and some of them have signs that programs do not write there.
 
+    >>> import pyarrow as pa
     >>> spelled_otherwise(pa.array(["1,200", "900"])), spelled_otherwise(pa.array(["1.2"])), spelled_otherwise(pa.array(["Ulm"]))
     (True, False, False)
     """

@@ -19,7 +19,12 @@ from microagg.table.io.dialect import Dialect, dialect_of, tell, with_signs_foun
 from microagg.table.io.formats import format_of, format_of_part, known_names, options_for, options_to_read
 from microagg.table.io.journal import settle
 from microagg.table.io.quick_looks import plain_numbers
-from microagg.table.io.spelled_columns import in_plain_spelling, looks_like_dates, quasi_column_in, with_groups
+from microagg.table.io.spelled_columns import (
+    in_plain_spelling,
+    looks_like_dates,
+    quasi_column_in,
+    with_groups,
+)
 from microagg.table.io.text_columns import (
     INFINITE,
     NUMBER,
@@ -80,10 +85,19 @@ def _typed(
             return quasi_column_in(field.name, column, asked, dialect)
         return _settle(field.name, column, asked, dialect)
 
-    made = _at_once(typed, table.num_columns) if table.num_rows >= RECORDS_FOR_THREADS else map(typed, range(table.num_columns))
+    made = (
+        _at_once(typed, table.num_columns)
+        if table.num_rows >= RECORDS_FOR_THREADS
+        else map(typed, range(table.num_columns))
+    )
     fields, columns = zip(*made, strict=True)
     for field, column in zip(fields, columns, strict=True):
-        if field.name in quasi and dialect.dates is None and field.name not in asked.kinds and looks_like_dates(column):
+        if (
+            field.name in quasi
+            and dialect.dates is None
+            and field.name not in asked.kinds
+            and looks_like_dates(column)
+        ):
             tell(
                 f"column {field.name!r} looks like dates, but was taken for categories; say how they are written, such as "
                 f"dates='%d.%m.%Y', or nominal=[{field.name!r}]"
@@ -175,7 +189,9 @@ def _settle(
         numbers = as_same_numbers(spelled.column)
         if numbers is not None:
             return with_groups(pa.field(name, numbers.type), spelled), numbers
-        field = pa.field(name, column.type, metadata=marks_of_text(name, spelled.column, asked, dialect.dates))
+        field = pa.field(
+            name, column.type, metadata=marks_of_text(name, spelled.column, asked, dialect.dates)
+        )
         if means_numbers(field):
             return with_groups(field, spelled), spelled.column
         if spelled.column is column:

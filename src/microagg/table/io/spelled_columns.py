@@ -98,7 +98,11 @@ def in_plain_terms(written: pa.Table, table: pa.Table, options: Mapping[str, Any
         column = written.column(place)
         if not is_text(column.type):
             continue
-        numbers = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
+        numbers = (
+            pa.types.is_integer(field.type)
+            or pa.types.is_floating(field.type)
+            or pa.types.is_decimal(field.type)
+        )
         if not style.is_plain and (numbers or means_numbers(field)):
             mine = matching(column, style.pattern)
             written = written.set_column(place, field.name, pc.if_else(mine, style.plain(column), column))
@@ -131,7 +135,8 @@ def _known(column: pa.ChunkedArray, asked: ColumnSettings) -> pa.ChunkedArray:
         return column.slice(0, 0)
     text = pc.drop_null(pc.utf8_trim_whitespace(column))
     gone = pc.or_(
-        pc.match_substring_regex(text, MARKER_OR_EMPTY), pc.is_in(text, value_set=pa.array(asked.na, pa.string()))
+        pc.match_substring_regex(text, MARKER_OR_EMPTY),
+        pc.is_in(text, value_set=pa.array(asked.na, pa.string())),
     )
     return pc.filter(text, pc.invert(gone))
 

@@ -53,7 +53,11 @@ class _Look:
     def dates(self) -> pa.ChunkedArray:
         """Cells that are written as dates: all by ISO 8601, or all by the pattern that was told."""
         by_pattern = _matches(self.text, cells_of_pattern(self.told)) if self.told else None
-        return by_pattern if by_pattern is not None and _any(by_pattern) else _or(_matches(self.text, DAY), _matches(self.text, MOMENT))
+        return (
+            by_pattern
+            if by_pattern is not None and _any(by_pattern)
+            else _or(_matches(self.text, DAY), _matches(self.text, MOMENT))
+        )
 
     @functools.cached_property
     def follows_told(self) -> bool:
@@ -88,7 +92,9 @@ def quasi_column(
             return pa.field(name, numbers.type), numbers
         if not asked.special.get(name) and (days := _plain_days(column)) is not None:
             return pa.field(name, days.type, metadata=marks_for(pattern=Pattern())), days
-    if kind is None and is_mere_text(column, _anything_else(dates), frozenset({*asked.na, *map(str, asked.special.get(name, ()))})):
+    if kind is None and is_mere_text(
+        column, _anything_else(dates), frozenset({*asked.na, *map(str, asked.special.get(name, ()))})
+    ):
         return pa.field(name, column.type), column
     look = _look(name, column, asked, dates)
     if kind in (Kind.ORDINAL, Kind.NOMINAL):
@@ -120,7 +126,10 @@ def _anything_else(dates: str | None) -> str:
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
     """Whether all cells that hold something hold numbers, and one does."""
-    return bool(column.null_count < len(column) and pc.all(pc.match_substring_regex(column, NUMBER)).as_py())
+    if column.null_count == len(column):
+        return False
+    parts = (column.slice(0, 100), column)  # where some are not, one of the first mostly shows it
+    return all(pc.all(pc.match_substring_regex(part, NUMBER)).as_py() is not False for part in parts)
 
 
 def marks_of_text(
@@ -152,14 +161,18 @@ def as_same_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     >>> as_same_numbers(pa.chunked_array([["7", None]])).to_pylist(), as_same_numbers(pa.chunked_array([["07"]]))
     ([7, None], None)
     """
+    if has_codes(column.slice(0, 1000)):
+        return None
     for target in (pa.int64(), pa.float64()):
         numbers = cast_or_none(column, target)
         if numbers is None:
             continue
-        if pa.types.is_floating(target) and numbers.null_count < len(numbers) and are_shortest(column, numbers):
+        if are_shortest(column, numbers):
             return numbers
         # where it does not, one of the first mostly shows it
-        if _written_so(numbers.slice(0, 1000), column.slice(0, 1000)) is not False and _written_so(numbers, column):
+        if _written_so(numbers.slice(0, 1000), column.slice(0, 1000)) is not False and _written_so(
+            numbers, column
+        ):
             return numbers
     return None
 
@@ -257,12 +270,16 @@ def _as_told_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
     text = _without(look.text, apart)
     moments = pc.strptime(text, format=look.told, unit="s", error_is_null=True)
     written = pc.strftime(moments, format=look.told, locale="C")
-    same = pc.equal(pc.utf8_lower(_without_leading_zeros(written)), pc.utf8_lower(_without_leading_zeros(text)))
+    same = pc.equal(
+        pc.utf8_lower(_without_leading_zeros(written)), pc.utf8_lower(_without_leading_zeros(text))
+    )
     wrong = _first(_and(pc.is_valid(text), pc.invert(pc.fill_null(same, False))))
     if wrong >= 0:
         _refuse_cell(name, wrong, "no date of the calendar; mend it or leave the record out")
     dates = pc.cast(moments, pattern.type)
-    return pa.field(name, dates.type, metadata=marks_for(missing=_usual(look.text, apart), pattern=pattern)), dates
+    return pa.field(
+        name, dates.type, metadata=marks_for(missing=_usual(look.text, apart), pattern=pattern)
+    ), dates
 
 
 def _without_leading_zeros(text: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -13,7 +13,16 @@ from microagg.errors import InputError
 from microagg.table.parameters import Choice, Flag, Maybe
 
 UTF8, UTF8_WITH_MARK = "utf-8", "utf-8-sig"
-NO_ENCODINGS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7", "mbcs", "oem"}
+NO_ENCODINGS = {
+    "idna",
+    "punycode",
+    "unicode_escape",
+    "raw_unicode_escape",
+    "undefined",
+    "utf-7",
+    "mbcs",
+    "oem",
+}
 """What Python calls encodings of text and no file of records is in."""
 LINE_ENDS = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 DIRECTIVES = {
@@ -41,7 +50,9 @@ class Letter:
     @property
     def describes(self) -> str:
         """What may be given, in words."""
-        return "one of " + ", ".join(f"{letter!r} ({word})" if letter else word for letter, word in self.letters.items())
+        return "one of " + ", ".join(
+            f"{letter!r} ({word})" if letter else word for letter, word in self.letters.items()
+        )
 
     def parse(self, value: Any) -> str | None:
         """The letter; None where it is left to be found out."""
@@ -72,7 +83,7 @@ class Encoding:
             return None
         with contextlib.suppress(LookupError, TypeError, ValueError):
             found = codecs.lookup(value)
-            if found._is_text_encoding and found.name not in NO_ENCODINGS:  # pyright: ignore[reportAttributeAccessIssue]
+            if found._is_text_encoding and found.name not in NO_ENCODINGS:
                 return found.name
         raise InputError(f"{self.name} must be {self.describes}.")
 
@@ -88,7 +99,9 @@ class DatePattern:
     name: str
     help: str
     default: None = None
-    describes: str = "a pattern such as %d.%m.%Y, with a year, a month and a day, and %H, %M and %S if there are times"
+    describes: str = (
+        "a pattern such as %d.%m.%Y, with a year, a month and a day, and %H, %M and %S if there are times"
+    )
 
     def parse(self, value: Any) -> str | None:
         """The pattern; None where only dates by ISO 8601 are dates."""
@@ -99,8 +112,13 @@ class DatePattern:
             day = "j" in found or ("d" in found and bool({"m", "b", "B"} & set(found)))
             year = len({"Y", "y"} & set(found)) == 1
             if year and day and set(found) <= set(DIRECTIVES) and len(set(found)) == len(found):
-                if re.fullmatch(r"[\d.,]+", re.sub(r"%[^bB]", "1", value)) and len(re.sub("%.", "", value)) < 2:
-                    raise InputError(f"{self.name} cannot be {value}: such dates could not be told from numbers; put signs between their parts.")
+                if (
+                    re.fullmatch(r"[\d.,]+", re.sub(r"%[^bB]", "1", value))
+                    and len(re.sub("%.", "", value)) < 2
+                ):
+                    raise InputError(
+                        f"{self.name} cannot be {value}: such dates could not be told from numbers; put signs between their parts."
+                    )
                 return value
         raise InputError(f"{self.name} must be {self.describes}.")
 
@@ -123,7 +141,15 @@ def has_clock(pattern: str) -> bool:
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 DECIMALS = {".": "point", ",": "comma"}
-GROUPING = {"": "none", ".": "point", ",": "comma", " ": "blank", "'": "apostrophe", "\u00a0": "nbsp", "\u202f": "nnbsp"}
+GROUPING = {
+    "": "none",
+    ".": "point",
+    ",": "comma",
+    " ": "blank",
+    "'": "apostrophe",
+    "\u00a0": "nbsp",
+    "\u202f": "nnbsp",
+}
 
 HEADER = Maybe(
     "header",
@@ -131,21 +157,47 @@ HEADER = Maybe(
 )
 READING = (
     HEADER,
-    Encoding("encoding", "The encoding of a text file, such as utf-8, utf-16 or cp1252; found out if not given."),
-    Letter("delimiter", "What separates the columns of a text file: a comma, semicolon, tab or pipe; found out if not given.", DELIMITERS),
+    Encoding(
+        "encoding", "The encoding of a text file, such as utf-8, utf-16 or cp1252; found out if not given."
+    ),
+    Letter(
+        "delimiter",
+        "What separates the columns of a text file: a comma, semicolon, tab or pipe; found out if not given.",
+        DELIMITERS,
+    ),
     Letter("decimal", "The decimal sign of the numbers of a text file: a point or a comma.", DECIMALS),
-    Letter("thousands", "What groups the digits of the numbers of a text file: . or , or blank, for example.", GROUPING),
+    Letter(
+        "thousands",
+        "What groups the digits of the numbers of a text file: . or , or blank, for example.",
+        GROUPING,
+    ),
     DatePattern("dates", "How dates of a text file are written besides 2024-01-31, such as %d.%m.%Y."),
 )
 """What can be said of a text file to be read."""
 WRITING = (
     Encoding("encoding", "The encoding of a text file to write; that of the input if not given."),
-    Letter("delimiter", "What separates the columns of a text file to write; as in the input if not given.", DELIMITERS),
+    Letter(
+        "delimiter",
+        "What separates the columns of a text file to write; as in the input if not given.",
+        DELIMITERS,
+    ),
     Letter("decimal", "The decimal sign in a text file to write; as in the input if not given.", DECIMALS),
-    Letter("thousands", "What groups digits in a text file to write, in columns where the input groups them.", GROUPING),
+    Letter(
+        "thousands",
+        "What groups digits in a text file to write, in columns where the input groups them.",
+        GROUPING,
+    ),
     DatePattern("dates", "How dates are written in a text file; as in the input if not given."),
-    Choice("line_end", tuple(LINE_ENDS), "lf", "How lines of a text file to write end; as in the input if not given."),
-    Flag("escape_formulas", "For a csv file that goes to a spreadsheet: put an apostrophe before texts such as =A1."),
+    Choice(
+        "line_end",
+        tuple(LINE_ENDS),
+        "lf",
+        "How lines of a text file to write end; as in the input if not given.",
+    ),
+    Flag(
+        "escape_formulas",
+        "For a csv file that goes to a spreadsheet: put an apostrophe before texts such as =A1.",
+    ),
 )
 """What can be said of a text file to be written."""
 OPTIONS: dict[str, Any] = {

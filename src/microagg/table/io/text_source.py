@@ -128,7 +128,9 @@ def _unpacked(path: Path, packing: str) -> pa.Buffer:
     except MemoryError:
         raise
     except (pa.ArrowException, OSError):
-        raise InputError(f"{str(path)!r} is damaged: it cannot be unpacked to its end; pack it anew.") from None
+        raise InputError(
+            f"{str(path)!r} is damaged: it cannot be unpacked to its end; pack it anew."
+        ) from None
     return sink.getvalue()
 
 
@@ -187,7 +189,9 @@ def _evident_utf16(first: bytes) -> str | None:
 
 def _not_utf8(path: Path, content: Path | pa.Buffer) -> str:
     """CP1252, unless the file has bytes that it has no letters for, or is in UTF-8 but for some of its bytes."""
-    decoder = codecs.getincrementaldecoder(UTF8)(errors="surrogateescape")  # a wrong byte becomes half a letter
+    decoder = codecs.getincrementaldecoder(UTF8)(
+        errors="surrogateescape"
+    )  # a wrong byte becomes half a letter
     letters, wrong, first_wrong, unused, done = 0, 0, -1, False, 0
     for block in _blocks(content):
         if b"\0" in block:
@@ -258,7 +262,9 @@ def _refuse_other_files(path: Path, first: bytes) -> None:
             )
     for magic, what in OTHERS.items():
         if first.startswith(magic):
-            raise InputError(f"{str(path)!r} is {what} and no text; give it the ending of its format, or save it as text.")
+            raise InputError(
+                f"{str(path)!r} is {what} and no text; give it the ending of its format, or save it as text."
+            )
 
 
 def _refuse_zeros(path: Path, offset: int) -> NoReturn:
