@@ -15,7 +15,7 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import means_numbers
-from microagg.table.io.dialect import Dialect, dialect_of, tell, with_signs_found
+from microagg.table.io.dialect import Dialect, dialect_of, note_on_encoding, tell, with_signs_found
 from microagg.table.io.formats import format_of, format_of_part, known_names, options_for, options_to_read
 from microagg.table.io.journal import settle
 from microagg.table.io.quick_looks import plain_numbers
@@ -65,8 +65,31 @@ def read_table(
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
     if format.typed:
         return table
-    dialect = with_signs_found(dialect_of(table) or Dialect(), table, asked)
-    return dialect.put_on(_typed(table, frozenset(numeric), frozenset(quasi), asked, dialect))
+    dialect = dialect_of(table)
+    if dialect is None:
+        return _typed(table, frozenset(numeric), frozenset(quasi), asked, Dialect())
+    notes = [] if reading.get("encoding") else note_on_encoding(path, dialect.encoding)
+    dialect, more = with_signs_found(dialect, table, asked)
+    typed = _typed(table, frozenset(numeric), frozenset(quasi), asked, dialect)
+    tell([*notes, *more, *_notes_on_dates(typed, quasi, asked, dialect)])
+    return dialect.put_on(typed)
+
+
+def _notes_on_dates(
+    table: pa.Table, quasi: Sequence[str], asked: ColumnSettings, dialect: Dialect
+) -> list[str]:
+    """Columns that look like dates in a pattern that nobody told."""
+    names = [
+        name
+        for name in table.column_names
+        if name in quasi and name not in asked.kinds and dialect.dates is None
+    ]
+    return [
+        f"column {name!r} looks like dates, but was taken for categories; say how they are written, such as "
+        f"dates='%d.%m.%Y', or nominal=[{name!r}]"
+        for name in names
+        if looks_like_dates(table.column(name))
+    ]
 
 
 def _typed(
@@ -91,17 +114,6 @@ def _typed(
         else map(typed, range(table.num_columns))
     )
     fields, columns = zip(*made, strict=True)
-    for field, column in zip(fields, columns, strict=True):
-        if (
-            field.name in quasi
-            and dialect.dates is None
-            and field.name not in asked.kinds
-            and looks_like_dates(column)
-        ):
-            tell(
-                f"column {field.name!r} looks like dates, but was taken for categories; say how they are written, such as "
-                f"dates='%d.%m.%Y', or nominal=[{field.name!r}]"
-            )
     return pa.Table.from_arrays(list(columns), schema=pa.schema(list(fields), metadata=table.schema.metadata))
 
 

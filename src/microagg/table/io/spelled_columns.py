@@ -121,10 +121,13 @@ def _refuse_other_style(name: str, position: int, dialect: Dialect) -> NoReturn:
 
 
 def _refuse_unclear(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> None:
+    """Refuse a column of numbers some of which have signs that programs do not write there."""
     if spelled_otherwise(_known(column, asked)):
+        text = pc.utf8_trim_whitespace(column)
+        odd = pc.and_(matching(text, r"^[+-]?[\d.,]"), pc.invert(matching(text, NUMBER)))
         raise InputError(
-            f"column {name!r} holds numbers with signs that nobody has said the meaning of; say decimal=',' or thousands='.' (or another "
-            f"sign), or nominal=[{name!r}] if these are categories."
+            f"column {name!r}, row {pc.index(odd, True).as_py() + 1} (header not counted): a number with a sign in it that nobody has said the "
+            f"meaning of; say decimal=',' or thousands='.' (or another sign), or nominal=[{name!r}] if the column holds categories."
         )
 
 
