@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import random
 import time
 import warnings
 from pathlib import Path
@@ -15,13 +16,16 @@ import pytest
 import microagg as ma
 from microagg.errors import ReadingWarning
 from microagg.release.files import anonymize_file
-from microagg.table.io import text_source
-from microagg.table.io.dialect import dialect_of
+from microagg.table.io import dialect as dialect_module
+from microagg.table.io import spelled_columns, text_source
+from microagg.table.io.dialect import Dialect, dialect_of
 from microagg.table.io.formats import format_of, formats, options_shared, writing_options
 from microagg.table.io.marks import groups_digits
 from microagg.table.io.reading import read_table, read_written
+from microagg.table.io.spelled_columns import in_plain_spelling
 from microagg.table.io.text_parameters import OPTIONS
 from microagg.table.io.writing import write_table
+from microagg.table.schema import ColumnSettings
 
 TEXT_FORMATS = [format for format in formats() if format.options.keys() >= OPTIONS.keys()]
 SUFFIXES = [suffix for format in TEXT_FORMATS for suffix in format.suffixes]
@@ -420,3 +424,43 @@ def test_a_note_is_not_replaced_by_a_table(tmp_path: Path) -> None:
         anonymize_file(source, tmp_path / "out.txt", 2, quasi=["a", "b"], seed=1)
     anonymize_file(source, tmp_path / "new.txt", 2, quasi=["a", "b"], seed=1)
     anonymize_file(source, tmp_path / "new.txt", 2, quasi=["a", "b"], seed=1)
+
+
+def test_two_digits_of_a_year_are_told_about(tmp_path: Path) -> None:
+    path = put(tmp_path, "a,b\n31.01.69,x\n01.02.68,y\n")
+    with pytest.warns(
+        ReadingWarning, match="years of column 'a' have two digits: 69 to 99 were read as 1969"
+    ):
+        days = read_table(path, quasi=["a"], dates="%d.%m.%y").column("a").to_pylist()
+    assert [day.year for day in days] == [1969, 2068]
+
+
+@pytest.mark.slow
+def test_spelling_by_a_quick_look_and_by_the_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns of numbers in a style are told from others alike, with the quick look and without."""
+    rng = random.Random(3)
+    pool = ["1,5", "12", "0,25", "1.200", "1.200,5", "900", "3.14", "NA", "", " 7", "x", "1,2,3", "5,", ",5", "1e3", "0x1F", "-1,5", "007", "1,200"]  # fmt: skip
+    columns = [
+        pa.chunked_array([[rng.choice(rng.sample(pool, 3)) for _ in range(rng.randint(1, 4))]])
+        for _ in range(400)
+    ]
+    dialects = [
+        Dialect(";", decimal=","),
+        Dialect(";", decimal=",", thousands="."),
+        Dialect(thousands=","),
+        Dialect(decimal="."),
+    ]
+
+    def outcomes() -> list[Any]:
+        spelled = [
+            in_plain_spelling("a", column, dialect, ColumnSettings())
+            for column in columns
+            for dialect in dialects
+        ]
+        signs = [dialect_module._signs(column, ColumnSettings()) for column in columns]
+        return [(each.column.to_pylist(), each.grouped, each.wrong) for each in spelled] + signs
+
+    quick = outcomes()
+    for module in (spelled_columns, dialect_module):
+        monkeypatch.setattr(module, "plain_numbers", lambda column: None)
+    assert quick == outcomes()

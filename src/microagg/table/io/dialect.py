@@ -14,7 +14,8 @@ from microagg.errors import ReadingWarning
 from microagg.table.io.arrow import OURS
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.marks import MARKER_OR_EMPTY
-from microagg.table.io.number_style import Signs, Style, signs_in
+from microagg.table.io.number_style import Signs, Style, signs_in, signs_of_numbers
+from microagg.table.io.quick_looks import plain_numbers
 from microagg.table.io.text_parameters import UTF8, UTF8_WITH_MARK
 from microagg.table.schema import ColumnSettings
 
@@ -125,10 +126,13 @@ def with_signs_found(dialect: Dialect, table: pa.Table, asked: ColumnSettings) -
 
 def _signs(column: pa.ChunkedArray, asked: ColumnSettings) -> Signs:
     """What the numbers of a column tell, its gaps aside."""
-    if not _may_be_numbers(column, asked) or not any(
-        pc.any(pc.match_substring(column, sign)).as_py() for sign in ".,"
-    ):
+    there = [sign for sign in ".," if pc.any(pc.match_substring(column, sign)).as_py()]
+    if not there or not _may_be_numbers(column, asked):
         return Signs()
+    if len(there) == 1:  # mostly nothing else is in it, which is soon seen
+        plain = column if there == ["."] else pc.replace_substring(column, ",", ".")
+        if plain_numbers(plain) is not None:
+            return signs_of_numbers(pc.drop_null(column), there[0])
     text = pc.drop_null(pc.utf8_trim_whitespace(column))
     gone = pc.or_(
         pc.match_substring_regex(text, MARKER_OR_EMPTY),

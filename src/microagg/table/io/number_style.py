@@ -95,19 +95,20 @@ def signs_in(text: Any) -> Signs:
     """
     if len(text) == 0 or not _looks_like_numbers(text.slice(0, 100).to_pylist()):
         return Signs()
-    for sign, style, evidence in ((".", PLAIN, POINT_IS_DECIMAL), (",", GERMAN, COMMA_IS_DECIMAL)):
-        if not pc.any(pc.match_substring(text, sign)).as_py():
-            continue
-        if not pc.all(pc.match_substring_regex(text, style.pattern)).as_py():
-            continue
-        certain = _any_matches(text, evidence)
-        if sign == ".":
-            return Signs(point=certain, unclear="" if certain else ".")
-        if not pc.any(pc.match_substring(text, ",")).as_py():
-            continue
-        groups = certain and pc.any(pc.match_substring(text, ".")).as_py()
-        return Signs(comma=certain, groups=bool(groups), unclear="" if certain else ",")
+    for sign, style in ((".", PLAIN), (",", GERMAN)):
+        there = pc.any(pc.match_substring(text, sign)).as_py()
+        if there and pc.all(pc.match_substring_regex(text, style.pattern)).as_py():
+            return signs_of_numbers(text, sign)
     return Signs()
+
+
+def signs_of_numbers(text: Any, sign: str) -> Signs:
+    """The same of numbers, of which some have this sign, as decimal sign if it is certain."""
+    certain = _any_matches(text, POINT_IS_DECIMAL if sign == "." else COMMA_IS_DECIMAL)
+    if sign == ".":
+        return Signs(point=certain, unclear="" if certain else sign)
+    groups = certain and bool(pc.any(pc.match_substring(text, ".")).as_py())
+    return Signs(comma=certain, groups=groups, unclear="" if certain else sign)
 
 
 def _any_matches(text: Any, pattern: str) -> bool:

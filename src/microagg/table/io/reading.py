@@ -18,6 +18,7 @@ from microagg.table.io.arrow import means_numbers
 from microagg.table.io.dialect import Dialect, dialect_of, note_on_encoding, tell, with_signs_found
 from microagg.table.io.formats import format_of, format_of_part, known_names, options_for, options_to_read
 from microagg.table.io.journal import settle
+from microagg.table.io.marks import Pattern, pattern_of
 from microagg.table.io.quick_looks import plain_numbers
 from microagg.table.io.spelled_columns import (
     in_plain_spelling,
@@ -78,17 +79,22 @@ def read_table(
 def _notes_on_dates(
     table: pa.Table, quasi: Sequence[str], asked: ColumnSettings, dialect: Dialect
 ) -> list[str]:
-    """Columns that look like dates in a pattern that nobody told."""
-    names = [
-        name
-        for name in table.column_names
-        if name in quasi and name not in asked.kinds and dialect.dates is None
-    ]
+    """Columns that look like dates in a pattern that nobody told, or whose pattern leaves the century open."""
+    if dialect.dates is not None:
+        dated = [
+            field.name
+            for field in table.schema
+            if "%y" in dialect.dates and pattern_of(field) == Pattern(told=dialect.dates)
+        ]
+        return [
+            f"years of column {name!r} have two digits: 69 to 99 were read as 1969 to 1999, 00 to 68 as 2000 to 2068"
+            for name in dated
+        ]
     return [
         f"column {name!r} looks like dates, but was taken for categories; say how they are written, such as "
         f"dates='%d.%m.%Y', or nominal=[{name!r}]"
-        for name in names
-        if looks_like_dates(table.column(name))
+        for name in table.column_names
+        if name in quasi and name not in asked.kinds and looks_like_dates(table.column(name))
     ]
 
 

@@ -15,6 +15,7 @@ from microagg.table.io.arrow import is_text, means_numbers
 from microagg.table.io.dialect import Dialect
 from microagg.table.io.marks import GROUPED, MARKER_OR_EMPTY, Pattern
 from microagg.table.io.number_style import Style, matching, spelled_otherwise
+from microagg.table.io.quick_looks import plain_numbers
 from microagg.table.io.text_columns import NUMBER, quasi_column
 from microagg.table.io.text_parameters import cells_of_pattern
 from microagg.table.schema import ColumnSettings, Kind
@@ -44,6 +45,11 @@ def in_plain_spelling(name: str, column: pa.ChunkedArray, dialect: Dialect, aske
     style = dialect.style
     if style.is_plain or name in asked.levels:
         return Spelled(column)
+    others = {".", style.thousands} - {style.decimal, ""}
+    if not any(pc.any(pc.match_substring(column, sign)).as_py() for sign in others):
+        plain = style.plain(column)
+        if plain_numbers(plain) is not None:  # mostly nothing else is in it
+            return Spelled(plain)
     trimmed = pc.utf8_trim_whitespace(column)
     mine = matching(trimmed, style.pattern)
     other = pc.and_(matching(trimmed, NUMBER), pc.invert(mine))
