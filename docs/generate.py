@@ -9,12 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from microagg.cli.options import flag_of, option_names
 from microagg.errors import InputError
 from microagg.methods.families import by_family
 from microagg.methods.registry import methods
-from microagg.table.io.formats import format_of, formats
+from microagg.table.io.formats import format_of, formats, reading_options, writing_options
 from microagg.table.io.reading import read_table
 from microagg.table.io.writing import write_table
+from microagg.table.parameters import Choice
 
 ROOT = Path(__file__).parent.parent
 MOMENT = datetime.datetime(2024, 1, 31, 12, 30)
@@ -98,6 +100,20 @@ def _what_is_lost(found: pa.ChunkedArray, column: pa.Array) -> str:
     return "one becomes the other" if found.null_count != column.null_count else "shortened"
 
 
+def options_table() -> str:
+    """What can be said about files to be read and written, as a Markdown table."""
+    lines = ["| command line | Python | what it says | |", "|---|---|---|---|"]
+    for setting, names in option_names().items():
+        said = reading_options() if setting == "reading" else writing_options()
+        for option, name in names.items():
+            declared = said[name]
+            takes = getattr(declared, "describes", "").replace(" | ", ", ")
+            takes = ", ".join(declared.choices) if isinstance(declared, Choice) else takes
+            takes = takes.replace("|", "\\|")
+            lines.append(f'| `{flag_of(option)}` | `{setting}={{"{name}": …}}` | {declared.help} | {takes} |')
+    return "\n".join(lines)
+
+
 def with_generated_parts(text: str) -> str:
     """The text with the tables between their marks made anew."""
     for name, table in PARTS.items():
@@ -109,8 +125,8 @@ def with_generated_parts(text: str) -> str:
     return text
 
 
-PARTS = {"methods": methods_table, "formats": formats_table}
+PARTS = {"methods": methods_table, "formats": formats_table, "options": options_table}
 
 if __name__ == "__main__":
-    for page in (ROOT / "README.md", ROOT / "docs" / "formats.md"):
+    for page in (ROOT / "README.md", ROOT / "docs" / "formats.md", ROOT / "docs" / "files.md"):
         page.write_text(with_generated_parts(page.read_text("utf-8")), "utf-8")

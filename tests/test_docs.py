@@ -53,6 +53,7 @@ def test_the_readme_has_the_registry_as_it_is() -> None:
 def test_the_docs_say_what_each_format_can_hold() -> None:
     page = (ROOT / "docs" / "formats.md").read_text("utf-8")
     assert generated("docs/formats.md") == page, "run `make docs`"
+    assert generated("docs/files.md") == (ROOT / "docs" / "files.md").read_text("utf-8"), "run `make docs`"
     assert all(", ".join(format.suffixes) in page for format in formats())
 
 

@@ -116,7 +116,7 @@ def option_names() -> dict[str, dict[str, str]]:
 
 def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
     if isinstance(declared, FileOptions):
-        said = reading_options() if name == "reading" else writing_options()
+        said: dict[str, Any] = {**(reading_options() if name == "reading" else writing_options())}
         names = option_names()[name]
         return [
             option

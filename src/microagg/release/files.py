@@ -15,6 +15,7 @@ from microagg.release.risks import refuse_unaccepted
 from microagg.release.saving import places_of, refuse_places, report_on_saved, report_places, rows_to_write
 from microagg.release.settings import Settings, settings_from
 from microagg.table.io.arrow import give_back
+from microagg.table.io.csv_writing import refuse_other_letters
 from microagg.table.io.dialect import dialect_of
 from microagg.table.io.formats import format_of, options_for, options_shared
 from microagg.table.io.reading import read_table
@@ -78,7 +79,10 @@ def anonymize_table(
     places = report_places(report, taken=places_of(source, target))
     dialect = dialect_of(table)
     shared = options_shared(source, target, settings.writing, None if dialect is None else dialect.options)
-    options_for(format_of(target), shared)
+    options = options_for(format_of(target), shared)
+    left_out = (*settings.identifier, settings.unit)
+    released = table.select([name for name in table.column_names if name not in left_out])
+    refuse_other_letters(released, options.get("encoding", "utf-8"))  # after a long search it would be late
     give_back()
     refuse_places(target)
     if target.exists() and target.samefile(source):

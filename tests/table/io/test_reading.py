@@ -86,6 +86,8 @@ def test_missing_and_empty_are_told_apart(tmp_path: Path) -> None:
         ('"a,b";"c,d"', ";"),
         ("a,b;c;d", ";"),
         ('"two\nlines;";b', ";"),
+        ("30;30,5;1,5", ";"),
+        ("2019,2020,2021", ","),
     ],
 )
 def test_delimiters(tmp_path: Path, header: str, delimiter: str) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from microagg.errors import InputError
 from microagg.table.io.format import Format
 from microagg.table.io.text_parameters import LINE_ENDS, OPTIONS, READING, UTF8, WRITING, refuse_same_signs
-from microagg.table.io.text_source import MAGIC, Source, open_text
+from microagg.table.io.text_source import MAGIC, OTHERS, Source, open_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,7 +53,7 @@ def read(
     Unless it is said whether there is a `header`, a first row that looks like a record is refused. `packing` and the `usual` delimiter
     are those of the entry.
     """
-    from microagg.table.io.dialect import Dialect, tell_encoding
+    from microagg.table.io.dialect import Dialect
 
     refuse_same_signs({"decimal": decimal, "thousands": thousands})
     source = open_text(path, packing, encoding)
@@ -72,8 +72,6 @@ def read(
     )
     table = _read(path, source, first, found.delimiter, header)
     table = _with_texts(table, _unescaped) if escape_formulas else table
-    if encoding is None:
-        tell_encoding(path, source.encoding)
     return found.put_on(table)
 
 
@@ -139,7 +137,7 @@ def _numbers_among(names: list[str]) -> bool:
 def _occurs(name: str, column: pa.ChunkedArray) -> bool:
     from microagg.table.io.arrow import compute
 
-    return bool(name) and compute.index(column, name).as_py() >= 0
+    return bool(name) and bool(compute.any(compute.equal(column, name)).as_py())  # faster than to look where
 
 
 def _refuse_header(path: Path, why: str) -> NoReturn:
@@ -255,6 +253,8 @@ def recognise(beginning: bytes) -> bool:
     >>> recognise(b"age;income\n"), recognise(b"PAR1\x15\x04"), recognise(b'{"k": 5}'), recognise("größe\n".encode("cp1252"))
     (True, False, False, True)
     """
+    if beginning.startswith((*OTHERS, *MAGIC.values())):
+        return False
     if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
         beginning = beginning[: len(beginning) // 2 * 2].decode("utf-16", errors="replace").encode()
     return beginning.lstrip()[:1] not in (b"{", b"<") and not set(beginning) & NO_TEXT
@@ -279,9 +279,12 @@ def _recognise_packed(packing: str) -> Callable[[bytes], bool]:
 
 
 def _delimiter_in(header: str, usual: str) -> str:
-    """The one of which the header has most, quoted names aside; of equally many the usual one."""
+    """The one of which the header has most, quoted names aside; of equally many the usual one. A comma between digits may be a decimal one."""
     bare = re.sub(r'"[^"]*"', "", header)
-    return max(",;\t|", key=lambda mark: (bare.count(mark), mark == usual))
+    decimals = len(re.findall(r"(?<=\d),(?=\d)", bare))
+    return max(
+        ",;\t|", key=lambda mark: (bare.count(mark) - (decimals / 2 if mark == "," else 0), mark == usual)
+    )
 
 
 def _line_end_of(header: str) -> str:

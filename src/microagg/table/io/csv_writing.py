@@ -30,7 +30,7 @@ class TextSink:
     """A text file that is being written: UTF-8 goes in, what comes out is in its encoding, packed or not, the same on every machine."""
 
     def __init__(self, path: Path, packing: str, encoding: str) -> None:
-        self._encoding = encoding
+        self.encoding = encoding
         self._codec = CODECS.get(encoding, encoding)
         self._open = contextlib.ExitStack()
         self._out: Any = self._open.enter_context(pa.OSFile(str(path), "wb"))
@@ -40,7 +40,7 @@ class TextSink:
     @property
     def is_plain(self) -> bool:
         """Whether what goes in is what comes out."""
-        return self._encoding == UTF8
+        return self.encoding == UTF8
 
     def write(self, lines: memoryview) -> None:
         """Write whole lines."""
@@ -48,22 +48,7 @@ class TextSink:
 
     def begin(self) -> None:
         """Write what tells the encoding."""
-        self._out.write(MARKS.get(self._encoding, b""))
-
-    def refuse_other_letters(self, table: pa.Table) -> None:
-        """Refuse a table with letters that the encoding does not have, before anything is written."""
-        if self._codec.startswith("utf"):
-            return
-        for name, column in zip(table.column_names, table.columns, strict=True):
-            if pa.types.is_dictionary(column.type):
-                column = pc.cast(column, column.type.value_type)
-            texts = [name, *(pc.unique(column).to_pylist() if is_text(column.type) else ())]
-            try:
-                "".join(text for text in texts if text).encode(self._codec)
-            except UnicodeError:
-                raise InputError(
-                    f"column {name!r} has letters that {self._encoding} does not have; say writing={{'encoding': 'utf-8'}}."
-                ) from None
+        self._out.write(MARKS.get(self.encoding, b""))
 
     def write_table(self, table: pa.Table, delimiter: str, line_end: str) -> None:
         """Write a whole table as Arrow does."""
@@ -74,6 +59,26 @@ class TextSink:
 
     def __exit__(self, *error: Any) -> None:
         self._open.close()
+
+
+def refuse_other_letters(table: pa.Table, encoding: str) -> None:
+    """Refuse a table with letters that an encoding does not have, before anything is written.
+
+    >>> refuse_other_letters(pa.table({"town": ["Köln"]}), "cp1252")
+    """
+    codec = CODECS.get(encoding, encoding)
+    if codec.startswith("utf"):
+        return
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_dictionary(column.type):
+            column = pc.cast(column, column.type.value_type)
+        texts = [name, *(pc.unique(column).to_pylist() if is_text(column.type) else ())]
+        try:
+            "".join(text for text in texts if text).encode(codec)
+        except UnicodeError:
+            raise InputError(
+                f"column {name!r} has letters that {encoding} does not have; say writing={{'encoding': 'utf-8'}}."
+            ) from None
 
 
 def as_they_were_read(
@@ -140,7 +145,7 @@ def write_lines(
 
     In the only column of a table a gap is a pair of quotes.
     """
-    sink.refuse_other_letters(table)
+    refuse_other_letters(table, sink.encoding)
     sink.begin()
     alone = table.num_columns == 1
     header = [_quoted(pa.array([name])) for name in table.column_names]

@@ -14,7 +14,8 @@ from microagg.errors import ReadingWarning
 from microagg.table.io.arrow import OURS
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.marks import MARKER_OR_EMPTY
-from microagg.table.io.number_style import Signs, Style, signs_in
+from microagg.table.io.number_style import Signs, Style, signs_in, signs_of_numbers
+from microagg.table.io.quick_looks import plain_numbers
 from microagg.table.io.text_parameters import UTF8, UTF8_WITH_MARK
 from microagg.table.schema import ColumnSettings
 
@@ -40,13 +41,17 @@ class Dialect:
 
     @property
     def style(self) -> Style:
-        """How its numbers are spelled."""
-        return Style(self.decimal or ".", self.thousands or "")
+        """How its numbers are spelled. Points that group digits leave the comma for decimals."""
+        return Style(self.decimal or ("," if self.thousands == "." else "."), self.thousands or "")
 
     @property
     def options(self) -> dict[str, Any]:
         """The options with which a file is written alike. Patterns of dates are kept column by column."""
-        return {name: value for name, value in vars(self).items() if value is not None and name != "dates"}
+        known = {
+            **vars(self),
+            "decimal": None if self.decimal is None and not self.thousands else self.style.decimal,
+        }
+        return {name: value for name, value in known.items() if value is not None and name != "dates"}
 
     def put_on(self, table: pa.Table) -> pa.Table:
         """The table, which remembers its dialect."""
@@ -65,27 +70,28 @@ def dialect_of(table: pa.Table) -> Dialect | None:
     return None if mark is None else Dialect(**json.loads(mark))
 
 
-def tell(note: str) -> None:
-    """Warn of something that whoever reads a file should know."""
-    warnings.warn(note, ReadingWarning, stacklevel=2)
+def tell(notes: list[str]) -> None:
+    """Warn of what whoever reads a file should know, once it is read."""
+    for note in notes:
+        warnings.warn(note, ReadingWarning, stacklevel=3)
 
 
-def tell_encoding(path: Path, encoding: str) -> None:
-    """Say which encoding was found out, unless it is the usual one."""
-    if encoding not in (UTF8, UTF8_WITH_MARK):
-        tell(
-            f"{path.name} is not in UTF-8 and was read as {NAMES.get(encoding, encoding)}; say encoding={encoding!r} to settle it"
-        )
+def note_on_encoding(path: Path, encoding: str) -> list[str]:
+    """Which encoding was found out, unless it is the usual one."""
+    if encoding in (UTF8, UTF8_WITH_MARK):
+        return []
+    found = NAMES.get(encoding, encoding)
+    return [f"{path.name} is not in UTF-8 and was read as {found}; say encoding={encoding!r} to settle it"]
 
 
-def with_signs_found(dialect: Dialect, table: pa.Table, asked: ColumnSettings) -> Dialect:
-    """The dialect with its decimal sign found out, where nobody said it and columns are not separated by commas.
+def with_signs_found(dialect: Dialect, table: pa.Table, asked: ColumnSettings) -> tuple[Dialect, list[str]]:
+    """The dialect with its decimal sign found out, where nobody said it and columns are not separated by commas; and notes on that.
 
     Commas that can only be decimal ones make it the comma, and that is told. Where numbers can be read in two ways, they are read as
     programs write them, and that is told, too. What is certain needs no word.
     """
     if dialect.decimal is not None or dialect.thousands is not None or dialect.delimiter == ",":
-        return dialect
+        return dialect, []
     signs = {
         field.name: _signs(column, asked)
         for field, column in zip(table.schema, table.columns, strict=True)
@@ -95,36 +101,38 @@ def with_signs_found(dialect: Dialect, table: pa.Table, asked: ColumnSettings) -
     points = [name for name, found in signs.items() if found.point]
     unclear = [name for name, found in signs.items() if found.unclear]
     if commas and points:
-        tell(
+        note = (
             f"numbers of {_columns(commas)} have decimal commas and those of {_columns(points)} decimal points; only the points were "
             "taken for such: say decimal=',' or decimal='.' to settle it"
         )
-        return dialect
+        return dialect, [note]
     if commas:
         groups = any(found.groups for found in signs.values())
         also = " and points that group digits" if groups else ""
         say = "decimal=',' with thousands='.'" if groups else "decimal=','"
-        tell(
-            f"numbers of {_columns(commas)} have decimal commas{also}, and all were read so; say {say} to settle it"
-        )
-        return replace(dialect, decimal=",", thousands="." if groups else None)
+        note = f"numbers of {_columns(commas)} have decimal commas{also}, and all were read so; say {say} to settle it"
+        return replace(dialect, decimal=",", thousands="." if groups else None), [note]
+    notes = []
     for sign, word, other in ((".", "point", ","), (",", "comma", ".")):
         some = [name for name in unclear if signs[name].unclear == sign]
         if some and not (sign == "." and points):
             taken = "read as decimals" if sign == "." else "left as text"
-            tell(
+            notes.append(
                 f"numbers of {_columns(some)} have a {word} and three digits behind it: thousands or decimals? They were {taken}; "
                 f"say decimal={sign!r}, or decimal={other!r} with thousands={sign!r}"
             )
-    return dialect
+    return dialect, notes
 
 
 def _signs(column: pa.ChunkedArray, asked: ColumnSettings) -> Signs:
     """What the numbers of a column tell, its gaps aside."""
-    if not _may_be_numbers(column, asked) or not any(
-        pc.any(pc.match_substring(column, sign)).as_py() for sign in ".,"
-    ):
+    there = [sign for sign in ".," if pc.any(pc.match_substring(column, sign)).as_py()]
+    if not there or not _may_be_numbers(column, asked):
         return Signs()
+    if len(there) == 1:  # mostly nothing else is in it, which is soon seen
+        plain = column if there == ["."] else pc.replace_substring(column, ",", ".")
+        if plain_numbers(plain) is not None:
+            return signs_of_numbers(pc.drop_null(column), there[0])
     text = pc.drop_null(pc.utf8_trim_whitespace(column))
     gone = pc.or_(
         pc.match_substring_regex(text, MARKER_OR_EMPTY),

@@ -14,6 +14,7 @@ from typing import Any
 
 from microagg.errors import InputError
 from microagg.table.io.format import Format
+from microagg.table.io.text_parameters import refuse_same_signs
 from microagg.table.parameters import Declared
 
 FORMATS: tuple[str, ...] = (
@@ -187,6 +188,7 @@ def options_shared(
         and "delimiter" not in (*together, *format.own)
     ):
         together["delimiter"] = ";"  # as everybody does whose decimals have commas
+    refuse_same_signs({**format.options, **together})
     return together
 
 

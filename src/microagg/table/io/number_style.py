@@ -19,6 +19,7 @@ POINT_IS_DECIMAL = r"^[+-]?(0?\.|\d*\.(\d{0,2}|\d{4,})([eE]|$)|\d{1,3}(,\d{3})+\
 class Style:
     """How numbers are spelled.
 
+    >>> import pyarrow as pa
     >>> german = Style(",", ".")
     >>> german.plain(pa.array(["1.234,50", "7"])).to_pylist(), german.spelled(pa.array(["1234.50", "-7"]), grouped=True).to_pylist()
     (['1234.50', '7'], ['1.234,50', '-7'])
@@ -88,24 +89,26 @@ PLAIN, GERMAN, ENGLISH = Style(), Style(",", "."), Style(".", ",")
 def signs_in(text: Any) -> Signs:
     """What a column of trimmed texts, its gaps left out, tells about decimal signs: nothing unless all of it is numbers.
 
+    >>> import pyarrow as pa
     >>> signs_in(pa.array(["3,14", "900"])).comma, signs_in(pa.array(["1.200", "900"])).unclear
     (True, '.')
     """
     if len(text) == 0 or not _looks_like_numbers(text.slice(0, 100).to_pylist()):
         return Signs()
-    for sign, style, evidence in ((".", PLAIN, POINT_IS_DECIMAL), (",", GERMAN, COMMA_IS_DECIMAL)):
-        if not pc.any(pc.match_substring(text, sign)).as_py():
-            continue
-        if not pc.all(pc.match_substring_regex(text, style.pattern)).as_py():
-            continue
-        certain = _any_matches(text, evidence)
-        if sign == ".":
-            return Signs(point=certain, unclear="" if certain else ".")
-        if not pc.any(pc.match_substring(text, ",")).as_py():
-            continue
-        groups = certain and pc.any(pc.match_substring(text, ".")).as_py()
-        return Signs(comma=certain, groups=bool(groups), unclear="" if certain else ",")
+    for sign, style in ((".", PLAIN), (",", GERMAN)):
+        there = pc.any(pc.match_substring(text, sign)).as_py()
+        if there and pc.all(pc.match_substring_regex(text, style.pattern)).as_py():
+            return signs_of_numbers(text, sign)
     return Signs()
+
+
+def signs_of_numbers(text: Any, sign: str) -> Signs:
+    """The same of numbers, of which some have this sign, as decimal sign if it is certain."""
+    certain = _any_matches(text, POINT_IS_DECIMAL if sign == "." else COMMA_IS_DECIMAL)
+    if sign == ".":
+        return Signs(point=certain, unclear="" if certain else sign)
+    groups = certain and bool(pc.any(pc.match_substring(text, ".")).as_py())
+    return Signs(comma=certain, groups=groups, unclear="" if certain else sign)
 
 
 def _any_matches(text: Any, pattern: str) -> bool:
@@ -123,6 +126,7 @@ def _looks_like_numbers(cells: Iterable[str]) -> bool:
 def spelled_otherwise(text: Any) -> bool:
     """Whether all of these texts are numbers, and some of them have signs that programs do not write there.
 
+    >>> import pyarrow as pa
     >>> spelled_otherwise(pa.array(["1,200", "900"])), spelled_otherwise(pa.array(["1.2"])), spelled_otherwise(pa.array(["Ulm"]))
     (True, False, False)
     """

@@ -13,7 +13,8 @@ LONGEST_WHOLE = 18
 """Digits of whole numbers that int64 holds whatever they are."""
 MOST_DIGITS = 15
 """A decimal number of so many digits comes back from float64 as it was."""
-LEAST_PLAIN, FIRST_WITH_EXPONENT = 1e-3, 1e15
+LEAST_PLAIN, FIRST_WITH_EXPONENT = 1e-3, 1e9
+"""Arrow writes numbers between these without an exponent; some beyond them, too."""
 MINUS, POINT, ZERO, NINE = b"-.09"
 
 
@@ -49,9 +50,9 @@ def cast_or_none(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray 
 
 
 def are_shortest(column: pa.ChunkedArray, numbers: pa.ChunkedArray) -> bool:
-    """Whether it is certain that writing these float64 gives the very texts that they were cast from; False where it may or may not.
+    """Whether it is certain that writing these numbers gives the very texts that they were cast from; False where it may or may not.
 
-    So it is for up to fifteen digits with no zero to spare at either end, written without an exponent.
+    So it is for digits with no zero to spare at either end, written without an exponent; with decimals, up to fifteen of them.
 
     >>> texts = pa.chunked_array([["1.5", "-20", "0.25"]])
     >>> are_shortest(texts, texts.cast(pa.float64())), are_shortest(pa.chunked_array([["1.50"]]), pa.chunked_array([[1.5]]))
@@ -59,11 +60,25 @@ def are_shortest(column: pa.ChunkedArray, numbers: pa.ChunkedArray) -> bool:
     """
     if column.null_count:
         column, numbers = pc.drop_null(column), pc.drop_null(numbers)
+    if len(column) == 0:
+        return False
+    if pa.types.is_integer(numbers.type):
+        return all(_are_plain_wholes(*texts) for texts in _bytes_of(column))
     values = iter(np.split(numbers.to_numpy(), np.cumsum([len(chunk) for chunk in column.chunks])[:-1]))
-    return all(_chunk_is_shortest(*texts, next(values)) for texts in _bytes_of(column))
+    return all(_are_plain_decimals(*texts, next(values)) for texts in _bytes_of(column))
 
 
-def _chunk_is_shortest(starts: np.ndarray, ends: np.ndarray, data: np.ndarray, values: np.ndarray) -> bool:
+def _are_plain_wholes(starts: np.ndarray, ends: np.ndarray, data: np.ndarray) -> bool:
+    if len(starts) == 0:
+        return True
+    if data[starts[0] : ends[-1]].max() > NINE:  # hexadecimal
+        return False
+    minus = data[starts] == MINUS
+    first = starts + minus
+    return bool(((data[first] > ZERO) | ((ends - first == 1) & ~minus)).all())
+
+
+def _are_plain_decimals(starts: np.ndarray, ends: np.ndarray, data: np.ndarray, values: np.ndarray) -> bool:
     if len(values) == 0:
         return True
     letters = data[starts[0] : ends[-1]]
@@ -80,13 +95,9 @@ def _chunk_is_shortest(starts: np.ndarray, ends: np.ndarray, data: np.ndarray, v
     digits = ends - first - parts
     leading = data[first]
     after = data[np.minimum(first + 1, len(data) - 1)]
-    well_begun = np.where(
-        parts,
-        (leading > ZERO) | ((leading == ZERO) & (after == POINT)),
-        (leading > ZERO) | ((digits == 1) & ~minus),
-    )
-    well_ended = ~parts | (data[ends - 1] > ZERO)
-    return bool((well_begun & well_ended & (digits <= MOST_DIGITS)).all())
+    begun = (leading > ZERO) | np.where(parts, (leading == ZERO) & (after == POINT), (digits == 1) & ~minus)
+    ended = ~parts | (data[ends - 1] > ZERO)
+    return bool((begun & ended & (digits <= MOST_DIGITS)).all())
 
 
 def _bytes_of(column: pa.ChunkedArray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -103,7 +114,7 @@ def _bytes_of(column: pa.ChunkedArray) -> Iterator[tuple[np.ndarray, np.ndarray,
             if letters is not None and letters.size
             else np.zeros(1, np.uint8)
         )
-        yield places[:-1].astype(np.int64), places[1:].astype(np.int64), data
+        yield places[:-1], places[1:], data
 
 
 def _has_letters(column: pa.ChunkedArray) -> bool:
@@ -128,9 +139,11 @@ def has_codes(column: pa.ChunkedArray) -> bool:
     >>> has_codes(pa.chunked_array([["007"]])), has_codes(pa.chunked_array([["0.7", "0"]]))
     (True, False)
     """
-    if not any(_any(pc.starts_with(column, sign)) for sign in ("0", "-", "+")):
-        return False
-    return any(_any(pc.match_substring_regex(some, r"^[+-]?0\d")) for some in (column.slice(0, 1000), column))
+    for some in (column.slice(0, 1000), column):
+        may_be = any(_any(pc.starts_with(some, sign)) for sign in ("0", "-", "+"))
+        if may_be and _any(pc.match_substring_regex(some, r"^[+-]?0\d")):
+            return True
+    return False
 
 
 def _any(mask: pa.ChunkedArray) -> bool:

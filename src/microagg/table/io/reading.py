@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,9 +15,10 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import means_numbers
-from microagg.table.io.dialect import Dialect, dialect_of, tell, with_signs_found
+from microagg.table.io.dialect import Dialect, dialect_of, note_on_encoding, tell, with_signs_found
 from microagg.table.io.formats import format_of, format_of_part, known_names, options_for, options_to_read
 from microagg.table.io.journal import settle
+from microagg.table.io.marks import Pattern, pattern_of
 from microagg.table.io.quick_looks import plain_numbers
 from microagg.table.io.sidecar import with_sidecar
 from microagg.table.io.spelled_columns import (
@@ -65,9 +66,49 @@ def read_table(
     if table.num_rows == 0:
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
     if not format.typed:
-        dialect = with_signs_found(dialect_of(table) or Dialect(), table, asked)
-        table = dialect.put_on(_typed(table, frozenset(numeric), frozenset(quasi), asked, dialect))
+        table = _read_as_written(table, path, reading, frozenset(numeric), frozenset(quasi), asked)
     return with_sidecar(table, path)
+
+
+def _read_as_written(
+    table: pa.Table,
+    path: Path,
+    reading: Mapping[str, Any],
+    numeric: frozenset[str],
+    quasi: frozenset[str],
+    asked: ColumnSettings,
+) -> pa.Table:
+    """Columns of text as what they mean in the dialect of their file; what was found out about it is told."""
+    dialect = dialect_of(table)
+    if dialect is None:
+        return _typed(table, numeric, quasi, asked, Dialect())
+    notes = [] if reading.get("encoding") else note_on_encoding(path, dialect.encoding)
+    dialect, more = with_signs_found(dialect, table, asked)
+    typed = _typed(table, numeric, quasi, asked, dialect)
+    tell([*notes, *more, *_notes_on_dates(typed, quasi, asked, dialect)])
+    return dialect.put_on(typed)
+
+
+def _notes_on_dates(
+    table: pa.Table, quasi: frozenset[str], asked: ColumnSettings, dialect: Dialect
+) -> list[str]:
+    """Columns that look like dates in a pattern that nobody told, or whose pattern leaves the century open."""
+    if dialect.dates is not None:
+        dated = [
+            field.name
+            for field in table.schema
+            if "%y" in dialect.dates and pattern_of(field) == Pattern(told=dialect.dates)
+        ]
+        return [
+            f"years of column {name!r} have two digits: 69 to 99 were read as 1969 to 1999, 00 to 68 as 2000 to 2068"
+            for name in dated
+        ]
+    return [
+        f"column {name!r} looks like dates, but was taken for categories; say how they are written, such as "
+        f"dates='%d.%m.%Y', or nominal=[{name!r}]"
+        for name in table.column_names
+        if name in quasi and name not in asked.kinds and looks_like_dates(table.column(name))
+    ]
 
 
 def _typed(
@@ -92,17 +133,6 @@ def _typed(
         else map(typed, range(table.num_columns))
     )
     fields, columns = zip(*made, strict=True)
-    for field, column in zip(fields, columns, strict=True):
-        if (
-            field.name in quasi
-            and dialect.dates is None
-            and field.name not in asked.kinds
-            and looks_like_dates(column)
-        ):
-            tell(
-                f"column {field.name!r} looks like dates, but was taken for categories; say how they are written, such as "
-                f"dates='%d.%m.%Y', or nominal=[{field.name!r}]"
-            )
     return pa.Table.from_arrays(list(columns), schema=pa.schema(list(fields), metadata=table.schema.metadata))
 
 

@@ -15,6 +15,7 @@ from microagg.table.io.arrow import is_text, means_numbers
 from microagg.table.io.dialect import Dialect
 from microagg.table.io.marks import GROUPED, MARKER_OR_EMPTY, Pattern
 from microagg.table.io.number_style import Style, matching, spelled_otherwise
+from microagg.table.io.quick_looks import plain_numbers
 from microagg.table.io.text_columns import NUMBER, quasi_column
 from microagg.table.io.text_parameters import cells_of_pattern
 from microagg.table.schema import ColumnSettings, Kind
@@ -44,6 +45,11 @@ def in_plain_spelling(name: str, column: pa.ChunkedArray, dialect: Dialect, aske
     style = dialect.style
     if style.is_plain or name in asked.levels:
         return Spelled(column)
+    others = {".", style.thousands} - {style.decimal, ""}
+    if not any(pc.any(pc.match_substring(column, sign)).as_py() for sign in others):
+        plain = style.plain(column)
+        if plain_numbers(plain) is not None:  # mostly nothing else is in it
+            return Spelled(plain)
     trimmed = pc.utf8_trim_whitespace(column)
     mine = matching(trimmed, style.pattern)
     other = pc.and_(matching(trimmed, NUMBER), pc.invert(mine))
@@ -121,10 +127,13 @@ def _refuse_other_style(name: str, position: int, dialect: Dialect) -> NoReturn:
 
 
 def _refuse_unclear(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> None:
+    """Refuse a column of numbers some of which have signs that programs do not write there."""
     if spelled_otherwise(_known(column, asked)):
+        text = pc.utf8_trim_whitespace(column)
+        odd = pc.and_(matching(text, r"^[+-]?[\d.,]"), pc.invert(matching(text, NUMBER)))
         raise InputError(
-            f"column {name!r} holds numbers with signs that nobody has said the meaning of; say decimal=',' or thousands='.' (or another "
-            f"sign), or nominal=[{name!r}] if these are categories."
+            f"column {name!r}, row {pc.index(odd, True).as_py() + 1} (header not counted): a number with a sign in it that nobody has said the "
+            f"meaning of; say decimal=',' or thousands='.' (or another sign), or nominal=[{name!r}] if the column holds categories."
         )
 
 

@@ -126,7 +126,10 @@ def _anything_else(dates: str | None) -> str:
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
     """Whether all cells that hold something hold numbers, and one does."""
-    return bool(column.null_count < len(column) and pc.all(pc.match_substring_regex(column, NUMBER)).as_py())
+    if column.null_count == len(column):
+        return False
+    parts = (column.slice(0, 100), column)  # where some are not, one of the first mostly shows it
+    return all(pc.all(pc.match_substring_regex(part, NUMBER)).as_py() is not False for part in parts)
 
 
 def marks_of_text(
@@ -158,15 +161,13 @@ def as_same_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     >>> as_same_numbers(pa.chunked_array([["7", None]])).to_pylist(), as_same_numbers(pa.chunked_array([["07"]]))
     ([7, None], None)
     """
+    if has_codes(column.slice(0, 1000)):
+        return None
     for target in (pa.int64(), pa.float64()):
         numbers = cast_or_none(column, target)
         if numbers is None:
             continue
-        if (
-            pa.types.is_floating(target)
-            and numbers.null_count < len(numbers)
-            and are_shortest(column, numbers)
-        ):
+        if are_shortest(column, numbers):
             return numbers
         # where it does not, one of the first mostly shows it
         if _written_so(numbers.slice(0, 1000), column.slice(0, 1000)) is not False and _written_so(

@@ -83,7 +83,7 @@ class Encoding:
             return None
         with contextlib.suppress(LookupError, TypeError, ValueError):
             found = codecs.lookup(value)
-            if found._is_text_encoding and found.name not in NO_ENCODINGS:  # pyright: ignore[reportAttributeAccessIssue]
+            if found._is_text_encoding and found.name not in NO_ENCODINGS:
                 return found.name
         raise InputError(f"{self.name} must be {self.describes}.")
 
@@ -112,6 +112,13 @@ class DatePattern:
             day = "j" in found or ("d" in found and bool({"m", "b", "B"} & set(found)))
             year = len({"Y", "y"} & set(found)) == 1
             if year and day and set(found) <= set(DIRECTIVES) and len(set(found)) == len(found):
+                if (
+                    re.fullmatch(r"[\d.,]+", re.sub(r"%[^bB]", "1", value))
+                    and len(re.sub("%.", "", value)) < 2
+                ):
+                    raise InputError(
+                        f"{self.name} cannot be {value}: such dates could not be told from numbers; put signs between their parts."
+                    )
                 return value
         raise InputError(f"{self.name} must be {self.describes}.")
 

@@ -22,7 +22,7 @@ ENDINGS = {"gzip": ".gz", "zstd": ".zst"}
 OTHERS = {
     b"PK\x03\x04": "a zip or Excel file", b"PAR1": "a parquet file", b"ARROW1": "an Arrow file", b"%PDF": "a PDF", b"\xd0\xcf\x11\xe0": "an old Excel file",
     b"$FL2": "an SPSS file", b"$FL3": "an SPSS file", b"<stata_dta>": "a Stata file", b"SQLite format 3": "a database", b"7z\xbc\xaf": "a 7z file",
-    b"BZh": "packed with bzip2", b"\xfd7zXZ": "packed with xz",
+    b"BZh": "packed with bzip2", b"\xfd7zXZ": "packed with xz", b"\x89PNG": "a picture", b"\xff\xd8\xff": "a picture", b"GIF8": "a picture",
 }  # fmt: skip
 MARKS = {codecs.BOM_UTF8: UTF8_WITH_MARK, codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 UNUSED_IN_CP1252 = "\udc81\udc8d\udc8f\udc90\udc9d"
