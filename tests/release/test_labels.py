@@ -95,7 +95,7 @@ def test_a_labelled_code_stays_one_of_its_codes() -> None:
     assert any(
         "sex: all values are labelled codes, so groups release their median" in note for note in release.notes
     )
-    with pytest.raises(ma.InputError, match="all values of column 'sex' are labelled codes.*choose median"):
+    with pytest.raises(ma.InputError, match=r"all values of column 'sex' are labelled codes.*choose median"):
         ma.anonymize(table, 3, **SETTINGS, kinds={"sex": "numeric"}, aggregate={"sex": "mean"})
     with pytest.raises(ma.InputError, match="is nominal, and mean is no aggregate"):
         ma.anonymize(table, 3, **SETTINGS, aggregate={"sex": "mean"})
