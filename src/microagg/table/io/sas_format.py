@@ -125,7 +125,7 @@ XPT = Format(
     empties=False,
     holds=holds,
     recognise=recognise,
-    needs=("pyreadstat",),
+    needs=("pyreadstat", "polars"),
     extra="stats",
 )
 SAS7BDAT = Format(
@@ -138,6 +138,6 @@ SAS7BDAT = Format(
     empties=False,
     read_only=READ_ONLY,
     recognise=recognise_own,
-    needs=("pyreadstat",),
+    needs=("pyreadstat", "polars"),
     extra="stats",
 )

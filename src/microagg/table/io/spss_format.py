@@ -107,7 +107,7 @@ _COMMON: dict[str, Any] = {
     "holds": holds,
     "article": "an",
     "recognise": recognise,
-    "needs": ("pyreadstat",),
+    "needs": ("pyreadstat", "polars"),
     "extra": "stats",
 }
 SAV = Format(name="SPSS", suffixes=(".sav",), write=write, **_COMMON)

@@ -1,6 +1,6 @@
 """Tables as files of SPSS, Stata and SAS, by pyreadstat; what such a file cannot hold is refused with a sentence, never changed.
 
-pyreadstat writes frames of pandas or polars only; it gets plain numbers and texts, and formats that say which of them are dates.
+pyreadstat writes frames of pandas or polars only, so it gets one of polars with plain numbers and texts, and formats that say which of them are dates.
 """
 
 from __future__ import annotations
@@ -301,11 +301,9 @@ def _tagged(
 
 
 def _frame(names: list[str], columns: list[Any]) -> Any:
-    """A frame of polars or pandas, whichever there is: pyreadstat writes no others."""
-    try:
-        import polars
-    except ImportError:
-        return _frame_of_pandas(names, columns)
+    """A frame of polars: pyreadstat writes those of pandas and polars only."""
+    import polars
+
     made = [
         polars.Series(name, column, dtype=polars.Object)
         if isinstance(column, list)
@@ -313,22 +311,6 @@ def _frame(names: list[str], columns: list[Any]) -> Any:
         for name, column in zip(names, columns, strict=True)
     ]
     return polars.DataFrame(made)
-
-
-def _frame_of_pandas(names: list[str], columns: list[Any]) -> Any:
-    try:
-        import pandas
-    except ImportError:
-        raise InputError(
-            "files of SPSS, Stata and SAS are written with the help of polars or pandas; install one of them."
-        ) from None
-    made = {
-        name: pandas.Series(column, dtype=object)
-        if isinstance(column, list)
-        else column.to_pandas(integer_object_nulls=False)
-        for name, column in zip(names, columns, strict=True)
-    }
-    return pandas.DataFrame(made)
 
 
 def held_by(package: str, labels: Labels, column: pa.ChunkedArray) -> Labels:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from microagg.table.io.stat_reading import Package
 
 MAGIC = b"<stata_dta>"
+END = b"</stata_dta>"
 OLD = tuple(bytes([version]) for version in (104, 105, 108, 110, 111, 112, 113, 114, 115))
 TIME = re.compile(rb"(<timestamp>\x11)[ -~]{17}(</timestamp>)")
 NO_TIME = b"01 Jan 1970 00:00"
@@ -45,9 +46,11 @@ def read(path: Path) -> pa.Table:
 
     with path.open("rb") as file:
         beginning = file.read(16)
+        file.seek(max(0, path.stat().st_size - 64))
+        ending = file.read()
     if not beginning:
         raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
-    if not recognise(beginning):
+    if not recognise(beginning) or (beginning.startswith(MAGIC) and END not in ending):
         raise unreadable(package(), path)
     return read_by(package(), path)
 
@@ -97,6 +100,6 @@ DTA = Format(
     holds=holds,
     codes=codes,
     recognise=recognise,
-    needs=("pyreadstat",),
+    needs=("pyreadstat", "polars"),
     extra="stats",
 )

@@ -25,7 +25,7 @@ OLD = b"\xd0\xcf\x11\xe0"
 BYTES_A_CELL = 48
 """What calamine and Python need for one cell, also for an empty one between others."""
 AT_ONCE = 1 << 20
-PLACE = re.compile(rb"""\sr\s*=\s*["']([A-Z]{0,3})(\d{1,7})["']""")
+PLACE = re.compile(rb"""r\s*=\s*["']([A-Z]{0,3})(\d{1,7})["']""")
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,8 @@ def _refuse_other_files(path: Path) -> None:
             if "xl/workbook.xml" not in packed.namelist():
                 raise _unreadable(path)
             _refuse_bombs(path, packed, entries)
+    except InputError:  # which is a ValueError, too
+        raise
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError):
         raise _unreadable(path) from None
 
