@@ -139,8 +139,8 @@ def _of_packages() -> Iterator[tuple[str, bytes, str]]:
 
 
 def _bombs() -> Iterator[tuple[str, bytes, str]]:
-    """Small files that unpack to more than the 256 MB that the test allows."""
-    blank = sheet_of(text("age"), text(" " * 100_000)).replace("</row>", "</row>" + " " * (300 << 20), 1)
+    """Small files that unpack to more than the 64 MB that the test allows."""
+    blank = sheet_of(text("age"), text(" " * 100_000)).replace("</row>", "</row>" + " " * (80 << 20), 1)
     yield "bomb.xlsx", _workbook(blank), TOO_LARGE
     lying = bytearray(_workbook(blank))
     for place in (place for place in range(len(lying) - 4) if lying[place : place + 4] == b"PK\x01\x02"):
@@ -158,7 +158,7 @@ def _bombs() -> Iterator[tuple[str, bytes, str]]:
     yield "laughs.xlsx", _workbook(laughs + sheet_of(text("age&a11;"), text("1"))), ""
     rows = io.BytesIO()
     parquet.write_table(
-        pa.table({"age": pa.nulls(100_000_000, pa.int64())}), rows, row_group_size=100_000_000
+        pa.table({"age": pa.nulls(20_000_000, pa.int64())}), rows, row_group_size=20_000_000
     )
     yield "bomb.parquet", rows.getvalue(), TOO_LARGE
     texts = io.BytesIO()
@@ -167,7 +167,7 @@ def _bombs() -> Iterator[tuple[str, bytes, str]]:
     yield "bomb-of-text.parquet", texts.getvalue(), TOO_LARGE
     zeros = io.BytesIO()
     feather.write_feather(
-        pa.table({"age": pa.repeat(7, 40_000_000)}),
+        pa.table({"age": pa.repeat(7, 12_000_000)}),
         zeros,
     )
     yield "bomb.arrow", zeros.getvalue(), TOO_LARGE
@@ -180,6 +180,6 @@ def packed_bomb() -> bytes:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "in.zsav"
-        columns = {f"v{number}": pa.repeat(pa.scalar(None, pa.float64()), 150_000) for number in range(240)}
+        columns = {f"v{number}": pa.repeat(pa.scalar(None, pa.float64()), 40_000) for number in range(240)}
         write_table(pa.table(columns), path)
         return path.read_bytes()

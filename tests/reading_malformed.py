@@ -15,7 +15,7 @@ from pathlib import Path
 
 from microagg.table.io import unpacking
 
-unpacking.largest_table = lambda: 1 << 28  # before the formats take it
+unpacking.largest_table = lambda: 1 << 26  # before the formats take it
 
 import pyarrow  # noqa: E402
 import pyreadstat  # noqa: E402

@@ -271,7 +271,7 @@ def tags_for(labels: Labels, column: pa.ChunkedArray) -> dict[Code, str]:
     """
     if is_text(column.type) or pa.types.is_dictionary(column.type):
         return {}
-    codes = sorted(code for code in occurring(column) if labels.is_missing(code))  # type: ignore[type-var]
+    codes = sorted(code for code in occurring(column) if labels.is_missing(code))
     own = {code: tag for code in codes if (tag := tag_of_code(code)) and tag != "_"}
     free = [tag for tag in "abcdefghijklmnopqrstuvwxyz" if tag not in own.values()]
     others = [code for code in codes if code not in own]
@@ -345,7 +345,7 @@ def held_by(package: str, labels: Labels, column: pa.ChunkedArray) -> Labels:
         if told and not isinstance(code, str) and (tag_of_code(code) or (code == int(code) and SMALLEST <= code <= LARGEST))
     }  # fmt: skip
     return Labels(
-        label, dict(sorted(kept.items())), "", tuple(sorted(recoded.missing, reverse=True))  # type: ignore[type-var]
+        label, dict(sorted(kept.items())), "", tuple(sorted(recoded.missing, reverse=True))
     )  # fmt: skip
 
 
