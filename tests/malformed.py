@@ -157,9 +157,7 @@ def _bombs() -> Iterator[tuple[str, bytes, str]]:
     )
     yield "laughs.xlsx", _workbook(laughs + sheet_of(text("age&a11;"), text("1"))), ""
     rows = io.BytesIO()
-    parquet.write_table(
-        pa.table({"age": pa.nulls(20_000_000, pa.int64())}), rows, row_group_size=20_000_000
-    )
+    parquet.write_table(pa.table({"age": pa.nulls(20_000_000, pa.int64())}), rows, row_group_size=20_000_000)
     yield "bomb.parquet", rows.getvalue(), TOO_LARGE
     texts = io.BytesIO()
     long = pa.DictionaryArray.from_arrays(pa.array([0] * 3000, pa.int32()), pa.array(["x" * 1_000_000]))

@@ -40,6 +40,7 @@ class SheetName:
     help: str
     default: None = None
     describes: str = "the name of a sheet"
+    metavar: str = "NAME"
 
     def parse(self, value: Any) -> str | None:
         """The name; None for the first sheet."""
@@ -162,8 +163,8 @@ def _names(path: Path, rows: list[list[Any]], header: bool | None) -> tuple[list
         return [str(number) for number in range(1, len(first) + 1)], rows
     if header is None and not all(isinstance(cell, str) for cell in first):
         raise InputError(
-            f"the first row of {str(path)!r} looks like a record, not like names of columns; say header=True if it holds the names "
-            "all the same, or header=False if there are none."
+            f"the first row of {str(path)!r} looks like a record, not like names of columns; say --no-header (in Python "
+            "header=False) if it is a record, --header (header=True) if it holds names."
         )
     for place, cell in enumerate(first, 1):
         if cell == "":
