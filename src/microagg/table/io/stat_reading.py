@@ -24,6 +24,7 @@ from microagg.table.io.unpacking import largest_table, refuse_larger
 CELLS_AT_ONCE = 4_000_000
 ROWS_AT_ONCE = 100_000
 """Of a piece; pyreadstat makes room for as many where a file does not say how many rows it has."""
+COLUMNS_AT_ONCE = 1000
 LARGEST_WHOLE = 2.0**53
 WHOLE = {"int8", "int16", "int32", "int64"}
 
@@ -138,8 +139,8 @@ def _pieces(
 
 
 def _batches(names: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(names), 1000):
-        yield names[start : start + 1000]
+    for start in range(0, len(names), COLUMNS_AT_ONCE):
+        yield names[start : start + COLUMNS_AT_ONCE]
 
 
 def _is_text(about: Any, name: str) -> bool:

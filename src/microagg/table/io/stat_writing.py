@@ -342,7 +342,7 @@ def held_by(package: str, labels: Labels, column: pa.ChunkedArray) -> Labels:
     )
     kept = {
         code: told for code, told in recoded.values.items()
-        if told and not isinstance(code, str) and (tag_of_code(code) or (code == int(code) and SMALLEST <= code <= LARGEST))
+        if told and not isinstance(code, str) and (code in recoded.missing or (code == int(code) and SMALLEST <= code <= LARGEST))
     }  # fmt: skip
     return Labels(
         label, dict(sorted(kept.items())), "", tuple(sorted(recoded.missing, reverse=True))
