@@ -240,3 +240,16 @@ def test_a_damaged_file_of_labels_is_one_sentence(tmp_path: Path, content: bytes
     ) as refusal:
         read_table(tmp_path / "in.csv")
     assert "canary" not in str(refusal.value)
+
+
+def test_names_that_the_target_cannot_have_are_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_table(
+        pa.table({"net wage": [1, 2, 3, 4], "my name": ["a", "b", "c", "d"]}), tmp_path / "in.parquet"
+    )
+    monkeypatch.setattr("microagg.release.files.protect", lambda *_, **__: pytest.fail("work was done"))
+    with pytest.raises(ma.InputError, match="no Stata file can have a column called 'net wage'"):
+        anonymize_file(
+            tmp_path / "in.parquet", tmp_path / "out.dta", 2, quasi=["net wage"], identifier=["my name"]
+        )

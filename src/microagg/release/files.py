@@ -17,6 +17,7 @@ from microagg.release.settings import Settings, settings_from
 from microagg.table.io.arrow import give_back
 from microagg.table.io.formats import format_of, options_for, options_shared
 from microagg.table.io.reading import read_table
+from microagg.table.schema import WITHHELD, Role
 
 
 def anonymize_file(
@@ -76,6 +77,9 @@ def anonymize_table(
     places = report_places(report, taken=places_of(source, target))
     shared = {**options_shared(source, target), **(writing or {})}
     options_for(format_of(target), shared)
+    refuse_names = format_of(target).refuse_names
+    if refuse_names is not None:
+        refuse_names(_released_names(table, settings))
     give_back()
     refuse_places(target)
     if target.exists() and target.samefile(source):
@@ -89,3 +93,14 @@ def anonymize_table(
     for place, public in zip(places, (False, True), strict=False):
         report_on_saved(release, place, target, public=public)
     return release
+
+
+def _released_names(table: pa.Table, settings: Settings) -> list[str]:
+    """The columns that a release will have, as far as the settings tell."""
+    withheld = [*settings.roles[Role.IDENTIFIER], *settings.roles[Role.UNIT]]
+    named = [name for role, names in settings.roles.items() if role not in WITHHELD for name in names]
+    return [
+        name
+        for name in table.column_names
+        if name in named or (settings.rest == "keep" and name not in withheld)
+    ]

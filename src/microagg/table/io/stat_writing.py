@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ def write_by(package: str, table: pa.Table, path: Path, *, packed: bool = False)
     import pyreadstat
 
     target = TARGETS[package]
-    _refuse_names(package, table.column_names)
+    refuse_names(package, table.column_names)
     columns, said = [], _Said()
     for field, column in zip(table.schema, table.columns, strict=True):
         labels = held_by(package, labels_of(field), column)
@@ -123,7 +123,8 @@ def _meant(package: str, message: str) -> Exception:
     return pa.ArrowInvalid(f"not a table for {package}")
 
 
-def _refuse_names(package: str, names: list[str]) -> None:
+def refuse_names(package: str, names: Sequence[str]) -> None:
+    """Refuse names of columns that a package does not know."""
     target, seen = TARGETS[package], set()
     for name in names:
         if not re.fullmatch(target.names, name) or len(name.encode()) > target.longest_name:

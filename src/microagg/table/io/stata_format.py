@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,13 @@ def codes(labels: Labels, column: pa.ChunkedArray) -> dict[Any, Any]:
     )
 
 
+def refuse_names(names: Sequence[str]) -> None:
+    """Refuse names of columns that Stata does not know."""
+    from microagg.table.io.stat_writing import refuse_names
+
+    refuse_names("Stata", names)
+
+
 def recognise(beginning: bytes) -> bool:
     """Whether a file begins as Stata files do."""
     old = beginning[:1] in OLD and beginning[1:2] in (b"\x01", b"\x02") and beginning[2:3] in (b"\x01", b"")
@@ -98,6 +106,7 @@ DTA = Format(
     nested=False,
     empties=False,
     holds=holds,
+    refuse_names=refuse_names,
     codes=codes,
     recognise=recognise,
     needs=("pyreadstat", "polars"),
