@@ -14,7 +14,9 @@ from microagg.errors import InputError
 from microagg.methods.families import by_family
 from microagg.methods.registry import methods
 from microagg.table.io.formats import format_of, formats, reading_options, writing_options
+from microagg.table.io.labels import Labels, labels_of, with_labels
 from microagg.table.io.reading import read_table
+from microagg.table.io.sidecar import labels_beside
 from microagg.table.io.writing import write_table
 from microagg.table.parameters import Choice
 
@@ -23,7 +25,8 @@ MOMENT = datetime.datetime(2024, 1, 31, 12, 30)
 PROBES: dict[str, pa.Array] = {
     "whole numbers": pa.array([7, None, 2**40]),
     "numbers": pa.array([0.1, None, -1e-7]),
-    "text": pa.array(["Ä – 東京", None, "x" * 40_000]),
+    "text": pa.array(["Ä – 東京", None, "x" * 30_000]),
+    "text of 40,000 letters": pa.array(["x" * 40_000, None]),
     "007": pa.array(["007", None, "08"]),
     "empty text beside missing": pa.array(["x", None, ""]),
     "yes and no": pa.array([True, None, False]),
@@ -31,6 +34,15 @@ PROBES: dict[str, pa.Array] = {
     "moments": pa.array([MOMENT, None], pa.timestamp("s")),
     "categories": pa.array(["Ulm", None, "Bonn"]).dictionary_encode(),
     "lists": pa.array([[1], None]),
+}
+LABELS: dict[str, tuple[pa.Array, Labels]] = {
+    "label of a column": (pa.array([1, 2]), Labels("Sex of the person")),
+    "labels of codes": (pa.array([1, 2]), Labels("", {1: "female", 2: "male"})),
+    "labels of texts": (pa.array(["f", "m"]), Labels("", {"f": "female", "m": "male"})),
+    "measure level": (pa.array([1, 2]), Labels(measure="ordinal")),
+    "missing codes": (pa.array([31, -9]), Labels("", {-9: "refused"}, "", (-9,))),
+    "missing texts": (pa.array(["f", "?"]), Labels(missing=("?",))),
+    "a label of 300 letters": (pa.array([1, 2]), Labels("long " * 60)),
 }
 ALIKE: dict[pa.DataType, tuple[pa.DataType, ...]] = {
     pa.timestamp("s"): tuple(map(pa.timestamp, ("ms", "us", "ns"))),
@@ -76,11 +88,44 @@ def formats_table() -> str:
     with tempfile.TemporaryDirectory() as folder:
         for format in formats():
             path = Path(folder) / f"probe{format.suffixes[0]}"
-            cells = [_comes_back(column, path) for column in PROBES.values()]
+            if format.read_only:
+                cells = ["read only"] * len(PROBES)
+            else:
+                cells = [_comes_back(column, path) for column in PROBES.values()]
             endings = ", ".join(format.suffixes)
             name = f"{format.name} (`microagg[{format.extra}]`)" if format.extra else format.name
             lines.append(f"| {name} | {endings} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def labels_table() -> str:
+    """Which labels each format can hold, as a Markdown table: found out by writing and reading."""
+    lines = [
+        f"| format | endings | {' | '.join(LABELS)} |",
+        f"|---|---|{'---|' * len(LABELS)}",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        for format in formats():
+            if format.read_only:
+                continue
+            path = Path(folder) / f"probe{format.suffixes[0]}"
+            cells = [_comes_back_labelled(column, labels, path) for column, labels in LABELS.values()]
+            lines.append(f"| {format.name} | {', '.join(format.suffixes)} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _comes_back_labelled(column: pa.Array, labels: Labels, path: Path) -> str:
+    """Whether labels are in the file itself, in the same codes or in others, or in the file beside."""
+    table = with_labels(pa.table({"number": range(len(column)), "probe": column}), {"probe": labels})
+    write_table(table, path)
+    format = format_of(path)
+    found = labels_of(format.read(path, **reading_back(path)).schema.field("probe"))
+    if labels_beside(table, format):
+        return "beside"
+    told = (found.label, sorted(found.values.values()), found.measure, len(found.missing))
+    if told != (labels.label, sorted(labels.values.values()), labels.measure, len(labels.missing)):
+        return "lost"
+    return "yes" if found.missing == labels.missing else "as .a to .z"
 
 
 def _comes_back(column: pa.Array, path: Path) -> str:
@@ -125,7 +170,12 @@ def with_generated_parts(text: str) -> str:
     return text
 
 
-PARTS = {"methods": methods_table, "formats": formats_table, "options": options_table}
+PARTS = {
+    "methods": methods_table,
+    "formats": formats_table,
+    "labels": labels_table,
+    "options": options_table,
+}
 
 if __name__ == "__main__":
     for page in (ROOT / "README.md", ROOT / "docs" / "formats.md", ROOT / "docs" / "files.md"):

@@ -192,7 +192,7 @@ def test_no_such_file(microagg: Microagg, folder: Path, ending: str) -> None:
         ("in.csv", b"income" * 30_000, "not that of a csv file"),
         ("in.parquet", b"PAR1 garbage PAR1", "not a readable parquet file"),
         ("in.parquet", b"\x00\xff" * 500, "not a readable parquet file"),
-        ("in.xlsx", b"income\n1\n", "cannot tell the format"),
+        ("in.xls", b"income\n1\n", "cannot tell the format"),
         ("in", b"income\n1\n", "cannot tell the format"),
     ],
 )

@@ -95,7 +95,7 @@ def test_a_labelled_code_stays_one_of_its_codes() -> None:
     assert any(
         "sex: all values are labelled codes, so groups release their median" in note for note in release.notes
     )
-    with pytest.raises(ma.InputError, match="all values of column 'sex' are labelled codes.*choose median"):
+    with pytest.raises(ma.InputError, match=r"all values of column 'sex' are labelled codes.*choose median"):
         ma.anonymize(table, 3, **SETTINGS, kinds={"sex": "numeric"}, aggregate={"sex": "mean"})
     with pytest.raises(ma.InputError, match="is nominal, and mean is no aggregate"):
         ma.anonymize(table, 3, **SETTINGS, aggregate={"sex": "mean"})
@@ -240,3 +240,16 @@ def test_a_damaged_file_of_labels_is_one_sentence(tmp_path: Path, content: bytes
     ) as refusal:
         read_table(tmp_path / "in.csv")
     assert "canary" not in str(refusal.value)
+
+
+def test_names_that_the_target_cannot_have_are_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_table(
+        pa.table({"net wage": [1, 2, 3, 4], "my name": ["a", "b", "c", "d"]}), tmp_path / "in.parquet"
+    )
+    monkeypatch.setattr("microagg.release.files.protect", lambda *_, **__: pytest.fail("work was done"))
+    with pytest.raises(ma.InputError, match="no Stata file can have a column called 'net wage'"):
+        anonymize_file(
+            tmp_path / "in.parquet", tmp_path / "out.dta", 2, quasi=["net wage"], identifier=["my name"]
+        )

@@ -109,7 +109,7 @@ def test_settings_survive_a_manifest() -> None:
     )  # fmt: skip
     assert Settings.from_data(json.loads(json.dumps(asked.as_data()))) == asked
     assert (asked.k, asked.l, asked.c, asked.params) == (4, 2, 3.0, {"gamma": 0.3})
-    assert list(asked.as_data()) == [each.name for each in dataclasses.fields(Settings)]
+    assert list(asked.as_data()) == [each.name for each in dataclasses.fields(Settings) if each.metadata]
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,9 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
         return [_option(name, str, inspect.Parameter.empty, declared.help, metavar="NUMBER")]
     usual = f" [default: {declared.default}]" if declared.default is not None else ""
     words = (
-        "|".join(declared.choices) if isinstance(declared, Choice) else METAVARS.get(type(declared), "NUMBER")
+        "|".join(declared.choices)
+        if isinstance(declared, Choice)
+        else METAVARS.get(type(declared), getattr(declared, "metavar", "NUMBER"))
     )
     return [_option(name, str | None, None, declared.help + usual, metavar=words)]
 

@@ -32,6 +32,7 @@ from microagg.studies.bounding import Bounded
 from microagg.studies.compare import Comparison
 from microagg.studies.reproduce import Reproduced, count_verdicts
 from microagg.studies.verdicts import AGREEING
+from microagg.table.io.sidecar import sidecar_of
 from microagg.table.proposal import propose_for_file, shell_list
 from microagg.table.schema import Role
 
@@ -126,7 +127,8 @@ def release(done: Release, target: Path) -> None:
     for note in done.notes:
         out.print(f"note        {as_typed(note)}")
     internal, public = manifest_paths(target)
-    out.print(f"written     {target}, {public}")
+    beside = sidecar_of(target)  # there if the format cannot hold all labels
+    out.print(f"written     {target}, {public}{f', {beside}' if beside.exists() else ''}")
     out.print(f"internal    {internal} (do not publish: it holds the seed and the scaling)")
 
 

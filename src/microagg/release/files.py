@@ -19,6 +19,7 @@ from microagg.table.io.csv_writing import refuse_other_letters
 from microagg.table.io.dialect import dialect_of
 from microagg.table.io.formats import format_of, options_for, options_shared
 from microagg.table.io.reading import read_table
+from microagg.table.schema import WITHHELD, Role
 
 
 def anonymize_file(
@@ -80,9 +81,13 @@ def anonymize_table(
     dialect = dialect_of(table)
     shared = options_shared(source, target, settings.writing, None if dialect is None else dialect.options)
     options = options_for(format_of(target), shared)
-    left_out = (*settings.identifier, settings.unit)
-    released = table.select([name for name in table.column_names if name not in left_out])
-    refuse_other_letters(released, options.get("encoding", "utf-8"))  # after a long search it would be late
+    names = _released_names(table, settings)
+    refuse_names = format_of(target).refuse_names
+    if refuse_names is not None:
+        refuse_names(names)
+    refuse_other_letters(
+        table.select(names), options.get("encoding", "utf-8")
+    )  # after a long search it would be late
     give_back()
     refuse_places(target)
     if target.exists() and target.samefile(source):
@@ -96,3 +101,14 @@ def anonymize_table(
     for place, public in zip(places, (False, True), strict=False):
         report_on_saved(release, place, target, public=public)
     return release
+
+
+def _released_names(table: pa.Table, settings: Settings) -> list[str]:
+    """The columns that a release will have, as far as the settings tell."""
+    withheld = [*settings.roles[Role.IDENTIFIER], *settings.roles[Role.UNIT]]
+    named = [name for role, names in settings.roles.items() if role not in WITHHELD for name in names]
+    return [
+        name
+        for name in table.column_names
+        if name in named or (settings.rest == "keep" and name not in withheld)
+    ]

@@ -113,7 +113,7 @@ class Release:
         """What may be published of the manifest: nothing of single records, seed, digest or scaling."""
         return public_manifest(self.manifest)
 
-    @property
+    @functools.cached_property
     def settings(self) -> Settings:
         """What was asked for, and what was decided where it was left open: enough to ask for the same again."""
         return Settings.from_data(self.manifest["settings"]).of_table(self._original.to_native())

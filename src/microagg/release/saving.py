@@ -26,7 +26,7 @@ from microagg.release.report.document import Document
 from microagg.release.strata import class_columns
 from microagg.table.confidential import Attribute
 from microagg.table.io.arrow import give_back
-from microagg.table.io.comparing import refuse_altered
+from microagg.table.io.comparing import in_codes_of, refuse_altered
 from microagg.table.io.formats import format_of, options_for
 from microagg.table.io.kinds import refuse_other_kind, refuse_other_than_table
 from microagg.table.io.reading import read_written
@@ -95,13 +95,14 @@ def save_release(
         if written.column_names != release._arrow.column_names:
             raise GuaranteeError("the file does not have the columns it should; nothing was written.")
         found = verify(written, columns, k, release._arrow.num_rows, release.anonymity.scope)
+        units = units_as_written(release, found, keep_order=keep_order)
+        in_our_terms = in_codes_of(in_plain_terms(written, release._arrow, options), release._arrow, format)
+        attributes = release._attributes(in_our_terms)
+        release.settings.promise.verify(found.labels, len(found.sizes), attributes, units)
         if format.typed:
             rows = None if keep_order else pa.array(release._shuffled_rows())
-            columns_as_written = functools.partial(_column_to_write, release, rows)
-            refuse_altered(written, release._arrow.schema, columns_as_written, format)
-        units = units_as_written(release, found, keep_order=keep_order)
-        attributes = release._attributes(in_plain_terms(written, release._arrow, options))
-        release.settings.promise.verify(found.labels, len(found.sizes), attributes, units)
+            to_write = functools.partial(_column_to_write, release, rows)
+            refuse_altered(written, release._arrow.schema, to_write, format)
         added["release"] = name_of_release(written, release.settings)
 
     def manifest(place: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool) -> Piece:

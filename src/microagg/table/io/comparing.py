@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -52,11 +53,28 @@ def as_read_back(field: pa.Field, column: pa.ChunkedArray, format: Format) -> pa
     if is_text(column.type) and not format.empties:
         return pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
     codes = format.codes(labels_of(field), column) if format.codes else {}
-    if not codes:
-        return column
-    places = pc.index_in(pc.cast(column, pa.float64()), value_set=pa.array(list(codes), pa.float64()))
-    others = pc.take(pa.array(list(codes.values()), pa.float64()), places.combine_chunks())
-    return pc.coalesce(pa.chunked_array([others]), pc.cast(column, pa.float64()))
+    return _recoded(column, codes) if codes else column
+
+
+def in_codes_of(written: pa.Table, table: pa.Table, format: Format) -> pa.Table:
+    """A table that was read back from a file, with the codes that the table had which was written."""
+    for place, field in enumerate(table.schema):
+        codes = format.codes(labels_of(field), table.column(place)) if format.codes else {}
+        if codes:
+            column = _recoded(written.column(place), {code: own for own, code in codes.items()})
+            written = written.set_column(place, written.schema.field(place).with_type(column.type), column)
+    return written
+
+
+def _recoded(column: pa.ChunkedArray, codes: Mapping[Any, Any]) -> pa.ChunkedArray:
+    """A column of numbers in which some are replaced."""
+    numbers = pc.cast(column, pa.float64())
+    places = pc.index_in(numbers, value_set=pa.array(list(codes), pa.float64()))
+    others = pc.take(
+        pa.array(list(codes.values()), pa.float64()),
+        pa.array(places.to_numpy(), from_pandas=True).cast(pa.int64()),
+    )
+    return pc.coalesce(pa.chunked_array([others]), numbers)
 
 
 def same_values(written: pa.ChunkedArray, expected: pa.ChunkedArray) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,8 @@ class Format:
     """Whether columns come back with their types. If not, all of them come back as text, and reading tells which are numbers."""
     nested: bool
     """Whether lists, structs and bytes can be held too."""
+    refuse_names: Callable[[Sequence[str]], None] | None = None
+    """`refuse_names(names)`: raises InputError where such a file cannot have columns of these names; asked before any work is done."""
     empties: bool = True
     """Whether empty text and a missing cell are told apart; if not, both come back as missing."""
     read_only: str = ""

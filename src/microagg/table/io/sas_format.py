@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,6 +106,13 @@ def holds(labels: Labels, column: pa.ChunkedArray) -> Labels:
     return held_by("SAS", labels, column)
 
 
+def refuse_names(names: Sequence[str]) -> None:
+    """Refuse names of columns that SAS does not know."""
+    from microagg.table.io.stat_writing import refuse_names
+
+    refuse_names("SAS", names)
+
+
 def recognise(beginning: bytes) -> bool:
     """Whether a file begins as SAS transport files do."""
     return beginning.startswith(MAGIC)
@@ -124,8 +132,9 @@ XPT = Format(
     nested=False,
     empties=False,
     holds=holds,
+    refuse_names=refuse_names,
     recognise=recognise,
-    needs=("pyreadstat",),
+    needs=("pyreadstat", "polars"),
     extra="stats",
 )
 SAS7BDAT = Format(
@@ -138,6 +147,6 @@ SAS7BDAT = Format(
     empties=False,
     read_only=READ_ONLY,
     recognise=recognise_own,
-    needs=("pyreadstat",),
+    needs=("pyreadstat", "polars"),
     extra="stats",
 )

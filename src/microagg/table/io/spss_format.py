@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,13 @@ def holds(labels: Labels, column: pa.ChunkedArray) -> Labels:
     return held_by("SPSS", labels, column)
 
 
+def refuse_names(names: Sequence[str]) -> None:
+    """Refuse names of columns that SPSS does not know."""
+    from microagg.table.io.stat_writing import refuse_names
+
+    refuse_names("SPSS", names)
+
+
 def recognise(beginning: bytes) -> bool:
     """Whether a file begins as SPSS files do."""
     return beginning.startswith((MAGIC, PACKED))
@@ -105,9 +113,10 @@ _COMMON: dict[str, Any] = {
     "nested": False,
     "empties": False,
     "holds": holds,
+    "refuse_names": refuse_names,
     "article": "an",
     "recognise": recognise,
-    "needs": ("pyreadstat",),
+    "needs": ("pyreadstat", "polars"),
     "extra": "stats",
 }
 SAV = Format(name="SPSS", suffixes=(".sav",), write=write, **_COMMON)

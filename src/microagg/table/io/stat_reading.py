@@ -24,6 +24,7 @@ from microagg.table.io.unpacking import largest_table, refuse_larger
 CELLS_AT_ONCE = 4_000_000
 ROWS_AT_ONCE = 100_000
 """Of a piece; pyreadstat makes room for as many where a file does not say how many rows it has."""
+COLUMNS_AT_ONCE = 1000
 LARGEST_WHOLE = 2.0**53
 WHOLE = {"int8", "int16", "int32", "int64"}
 
@@ -59,13 +60,13 @@ def read_by(package: Package, path: Path) -> pa.Table:
     names = list(about.column_names)
     if not names:
         raise unreadable(package, path)
-    pieces = _pieces(package, path, names, about)
+    pieces, tags = _pieces(package, path, names, about)
     columns = [pa.chunked_array(pieces[name]) for name in names]
     if expected is not None and len(columns[0]) != expected:
         raise unreadable(package, path)
     fields, settled = [], []
     for name, column in zip(names, columns, strict=True):
-        labels = _labels(name, about)
+        labels = _labels(name, about, tags.get(name, set()))
         settled.append(_typed(package, column, about, name, labels))
         fields.append(labelled(pa.field(name, settled[-1].type), labels))
     return pa.Table.from_arrays(settled, schema=pa.schema(fields))
@@ -106,16 +107,21 @@ def _wrongly_encoded(package: Package, path: Path) -> InputError:
     )
 
 
-def _pieces(package: Package, path: Path, names: list[str], about: Any) -> dict[str, list[pa.Array]]:
-    """All cells, column by column: numbers as float64 with codes for tags, text as it is."""
+def _pieces(
+    package: Package, path: Path, names: list[str], about: Any
+) -> tuple[dict[str, list[pa.Array]], dict[str, set[str]]]:
+    """All cells, column by column: numbers as float64 with codes for tags, text as it is; and the tags that there are."""
     most, held = largest_table(), 0
     found: dict[str, list[pa.Array]] = {}
+    tags: dict[str, set[str]] = {}
     for some in _batches(names):
         start = 0
         while True:
             limit = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // len(some)))
             cells, told = _ask(package, path, usecols=some, row_offset=start, row_limit=limit)
             rows = len(cells[some[0]]) if cells else 0
+            for name, letters in told.missing_user_values.items():
+                tags.setdefault(name, set()).update(letters)
             for name in some:
                 values = cells.get(name, [])
                 if len(values) != rows:
@@ -129,12 +135,12 @@ def _pieces(package: Package, path: Path, names: list[str], about: Any) -> dict[
                 break
     if len({sum(map(len, each)) for each in found.values()}) != 1:
         raise unreadable(package, path)
-    return found
+    return found, tags
 
 
 def _batches(names: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(names), 1000):
-        yield names[start : start + 1000]
+    for start in range(0, len(names), COLUMNS_AT_ONCE):
+        yield names[start : start + COLUMNS_AT_ONCE]
 
 
 def _is_text(about: Any, name: str) -> bool:
@@ -149,8 +155,8 @@ def _array(values: list[Any], *, text: bool, tags: bool) -> pa.Array:
     return pa.array(values, pa.float64())
 
 
-def _labels(name: str, about: Any) -> Labels:
-    """What the file says of a column."""
+def _labels(name: str, about: Any, letters: set[str]) -> Labels:
+    """What the file says of a column, in which these tags are."""
     text = _is_text(about, name)
 
     def code(value: Any) -> Any:
@@ -162,7 +168,7 @@ def _labels(name: str, about: Any) -> Labels:
         for each in about.missing_ranges.get(name, [])
     ]
     tags = {each for each in values if not text and each in map(code_of_tag, "abcdefghijklmnopqrstuvwxyz_")}
-    tags |= {code_of_tag(tag) for tag in about.missing_user_values.get(name, [])}
+    tags |= {code_of_tag(tag) for tag in letters}
     declared += sorted(tags, reverse=True)
     measure = str(about.variable_measure.get(name, ""))
     return Labels(

@@ -1,13 +1,13 @@
 """Tables as files of SPSS, Stata and SAS, by pyreadstat; what such a file cannot hold is refused with a sentence, never changed.
 
-pyreadstat writes frames of pandas or polars only; it gets plain numbers and texts, and formats that say which of them are dates.
+pyreadstat writes frames of pandas or polars only, so it gets one of polars with plain numbers and texts, and formats that say which of them are dates.
 """
 
 from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ def write_by(package: str, table: pa.Table, path: Path, *, packed: bool = False)
     import pyreadstat
 
     target = TARGETS[package]
-    _refuse_names(package, table.column_names)
+    refuse_names(package, table.column_names)
     columns, said = [], _Said()
     for field, column in zip(table.schema, table.columns, strict=True):
         labels = held_by(package, labels_of(field), column)
@@ -123,7 +123,8 @@ def _meant(package: str, message: str) -> Exception:
     return pa.ArrowInvalid(f"not a table for {package}")
 
 
-def _refuse_names(package: str, names: list[str]) -> None:
+def refuse_names(package: str, names: Sequence[str]) -> None:
+    """Refuse names of columns that a package does not know."""
     target, seen = TARGETS[package], set()
     for name in names:
         if not re.fullmatch(target.names, name) or len(name.encode()) > target.longest_name:
@@ -271,7 +272,7 @@ def tags_for(labels: Labels, column: pa.ChunkedArray) -> dict[Code, str]:
     """
     if is_text(column.type) or pa.types.is_dictionary(column.type):
         return {}
-    codes = sorted(code for code in occurring(column) if labels.is_missing(code))  # type: ignore[type-var]
+    codes = sorted(code for code in occurring(column) if labels.is_missing(code))
     own = {code: tag for code in codes if (tag := tag_of_code(code)) and tag != "_"}
     free = [tag for tag in "abcdefghijklmnopqrstuvwxyz" if tag not in own.values()]
     others = [code for code in codes if code not in own]
@@ -301,11 +302,9 @@ def _tagged(
 
 
 def _frame(names: list[str], columns: list[Any]) -> Any:
-    """A frame of polars or pandas, whichever there is: pyreadstat writes no others."""
-    try:
-        import polars
-    except ImportError:
-        return _frame_of_pandas(names, columns)
+    """A frame of polars: pyreadstat writes those of pandas and polars only."""
+    import polars
+
     made = [
         polars.Series(name, column, dtype=polars.Object)
         if isinstance(column, list)
@@ -313,22 +312,6 @@ def _frame(names: list[str], columns: list[Any]) -> Any:
         for name, column in zip(names, columns, strict=True)
     ]
     return polars.DataFrame(made)
-
-
-def _frame_of_pandas(names: list[str], columns: list[Any]) -> Any:
-    try:
-        import pandas
-    except ImportError:
-        raise InputError(
-            "files of SPSS, Stata and SAS are written with the help of polars or pandas; install one of them."
-        ) from None
-    made = {
-        name: pandas.Series(column, dtype=object)
-        if isinstance(column, list)
-        else column.to_pandas(integer_object_nulls=False)
-        for name, column in zip(names, columns, strict=True)
-    }
-    return pandas.DataFrame(made)
 
 
 def held_by(package: str, labels: Labels, column: pa.ChunkedArray) -> Labels:
@@ -360,10 +343,10 @@ def held_by(package: str, labels: Labels, column: pa.ChunkedArray) -> Labels:
     )
     kept = {
         code: told for code, told in recoded.values.items()
-        if told and not isinstance(code, str) and (tag_of_code(code) or (code == int(code) and SMALLEST <= code <= LARGEST))
+        if told and not isinstance(code, str) and (code in recoded.missing or (code == int(code) and SMALLEST <= code <= LARGEST))
     }  # fmt: skip
     return Labels(
-        label, dict(sorted(kept.items())), "", tuple(sorted(recoded.missing, reverse=True))  # type: ignore[type-var]
+        label, dict(sorted(kept.items())), "", tuple(sorted(recoded.missing, reverse=True))
     )  # fmt: skip
 
 

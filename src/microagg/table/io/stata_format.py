@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from microagg.table.io.stat_reading import Package
 
 MAGIC = b"<stata_dta>"
+END = b"</stata_dta>"
 OLD = tuple(bytes([version]) for version in (104, 105, 108, 110, 111, 112, 113, 114, 115))
 TIME = re.compile(rb"(<timestamp>\x11)[ -~]{17}(</timestamp>)")
 NO_TIME = b"01 Jan 1970 00:00"
@@ -45,9 +47,11 @@ def read(path: Path) -> pa.Table:
 
     with path.open("rb") as file:
         beginning = file.read(16)
+        file.seek(max(0, path.stat().st_size - 64))
+        ending = file.read()
     if not beginning:
         raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
-    if not recognise(beginning):
+    if not recognise(beginning) or (beginning.startswith(MAGIC) and END not in ending):
         raise unreadable(package(), path)
     return read_by(package(), path)
 
@@ -80,6 +84,13 @@ def codes(labels: Labels, column: pa.ChunkedArray) -> dict[Any, Any]:
     )
 
 
+def refuse_names(names: Sequence[str]) -> None:
+    """Refuse names of columns that Stata does not know."""
+    from microagg.table.io.stat_writing import refuse_names
+
+    refuse_names("Stata", names)
+
+
 def recognise(beginning: bytes) -> bool:
     """Whether a file begins as Stata files do."""
     old = beginning[:1] in OLD and beginning[1:2] in (b"\x01", b"\x02") and beginning[2:3] in (b"\x01", b"")
@@ -95,8 +106,9 @@ DTA = Format(
     nested=False,
     empties=False,
     holds=holds,
+    refuse_names=refuse_names,
     codes=codes,
     recognise=recognise,
-    needs=("pyreadstat",),
+    needs=("pyreadstat", "polars"),
     extra="stats",
 )

@@ -25,7 +25,7 @@ OLD = b"\xd0\xcf\x11\xe0"
 BYTES_A_CELL = 48
 """What calamine and Python need for one cell, also for an empty one between others."""
 AT_ONCE = 1 << 20
-PLACE = re.compile(rb"""\sr\s*=\s*["']([A-Z]{0,3})(\d{1,7})["']""")
+PLACE = re.compile(rb"""r\s*=\s*["']([A-Z]{0,3})(\d{1,7})["']""")
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class SheetName:
     help: str
     default: None = None
     describes: str = "the name of a sheet"
+    metavar: str = "NAME"
 
     def parse(self, value: Any) -> str | None:
         """The name; None for the first sheet."""
@@ -90,6 +91,8 @@ def _refuse_other_files(path: Path) -> None:
             if "xl/workbook.xml" not in packed.namelist():
                 raise _unreadable(path)
             _refuse_bombs(path, packed, entries)
+    except InputError:  # which is a ValueError, too
+        raise
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError):
         raise _unreadable(path) from None
 
@@ -160,8 +163,8 @@ def _names(path: Path, rows: list[list[Any]], header: bool | None) -> tuple[list
         return [str(number) for number in range(1, len(first) + 1)], rows
     if header is None and not all(isinstance(cell, str) for cell in first):
         raise InputError(
-            f"the first row of {str(path)!r} looks like a record, not like names of columns; say header=True if it holds the names "
-            "all the same, or header=False if there are none."
+            f"the first row of {str(path)!r} looks like a record, not like names of columns; say --no-header (in Python "
+            "header=False) if it is a record, --header (header=True) if it holds names."
         )
     for place, cell in enumerate(first, 1):
         if cell == "":
