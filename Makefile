@@ -25,13 +25,13 @@ test: $(READY)
 test-all: test
 	$(PYTEST) -m nightly
 
-# the quick tests with the lowest version of each dependency that pyproject.toml allows
+# the quick tests with the lowest version of each dependency that pyproject.toml allows; old libraries may warn of one another
 test-lowest: $(READY)
 	$(PYTHON) -m venv $(LOWEST)
 	$(BIN)/python tests/lowest.py > $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/constraints.txt -e '.[all]' \
 		pandas polars duckdb 'pytest>=8' 'pytest-xdist>=3.6' 'hypothesis>=6.100'
-	$(LOWEST)/bin/python -m pytest --numprocesses=$(WORKERS) -m 'not slow and not nightly'
+	$(LOWEST)/bin/python -m pytest --numprocesses=$(WORKERS) -m 'not slow and not nightly' -W default::DeprecationWarning
 
 # until Ctrl-C; what it finds goes to fuzz-findings/
 fuzz: warm
