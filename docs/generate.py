@@ -12,7 +12,7 @@ import pyarrow as pa
 from microagg.cli.options import flag_of, option_names
 from microagg.errors import InputError
 from microagg.methods.families import by_family
-from microagg.methods.registry import methods
+from microagg.methods.registry import method_named, methods
 from microagg.table.io.formats import format_of, formats, reading_options, writing_options
 from microagg.table.io.labels import Labels, labels_of, with_labels
 from microagg.table.io.reading import read_table
@@ -61,21 +61,43 @@ def reading_back(path: Path) -> dict[str, Any]:
     return dict(format_of(path).read_back)
 
 
+SIX = ("auto", "mdav", "v-mdav", "imhm", "hm", "t-first")
+"""The methods that the README names: the default, and one of each idea."""
+
+
 def methods_table() -> str:
-    """The registry as a Markdown table."""
-    lines = [
-        "| method | what it does | good for | parameters | largest group | source |",
-        "|---|---|---|---|---|---|",
+    """The registry as a Markdown table, after a sentence on the groups of those that form larger ones than others."""
+    found = [method for _, members in by_family(methods()) for method in members]
+    usual = {k: 2 * k - 1 for k in (3, 10)}
+    others = [
+        f"`{method.name}` ({largest} for k = 10)"
+        if (largest := method.largest_group(10, 10_000))
+        else f"`{method.name}` (no bound)"
+        for method in found
+        if any(method.largest_group(k, 10_000) != most for k, most in usual.items())
     ]
-    for method in (method for _, members in by_family(methods()) for method in members):
+    lines = [
+        f"No group has more than 2k - 1 records, but for {', '.join(others)}.",
+        "",
+        "| method | what it does | good for | parameters | source |",
+        "|---|---|---|---|---|",
+    ]
+    for method in found:
         parameters = "; ".join(
             f"`{p.name}={p.default}` ({p.describes.replace(' | ', ', ')})" for p in method.parameters
         )
-        largest = method.largest_group(10, 10_000)
-        bound = f"{largest} for k = 10" if largest else "no bound"
         lines.append(
-            f"| `{method.name}` | {method.summary} | {method.good_for} | {parameters} | {bound} | {method.source} |"
+            f"| `{method.name}` | {method.summary} | {method.good_for} | {parameters} | {method.source} |"
         )
+    return "\n".join(lines)
+
+
+def six_methods() -> str:
+    """A few methods as a Markdown table."""
+    lines = ["| method | what it does | good for |", "|---|---|---|"]
+    for name in SIX:
+        method = method_named(name)
+        lines.append(f"| `{name}` | {method.summary} | {method.good_for} |")
     return "\n".join(lines)
 
 
@@ -172,11 +194,13 @@ def with_generated_parts(text: str) -> str:
 
 PARTS = {
     "methods": methods_table,
+    "six methods": six_methods,
     "formats": formats_table,
     "labels": labels_table,
     "options": options_table,
 }
+PAGES = ("README.md", "docs/methods.md", "docs/formats.md", "docs/files.md")
 
 if __name__ == "__main__":
-    for page in (ROOT / "README.md", ROOT / "docs" / "formats.md", ROOT / "docs" / "files.md"):
+    for page in (ROOT / name for name in PAGES):
         page.write_text(with_generated_parts(page.read_text("utf-8")), "utf-8")

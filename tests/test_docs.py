@@ -43,10 +43,37 @@ def joined_lines(name: str) -> str:
     return re.sub(r"\\\n *", "", (ROOT / name).read_text("utf-8"))
 
 
-def test_the_readme_has_the_registry_as_it_is() -> None:
+def test_the_page_of_methods_has_the_registry_as_it_is() -> None:
+    page = (ROOT / "docs" / "methods.md").read_text("utf-8")
+    assert generated("docs/methods.md") == page, "run `make docs`"
+    assert all(f"| `{method.name}` |" in page for method in ma.methods())
+    assert "19 for k = 10" not in page
+
+
+def test_the_readme_has_six_of_them() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     assert generated("README.md") == readme, "run `make docs`"
-    assert all(f"| `{method.name}` |" in readme for method in ma.methods())
+    assert len(re.findall(r"^\| `[a-z0-9-]+` \|", readme, re.MULTILINE)) == 6
+    assert len(ma.methods()) > 40
+
+
+def test_the_first_screen_prints_what_stands_below_it(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    code, said = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", readme, re.DOTALL)[0]
+    scope: dict[str, Any] = {}
+    exec(code, scope)
+    assert capsys.readouterr().out == said
+    assert ma.check(scope["release"].table, ["age", "town", "income"], k=3).holds
+    first_screen = readme.splitlines()[:70]
+    for wanted in ("pip install microagg", "make demo", "make test", "before-and-after.png"):
+        assert any(wanted in line for line in first_screen), wanted
+
+
+def test_every_link_of_the_pages_leads_somewhere() -> None:
+    for name in ("README.md", "SECURITY.md", "docs/methods.md"):
+        page = ROOT / name
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
+            assert (page.parent / link).exists(), f"{name}: {link}"
 
 
 @pytest.mark.slow
@@ -62,11 +89,15 @@ def test_the_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     rows = "\n".join(f"N{i},{20 + i % 50},{1000 + 37 * i},{300 + i % 90},D{i % 3}" for i in range(60))
     Path("survey.csv").write_text(f"name,age,income,rent,diagnosis\n{rows}\n")
-    example, of_mixed_tables = python_blocks("README.md")
+    _, example, in_pipelines, of_mixed_tables = python_blocks("README.md")
     scope: dict[str, Any] = {}
     exec(example, scope)
     assert Path("survey-protected.csv").exists()
     assert list(scope["release"].table.columns) == ["age", "income", "rent", "diagnosis"]
+    exec(in_pipelines, scope)
+    assert ma.check(
+        scope["pipeline"][0].transform(scope["table"][["age", "income"]]), ["age", "income"], k=5
+    ).holds
     exec(of_mixed_tables, scope)
     release = scope["release"]
     assert release.table.schema.field("born").type == scope["survey"].schema.field("born").type

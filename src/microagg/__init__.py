@@ -18,16 +18,20 @@ if TYPE_CHECKING:
     from microagg.bounds.lower import lower_bound
     from microagg.engine.run import partition
     from microagg.errors import Cancelled, GuaranteeError, InputError, MicroaggError
+    from microagg.estimator.microaggregator import Microaggregator
     from microagg.guarantees.check import check
     from microagg.measures.loss.sse import information_loss
     from microagg.methods.registry import methods
+    from microagg.release.files import anonymize_file
     from microagg.release.release import Release, anonymize
     from microagg.table.proposal import propose
 
 # Every public name and its room. Nothing is imported before it is used: `import microagg` stays quick.
 _HOMES = {
     "anonymize": "microagg.release.release",
+    "anonymize_file": "microagg.release.files",
     "Release": "microagg.release.release",
+    "Microaggregator": "microagg.estimator.door",
     "propose": "microagg.table.proposal",
     "partition": "microagg.engine.run",
     "information_loss": "microagg.measures.loss.sse",
@@ -46,9 +50,11 @@ __all__ = [
     "GuaranteeError",
     "InputError",
     "MicroaggError",
+    "Microaggregator",
     "Release",
     "__version__",
     "anonymize",
+    "anonymize_file",
     "check",
     "datasets",
     "information_loss",

@@ -33,15 +33,24 @@ def anonymize_file(
     reading: Mapping[str, Any] | None = None,
     writing: Mapping[str, Any] | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Release:
     """Read a file, anonymize it, save the release and, if asked, its two reports.
 
-    Nothing is written unless the output holds its guarantee. `reading` says what is known about the file, such as
-    {"header": False}; `writing` how to write the other, such as {"escape_formulas": True}: both are settings, and go before those of
+    `options` are those of `anonymize`: roles, method, l, t and so on; or all of them are given as `settings`. Nothing is written
+    unless the output holds its guarantee. Rows are shuffled unless `keep_order`. `reading` says what is known about the file, such
+    as {"header": False}; `writing` how to write the other, such as {"escape_formulas": True}: both are settings, and go before those of
     `settings`. What is not said is found out, and what is written looks like what was read. A report that cannot be written
     raises ReportError: the release is in place then.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source, target = Path(folder) / "survey.csv", Path(folder) / "protected.csv"
+    ...     _ = source.write_text("age\\n30\\n32\\n60\\n64\\n")
+    ...     release = anonymize_file(source, target, k=2, quasi=["age"], seed=0)
+    ...     sorted(target.read_text().split()[1:])
+    ['31', '31', '62', '62']
     """
     if settings is None:
         asked = Settings.of(k=k, reading=reading, writing=writing, **options)
@@ -70,7 +79,7 @@ def anonymize_table(
     report: str | Path | None = None,
     expected: Callable[[Release, pa.Table], object] | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Release:
     """What anonymize_file() does with a table once it has been read from `source`.
 

@@ -20,6 +20,7 @@ from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress, checked_k
+from microagg.problem.watch import ctrl_c_heard
 from microagg.release.cells import confidential_of, read_cells, shown_cells, units_in, without_gaps
 from microagg.release.changes import Change, changes
 from microagg.release.exposure import exposure_of
@@ -281,13 +282,14 @@ def anonymize(
     date: str | None = None,
     settings: Settings | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **params: Any,
 ) -> Release:
     """Make a table k-anonymous in its quasi-identifying columns, and l-diverse and t-close in its confidential ones if asked.
 
     `table` is a pandas, polars or Arrow table, or a NumPy matrix (columns are then numbered from 0); the release's
-    table has the same type, rows and index in the order given. Every column needs a role; `rest` says what happens to
+    table has the same type, rows and index in the order given. A LazyFrame of polars is collected, a relation of DuckDB fetched, and
+    the release's table is then a polars DataFrame or an Arrow table; order the rows of a query whose release is to be made again. Every column needs a role; `rest` says what happens to
     the others ("error", "drop", "keep"). `weight` is the column of sampling weights: means are weighted by it, and each record gets
     its group's mean weight, so that weighted totals stay. `stratum` names columns that are released as they are and that no group
     crosses: records of a class share them, too. Strata with fewer than k records, or that cannot keep what is promised, are refused,
@@ -308,8 +310,10 @@ def anonymize(
     without it, that report follows from the released table and the settings. `accept_risk` names risks that are taken knowingly
     ("full-precision", "single-columns", "published-measures", "true-values"): without it such a release cannot be saved. `writing` says
     how `save` writes text files ({"delimiter": ";", "decimal": ","}); `reading` is what was known about the file that a table came
-    from, which changes nothing here and is kept for `repeat`. `refine` improves the
-    groups of any method by local search. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
+    from, which changes nothing here and is kept for `repeat`. `refine` improves the groups of any method by local search.
+    `progress=True` shows a bar in a notebook or a terminal, and makes the first Ctrl-C (the
+    interrupt of a notebook) end a search at its next checkpoint, with the best groups so far: `release.stopped` tells; a function is
+    called as progress(done, total) instead. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
     or a number of steps for each record) and `time_limit` in seconds.
 
     >>> release = anonymize(pa.table({"age": [30, 32, 60, 64]}), k=2, quasi=["age"], seed=0)
@@ -320,13 +324,14 @@ def anonymize(
     return protect(table, asked, threads=threads, progress=progress)
 
 
+@ctrl_c_heard()
 def protect(
     table: Any,
     settings: Settings,
     *,
     file: str | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Release:
     """The way of the data, from a table and settings to a release that holds its guarantee.
 
