@@ -7,7 +7,8 @@ import functools
 import inspect
 import re
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -29,6 +30,29 @@ from microagg.table.parameters import (
     Several,
 )
 
+CONFIG_OPTIONS = (
+    (
+        "config",
+        Annotated[
+            Path | None,
+            typer.Option(
+                "--config",
+                metavar="FILE",
+                help="A file of settings: TOML as `microagg propose` writes it, or the internal manifest of a release. Options override it.",
+            ),
+        ],
+    ),
+    (
+        "as_proposed",
+        Annotated[
+            bool,
+            typer.Option(
+                "--as-proposed", help='Take the careful answer to all that is marked "decide" in --config.'
+            ),
+        ],
+    ),
+)
+NO_K = "k is missing; give it with --k, or in a file of settings with --config."
 GIVEN = "given"
 READING = "reading"
 QUOTES = "'"
@@ -51,20 +75,61 @@ SEARCHING = {
 }
 
 
-def takes_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes_settings(
+    *names: str, beside: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A command with an option for each of these settings (all, if none is named) in place of its parameter `given`.
 
-    The command gets a dictionary of those that were given, ready for `Settings.of`, which checks them.
+    The command gets a dictionary of those that were given, ready for `Settings.of`, which checks them. They may come from a file
+    (`--config`), too, in whose place goes what was typed; from there the command also gets those named in `beside`, for which it has
+    options of its own, and what the file says about the table's file.
     """
+    wanted = names or tuple(Settings.parameters())
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         options = [
             option
             for name, declared in Settings.parameters().items()
-            if not names or name in names
+            if name in wanted
             for option in _options(name, declared)
         ]
-        return _with_options(command, GIVEN, options, _as_settings)
+
+        @functools.wraps(command)
+        def configured(
+            *,
+            given: dict[str, Any],
+            config: Path | None = None,
+            as_proposed: bool = False,
+            **arguments: Any,
+        ) -> None:
+            if config is not None:
+                from microagg.release.settings_file import overridden, read_settings
+
+                said = read_settings(config, as_proposed=as_proposed)
+                fitting = {name: value for name, value in said.given.items() if name in (*wanted, *beside)}
+                given = overridden(fitting, given)
+                arguments[READING] = {**said.reading, **arguments[READING]}
+            elif as_proposed:
+                raise InputError("--as-proposed is about a file of settings; name it with --config.")
+            if "k" in names_needed and given.get("k") is None:
+                raise InputError(NO_K)
+            command(given=given, **arguments)
+
+        names_needed = [name for name in wanted if name == "k"]
+        own = inspect.signature(command).parameters
+        hints = {**typing.get_type_hints(command, include_extras=True), **dict(CONFIG_OPTIONS)}
+        config = [
+            _parameter(name, annotation, default)
+            for (name, annotation), default in zip(CONFIG_OPTIONS, (None, False), strict=True)
+        ]
+        kept = [
+            each.replace(annotation=hints[each.name], kind=inspect.Parameter.KEYWORD_ONLY)
+            for each in own.values()
+        ]
+        configured.__signature__ = inspect.Signature([*kept, *config])  # pyright: ignore[reportAttributeAccessIssue]
+        configured.__annotations__ = hints
+        del configured.__wrapped__
+        return _with_options(configured, GIVEN, options, _as_settings)
 
     return decorate
 
@@ -148,14 +213,21 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
     if isinstance(declared, Caps):
         told = f"{declared.help} May be repeated."
         return [_option(name, list[str] | None, None, told, metavar="COLUMN=LIMIT")]
-    if isinstance(declared, Flag):
-        return [_option(name, bool, False, declared.help)]
+    if isinstance(declared, Flag):  # None, so that a file of settings is overridden only by what was typed
+        flags = f"{flag_of(name)}/--no-{flag_of(name)[2:]}"
+        return [
+            _parameter(
+                name,
+                Annotated[bool | None, typer.Option(flags, help=declared.help, show_default=False)],
+                None,
+            )
+        ]
     if isinstance(declared, Maybe):
         flags = f"--{name}/--no-{name}"
         option = typer.Option(flags, help=declared.help, show_default=False)
         return [_parameter(name, Annotated[bool | None, option], None)]
     if isinstance(declared, GroupSize):
-        return [_option(name, str, inspect.Parameter.empty, declared.help, metavar="NUMBER")]
+        return [_option(name, str | None, None, declared.help, metavar="NUMBER")]
     usual = f" [default: {declared.default}]" if declared.default is not None else ""
     words = (
         "|".join(declared.choices) if isinstance(declared, Choice) else METAVARS.get(type(declared), "NUMBER")

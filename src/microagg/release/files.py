@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.problem.problem import Progress
-from microagg.release.release import Release, protect
+from microagg.release.release import Prepared, Release, protect
 from microagg.release.risks import refuse_unaccepted
 from microagg.release.saving import places_of, refuse_places, report_on_saved, report_places, rows_to_write
 from microagg.release.settings import Settings, settings_from
@@ -44,14 +44,26 @@ def anonymize_file(
     else:
         of_method = {name: value for name, value in options.items() if name not in Settings.parameters()}
         asked = settings_from({"k": k, "settings": settings, "params": of_method, **options})
-    refuse_unaccepted(asked)
-    format_of(Path(target))
-    report_places(report, taken=places_of(source, target))
-    table = read_table(source, quasi=asked.numbers, asked=asked.columns, **(reading or {}))
+    table = read_for(source, target, asked, report=report, reading=reading)
     return anonymize_table(
         table, source, target, asked, keep_order=keep_order, report=report, reading=reading, writing=writing, threads=threads,
         progress=progress,
     )  # fmt: skip
+
+
+def read_for(
+    source: str | Path,
+    target: str | Path,
+    settings: Settings,
+    *,
+    report: str | Path | None = None,
+    reading: Mapping[str, Any] | None = None,
+) -> pa.Table:
+    """The table of a file that is to be anonymized; what cannot come to a release is refused before it is read."""
+    refuse_unaccepted(settings)
+    format_of(Path(target))
+    report_places(report, taken=places_of(source, target))
+    return read_table(source, quasi=settings.numbers, asked=settings.columns, **(reading or {}))
 
 
 def anonymize_table(
@@ -67,10 +79,12 @@ def anonymize_table(
     writing: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    before_search: Callable[[Prepared], object] | None = None,
 ) -> Release:
     """What anonymize_file() does with a table once it has been read from `source`.
 
-    `expected` gets the release and its rows as they are about to be written, and raises if they are not to be.
+    `expected` gets the release and its rows as they are about to be written, and raises if they are not to be; `before_search`
+    see `protect`.
     """
     source, target = Path(source), Path(target)
     places = report_places(report, taken=places_of(source, target))
@@ -82,7 +96,9 @@ def anonymize_table(
         raise InputError(
             "output and input are the same file; name another output, the original must not be lost."
         )
-    release = protect(table, settings, file=source.name, reading=reading, threads=threads, progress=progress)
+    release = protect(
+        table, settings, file=source.name, reading=reading, threads=threads, progress=progress, before_search=before_search,
+    )  # fmt: skip
     if expected is not None:
         expected(release, rows_to_write(release, keep_order=keep_order))
     release.save(target, keep_order=keep_order, **shared)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from microagg.kernels import random
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
-from microagg.problem.problem import Progress, checked_k
+from microagg.problem.problem import Problem, Progress, checked_k
 from microagg.release.cells import confidential_of, read_cells, shown_cells, units_in, without_gaps
 from microagg.release.changes import Change, changes
 from microagg.release.exposure import exposure_of
@@ -49,7 +49,7 @@ from microagg.release.risks import notes_on_disclosure, notes_on_earlier_release
 from microagg.release.saving import refuse_report_place, renderer, save_release
 from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
-from microagg.release.strata import class_columns, in_strata, notes_on_strata, refuse_columnwise
+from microagg.release.strata import Strata, class_columns, in_strata, notes_on_strata, refuse_columnwise
 from microagg.release.true_values import notes_on_true_values, risks_of_aggregates
 from microagg.release.weighting import Weighting, notes_on_weights, released_weight, weighted, weighting_of
 from microagg.table.aggregate import Aggregated, aggregated
@@ -228,6 +228,17 @@ class Release:
         return random.permutation(state, len(self.labels))
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What a search is about to get."""
+
+    frame: nw.DataFrame[Any]
+    """The records that take part."""
+    schema: Schema
+    problem: Problem
+    strata: Strata | None
+
+
 def anonymize(
     table: Any,
     k: int | None = None,
@@ -311,10 +322,12 @@ def protect(
     reading: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    before_search: Callable[[Prepared], object] | None = None,
 ) -> Release:
     """The way of the data, from a table and settings to a release that holds its guarantee.
 
     `file` is the name of the file that the table was read from, `reading` what was said about it; the internal manifest keeps both.
+    `before_search` gets what the search is about to get, and may raise: a dry run goes no further.
     """
     # what was asked for
     settings = settings.settled()
@@ -345,6 +358,8 @@ def protect(
     give_back()
     columns = None if cells.is_plain else len(cells.variables)
     problem = problem_with(promise, method, points, k, attributes, threads, units, columns)
+    if before_search is not None:
+        before_search(Prepared(frame, schema, problem, strata))
     found = run_method(
         method,
         problem,

@@ -10,6 +10,7 @@ import datetime
 import secrets
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
@@ -46,6 +47,13 @@ class MethodByName:
     default: str = "auto"
     describes: str = "the name of a method"
 
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        """What a file of settings may hold."""
+        from microagg.methods.registry import methods
+
+        return {"enum": [method.name for method in methods()]}
+
     def parse(self, value: Any) -> str:
         """The name, if the registry has such a method."""
         from microagg.methods.registry import method_named
@@ -61,6 +69,15 @@ class MethodParameters:
     help: str
     default: None = None
     describes: str = "name=value"
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        """What a file of settings may hold: which of these a method takes, it says itself."""
+        from microagg.methods.registry import methods
+        from microagg.table.json_schemas import schema_of
+
+        known = {each.name: schema_of(each) for method in methods() for each in method.parameters}
+        return {"type": "object", "propertyNames": {"enum": sorted(known)}}
 
     def parse(self, value: Any) -> dict[str, Any]:
         """A dictionary of them; the method checks what it holds."""
@@ -283,6 +300,29 @@ class Settings:
                 f"there is no setting {str(unknown[0])!r}; there are {', '.join(Settings.parameters())}."
             )
         return Settings.of(**data)
+
+    @staticmethod
+    def from_file(path: str | Path, *, as_proposed: bool = False) -> Settings:
+        """Settings from a file: TOML such as `microagg propose` and `to_toml` write, or the internal manifest of a release.
+
+        What is still to be decided there is refused, or taken `as_proposed`. Files that it names lie beside it.
+        """
+        from microagg.release.settings_file import read_settings
+
+        given = read_settings(path, as_proposed=as_proposed).given
+        return Settings.of(**{name: value for name, value in given.items() if name in Settings.parameters()})
+
+    def to_toml(self, folder: str | Path | None = None) -> str:
+        """The text of a file of settings that `from_file` reads back to the same.
+
+        For a file in a `folder`, trees that were read from files are named by these; else they are written whole.
+
+        >>> print(Settings.of(k=5, quasi=["age"]).to_toml().splitlines()[1])
+        microagg-settings = 1
+        """
+        from microagg.release.settings_file import settings_text
+
+        return settings_text(self, None if folder is None else Path(folder))
 
     def but(self, **changes: Any) -> Settings:
         """The same with some settings changed, checked anew."""
