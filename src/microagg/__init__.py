@@ -9,9 +9,12 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+logging.getLogger("microagg").addHandler(logging.NullHandler())  # steps and numbers, for those who listen
 
 if TYPE_CHECKING:
     from microagg import datasets
@@ -22,12 +25,14 @@ if TYPE_CHECKING:
     from microagg.measures.loss.sse import information_loss
     from microagg.methods.registry import methods
     from microagg.release.release import Release, anonymize
+    from microagg.release.settings import Settings
     from microagg.table.proposal import propose
 
 # Every public name and its room. Nothing is imported before it is used: `import microagg` stays quick.
 _HOMES = {
     "anonymize": "microagg.release.release",
     "Release": "microagg.release.release",
+    "Settings": "microagg.release.settings",
     "propose": "microagg.table.proposal",
     "partition": "microagg.engine.run",
     "information_loss": "microagg.measures.loss.sse",
@@ -47,6 +52,7 @@ __all__ = [
     "InputError",
     "MicroaggError",
     "Release",
+    "Settings",
     "__version__",
     "anonymize",
     "check",

@@ -67,7 +67,8 @@ def options_of(command: str) -> set[str]:
 def test_the_command_line_has_an_option_for_each_setting() -> None:
     flags = {flag_of(name) for name in Settings.parameters() if name != "params"}
     searching = {f"--{name.replace('_', '-')}" for name in SEARCHING}
-    own = {"--threads", "--keep-order", "--report", "--escape-formulas"}
+    own = {"--threads", "--keep-order", "--report", "--escape-formulas", "--config", "--as-proposed"}
+    own |= {"--manifest", "--public-manifest", "--dry-run", "--json"}
     own |= {f"--{name}" for name in reading_options()}
     assert options_of("anonymize") - {"--help"} == flags | searching | {"--param"} | own
     assert options_of("check") >= {"--k", "--quasi", "--confidential", "--l", "--t", "--diversity", "--c"}

@@ -62,6 +62,11 @@ def _run_command() -> None:
     except BrokenPipeError:
         _give_up_output()
         sys.exit(0)
+    except SystemExit as ending:
+        if isinstance(ending.__context__, BrokenPipeError):  # which typer takes for a failure
+            _give_up_output()
+            sys.exit(0)
+        raise
     except OSError as error:
         if os.environ.get("MICROAGG_DEBUG"):
             raise
@@ -126,20 +131,22 @@ def _global_options(
         print(__version__)
         raise typer.Exit
     if log_level is not None:
-        _tell_steps(log_level)
+        _tell_steps(log_level, context)
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
-def _tell_steps(level: str) -> None:
+def _tell_steps(level: str, context: typer.Context) -> None:
+    """Let the loggers speak on standard error while this command runs."""
     import logging
 
     from microagg.errors import InputError
 
     if level not in LEVELS:
         raise InputError(f"--log-level must be one of {', '.join(LEVELS)}.")
-    logger = logging.getLogger("microagg")
+    logger, before = logging.getLogger("microagg"), logging.getLogger("microagg").level
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(message)s"))
     logger.addHandler(handler)
     logger.setLevel(level.upper())
+    context.call_on_close(lambda: (logger.removeHandler(handler), logger.setLevel(before)))

@@ -101,7 +101,7 @@ def _propose_instead(
 
     k, proposed = K.parse(given["k"]), propose_for_file(there, **reading)
     if as_json:
-        error = InputError(show.NOT_CONFIRMED)
+        error = InputError(show.why_stopped(proposed))
         error.document = {"proposal": proposed.as_data(k)}  # pyright: ignore[reportAttributeAccessIssue]
         raise error
     raise InputError(show.proposal(proposed, source, target, k, reading, given.get("nominal", ())))

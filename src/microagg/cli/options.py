@@ -236,9 +236,38 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
 
 
 def _option(name: str, kind: Any, default: Any, told: str, **more: Any) -> inspect.Parameter:
-    return _parameter(
-        name, Annotated[kind, typer.Option(flag_of(name), help=told, show_default=False, **more)], default
+    option = typer.Option(
+        flag_of(name), help=told, show_default=False, autocompletion=_completion(name), **more
     )
+    return _parameter(name, Annotated[kind, option], default)
+
+
+def _completion(name: str) -> Callable[[str], list[str]] | None:
+    """What a shell offers for an option: the words that its setting takes, also behind column=."""
+    declared = Settings.parameters().get(name)
+    if name in ("effort", "method"):
+        return lambda incomplete: _names_of_methods() if name == "method" else _words_for_effort()
+    words = getattr(declared, "choices", ())
+    if not words:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        column, equals, _ = incomplete.rpartition("=")
+        return [f"{column}{equals}{word}" for word in words]
+
+    return complete
+
+
+def _names_of_methods() -> list[str]:
+    from microagg.methods.registry import methods
+
+    return [method.name for method in methods()]
+
+
+def _words_for_effort() -> list[str]:
+    from microagg.methods.search.auto import WORDS
+
+    return list(WORDS)
 
 
 def flag_of(setting: str) -> str:

@@ -15,7 +15,7 @@ from microagg.release.files import anonymize_file
 from microagg.release.manifest import manifest_paths
 from microagg.release.pipes import hand_over, is_pipe, refuse_manifest_places
 from microagg.release.release import Release
-from microagg.release.saving import places_of, report_paths, report_places
+from microagg.release.saving import report_paths, report_places
 from microagg.release.settings import Settings
 
 STOPPED = 130
@@ -56,7 +56,7 @@ class Asked:
 
 def release_of(source: Path, place: Path, settings: Settings, asked: Asked) -> None:
     """Make a release, write it or give it out, and show what was done."""
-    _refuse_places(source, place, asked)
+    _refuse_places(source, asked)
     with show.progress("grouping records") as progress:
         release = anonymize_file(
             source, place, settings=settings, keep_order=asked.keep_order, report=None if asked.piped else asked.report,
@@ -82,7 +82,7 @@ def dry_run_of(source: Path, place: Path, settings: Settings, asked: Asked) -> N
     from microagg.cli import show_plans
     from microagg.release.rehearsal import rehearse_file
 
-    _refuse_places(source, place, asked)
+    _refuse_places(source, asked)
     plan = rehearse_file(
         source,
         place,
@@ -111,10 +111,11 @@ def end_of(release: Release) -> None:
         sys.exit(STOPPED)
 
 
-def _refuse_places(source: Path, place: Path, asked: Asked) -> None:
+def _refuse_places(source: Path, asked: Asked) -> None:
     refuse_manifest_places(asked.manifest, asked.public_manifest)
     wanted = [each for each in (asked.manifest, asked.public_manifest) if each is not None]
-    report_places(asked.report, taken=[*places_of(source, place), *wanted])
+    if asked.piped:  # else those of the files are made sure of with them
+        report_places(asked.report, taken=[source, *wanted])
 
 
 def _give_out(release: Release, place: Path, asked: Asked) -> None:

@@ -36,9 +36,6 @@ from microagg.studies.verdicts import AGREEING
 from microagg.table.proposal import Proposal, shell_list
 from microagg.table.schema import Role
 
-NOT_CONFIRMED = (
-    "no quasi-identifying columns were named, so nothing was written; confirm or correct the proposal."
-)
 CHANGED = 30  # columns of which is told what became of their cells
 
 
@@ -83,11 +80,18 @@ def proposal(
     for question in proposed.questions:
         out.print(f"\n{as_typed(str(question))}")
     if not proposed.names(Role.QUASI):
-        return "no column was named with --quasi, and none can be proposed, so nothing was written."
+        return why_stopped(proposed)
     out.print("\nRoles proposed from names, types and counts. If they are right, run:")
     # a shell reads it: rich would fold it or take brackets for its own
     print(printable(f"  {proposed.command(source, target, k, nominal=nominal, **reading)}\n"))
-    return NOT_CONFIRMED
+    return why_stopped(proposed)
+
+
+def why_stopped(proposed: Proposal) -> str:
+    """Why a command ends with a proposal."""
+    if not proposed.names(Role.QUASI):
+        return "no column was named with --quasi, and none can be proposed, so nothing was written."
+    return "no quasi-identifying columns were named, so nothing was written; confirm or correct the proposal."
 
 
 def release(done: Release, target: Path | None) -> None:

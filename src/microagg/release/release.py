@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -73,6 +75,7 @@ from microagg.table.schema import Role, Schema, assign_roles
 from microagg.table.variable import Cells
 
 Names = Sequence[str | int] | str | int
+_log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
 
 
 @dataclass(frozen=True, repr=False)
@@ -360,6 +363,8 @@ def protect(
     problem = problem_with(promise, method, points, k, attributes, threads, units, columns)
     if before_search is not None:
         before_search(Prepared(frame, schema, problem, strata))
+    _log.info("grouping %d records on %d axes, k = %d, method %s", *problem.points.shape, k, method.name)
+    begun = time.perf_counter()
     found = run_method(
         method,
         problem,
@@ -370,6 +375,7 @@ def protect(
         strata=None if strata is None else strata.labels,
     )
     labels = found.labels
+    _log.info("%d groups found in %.2f s", labels.max() + 1, time.perf_counter() - begun)
     settings = replace(settings, params={**settings.params, **found.params})
     plain = cells.is_plain
     del problem, points, grouped
@@ -393,6 +399,7 @@ def protect(
         anonymity.labels, len(anonymity.sizes), confidential_of(arrow, hidden, settings), units
     )
     anonymity = replace(anonymity, findings=findings)
+    _log.info("verified %d classes, the smallest of %d records", len(anonymity.sizes), anonymity.sizes.min())
 
     # measure and release
     notes = notes_on_disclosure(k, averaged, labels, anonymity.labels, made, weights) + note_on_capped(capped)

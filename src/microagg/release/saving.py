@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +34,7 @@ from microagg.table.io.writing import Piece, put_in_place, refuse_unwritable, te
 if TYPE_CHECKING:
     from microagg.release.release import Release
 
+_log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
 RENDERERS: dict[str, tuple[Callable[[Document], str], Callable[[bytes], bool]]] = {
     ".html": (html.to_html, html.is_report),
     ".md": (markdown.to_markdown, markdown.is_report),
@@ -68,6 +71,7 @@ def save_release(
     release: Release, path: Path, *, keep_order: bool, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Write the table and both manifests as one; returns what saving adds to the manifest."""
+    begun = time.perf_counter()
     options = options_for(format_of(path), options)
     refuse_places(path)
     columns, k = class_columns(release.schema, release.settings), release.settings.k
@@ -111,6 +115,11 @@ def save_release(
         ]
     )
     give_back()
+    _log.info(
+        "%d records written, read back and verified in %.2f s",
+        release._arrow.num_rows,
+        time.perf_counter() - begun,
+    )
     return added
 
 

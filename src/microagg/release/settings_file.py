@@ -257,7 +257,7 @@ class _Reader:
         name, known = keys[-1], list(known)
         near = difflib.get_close_matches(name, known, 1, 0.5)
         if near:
-            hint = f"did you mean {near[0]!r}?"
+            hint = f"the nearest known one is {near[0]!r}."
         elif len(keys) == 1 and name in _parameters_of_methods():
             hint = "it is a parameter of a method: put it under [params]."
         else:
