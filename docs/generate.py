@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.methods.families import by_family
 from microagg.methods.registry import methods
+from microagg.release.settings_schema import settings_schema
 from microagg.table.io.formats import format_of, formats
 from microagg.table.io.reading import read_table
 from microagg.table.io.writing import write_table
@@ -111,6 +113,15 @@ def with_generated_parts(text: str) -> str:
 
 PARTS = {"methods": methods_table, "formats": formats_table}
 
+SCHEMA = ROOT / "docs" / "settings.schema.json"
+
+
+def schema_text() -> str:
+    """The JSON Schema of a file of settings, as `microagg schema` prints it."""
+    return json.dumps(settings_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
 if __name__ == "__main__":
+    SCHEMA.write_text(schema_text(), "utf-8")
     for page in (ROOT / "README.md", ROOT / "docs" / "formats.md"):
         page.write_text(with_generated_parts(page.read_text("utf-8")), "utf-8")

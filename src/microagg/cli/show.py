@@ -84,6 +84,7 @@ def proposal(
     out.print("\nRoles proposed from names, types and counts. If they are right, run:")
     # a shell reads it: rich would fold it or take brackets for its own
     print(printable(f"  {proposed.command(source, target, k, nominal=nominal, **reading)}\n"))
+    out.print("Or correct it as a file: `microagg propose` writes it as one, and --config takes it.")
     return why_stopped(proposed)
 
 

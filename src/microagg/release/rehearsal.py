@@ -113,9 +113,9 @@ def rehearse_file(
         )  # fmt: skip
     except _Reached as reached:
         took = time.perf_counter() - begun
-        prepared = reached.prepared
-    places = (Path(target), *manifest_paths(Path(target)), *report_places(report))
-    return _rehearsed(prepared, settings, table.num_rows, took, places)  # pyright: ignore[reportPossiblyUnbound]
+        places = (Path(target), *manifest_paths(Path(target)), *report_places(report))
+        return _rehearsed(reached.prepared, settings, table.num_rows, took, places)
+    raise AssertionError("a search always begins")
 
 
 def _rehearsed(
