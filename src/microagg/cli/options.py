@@ -30,28 +30,6 @@ from microagg.table.parameters import (
     Several,
 )
 
-CONFIG_OPTIONS = (
-    (
-        "config",
-        Annotated[
-            Path | None,
-            typer.Option(
-                "--config",
-                metavar="FILE",
-                help="A file of settings: TOML as `microagg propose` writes it, or the internal manifest of a release. Options override it.",
-            ),
-        ],
-    ),
-    (
-        "as_proposed",
-        Annotated[
-            bool,
-            typer.Option(
-                "--as-proposed", help='Take the careful answer to all that is marked "decide" in --config.'
-            ),
-        ],
-    ),
-)
 NO_K = "k is missing; give it with --k, or in a file of settings with --config."
 GIVEN = "given"
 READING = "reading"
@@ -75,6 +53,37 @@ SEARCHING = {
 }
 
 
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+CONFIG_OPTIONS = (
+    _parameter(
+        "config",
+        Annotated[
+            Path | None,
+            typer.Option(
+                "--config",
+                metavar="FILE",
+                help="A file of settings: TOML as `microagg propose` writes it, or the internal manifest of a release. Options "
+                "override it.",
+            ),
+        ],
+        None,
+    ),
+    _parameter(
+        "as_proposed",
+        Annotated[
+            bool,
+            typer.Option(
+                "--as-proposed", help='Take the careful answer to all that is marked "decide" in --config.'
+            ),
+        ],
+        False,
+    ),
+)
+
+
 def takes_settings(
     *names: str, beside: Sequence[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -93,45 +102,42 @@ def takes_settings(
             if name in wanted
             for option in _options(name, declared)
         ]
-
-        @functools.wraps(command)
-        def configured(
-            *,
-            given: dict[str, Any],
-            config: Path | None = None,
-            as_proposed: bool = False,
-            **arguments: Any,
-        ) -> None:
-            if config is not None:
-                from microagg.release.settings_file import overridden, read_settings
-
-                said = read_settings(config, as_proposed=as_proposed)
-                fitting = {name: value for name, value in said.given.items() if name in (*wanted, *beside)}
-                given = overridden(fitting, given)
-                arguments[READING] = {**said.reading, **arguments[READING]}
-            elif as_proposed:
-                raise InputError("--as-proposed is about a file of settings; name it with --config.")
-            if "k" in names_needed and given.get("k") is None:
-                raise InputError(NO_K)
-            command(given=given, **arguments)
-
-        names_needed = [name for name in wanted if name == "k"]
-        own = inspect.signature(command).parameters
-        hints = {**typing.get_type_hints(command, include_extras=True), **dict(CONFIG_OPTIONS)}
-        config = [
-            _parameter(name, annotation, default)
-            for (name, annotation), default in zip(CONFIG_OPTIONS, (None, False), strict=True)
-        ]
-        kept = [
-            each.replace(annotation=hints[each.name], kind=inspect.Parameter.KEYWORD_ONLY)
-            for each in own.values()
-        ]
-        configured.__signature__ = inspect.Signature([*kept, *config])  # pyright: ignore[reportAttributeAccessIssue]
-        configured.__annotations__ = hints
-        del configured.__wrapped__
-        return _with_options(configured, GIVEN, options, _as_settings)
+        return _with_options(_configured(command, wanted, beside), GIVEN, options, _as_settings)
 
     return decorate
+
+
+def _configured(
+    command: Callable[..., None], wanted: Sequence[str], beside: Sequence[str]
+) -> Callable[..., None]:
+    """A command that takes a file of settings, too."""
+
+    def gathered(config: Path | None, as_proposed: bool, **arguments: Any) -> dict[str, Any]:
+        given = arguments[GIVEN]
+        if config is not None:
+            from microagg.release.settings_file import overridden, read_settings
+
+            said = read_settings(config, as_proposed=as_proposed)
+            of_file = {name: value for name, value in said.given.items() if name in (*wanted, *beside)}
+            given = overridden(of_file, given)
+            arguments[READING] = {**said.reading, **arguments[READING]}
+        elif as_proposed:
+            raise InputError("--as-proposed is about a file of settings; name it with --config.")
+        if "k" in wanted and given.get("k") is None:
+            raise InputError(NO_K)
+        return {**arguments, GIVEN: given}
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> None:
+        command(**gathered(**arguments))
+
+    hints = typing.get_type_hints(command, include_extras=True)
+    own = [
+        each.replace(annotation=hints[each.name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for each in inspect.signature(command).parameters.values()
+    ]
+    _show_signature(run, [*own, *CONFIG_OPTIONS])
+    return run
 
 
 def reads_files(command: Callable[..., None]) -> Callable[..., None]:
@@ -168,10 +174,15 @@ def _with_options(
     others = [each for each in (*options, *own) if each.default is not inspect.Parameter.empty]
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [each.replace(kind=keyword) for each in (*first, *required, *others)]
-    run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    del run.__wrapped__  # typer would look at the command's own signature
+    _show_signature(run, parameters)
     return run
+
+
+def _show_signature(run: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
+    """Let typer see these parameters, and not those of the command that is run."""
+    run.__signature__ = inspect.Signature(parameters)
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    del run.__wrapped__  # pyright: ignore[reportFunctionMemberAccess]  it would look there
 
 
 def _said(given: dict[str, Any]) -> dict[str, Any]:
@@ -277,10 +288,6 @@ def flag_of(setting: str) -> str:
     ('--accept-risk', '--kind')
     """
     return f"--{TYPED_AS.get(setting, setting).replace('_', '-')}"
-
-
-def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _as_settings(given: dict[str, Any]) -> dict[str, Any]:

@@ -309,8 +309,9 @@ class Settings:
         """
         from microagg.release.settings_file import read_settings
 
-        given = read_settings(path, as_proposed=as_proposed).given
-        return Settings.of(**{name: value for name, value in given.items() if name in Settings.parameters()})
+        told = read_settings(path, as_proposed=as_proposed)
+        beside = {name: told.reading for name in ("reading",) if name in Settings.parameters()}
+        return Settings.of(**told.given, **beside)
 
     def to_toml(self, folder: str | Path | None = None) -> str:
         """The text of a file of settings that `from_file` reads back to the same.

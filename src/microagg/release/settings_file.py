@@ -130,7 +130,7 @@ def _from_manifest(path: Path) -> Given:
 
     manifest = read_manifest(path)
     given = settings_of(manifest, path).but(date=None).as_data()
-    return Given(given, options_in(manifest["input"], READING))
+    return Given(given, given.pop(READING, None) or options_in(manifest["input"], READING))
 
 
 class _Reader:
@@ -241,7 +241,10 @@ class _Reader:
                 (DECIDE, about, column),
                 f"column {column!r} is decided to be {answer}, but {roles[column]} names it; choose one.",
             )
-        _give_role(settings, column, answer)
+        if (
+            roles[column] != answer
+        ):  # else it stays where it stands: the order of columns is part of what is asked for
+            _give_role(settings, column, answer)
 
     def _refuse_undecided(self, left: Mapping[str, Sequence[str]]) -> NoReturn:
         told = "; ".join(
