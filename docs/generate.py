@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from microagg.cli.options import flag_of, option_names
 from microagg.errors import InputError
 from microagg.methods.families import by_family
 from microagg.methods.registry import method_named, methods
+from microagg.release.settings_schema import settings_schema
 from microagg.table.io.formats import format_of, formats, reading_options, writing_options
 from microagg.table.io.labels import Labels, labels_of, with_labels
 from microagg.table.io.reading import read_table
@@ -201,6 +203,15 @@ PARTS = {
 }
 PAGES = ("README.md", "docs/methods.md", "docs/formats.md", "docs/files.md")
 
+SCHEMA = ROOT / "docs" / "settings.schema.json"
+
+
+def schema_text() -> str:
+    """The JSON Schema of a file of settings, as `microagg schema` prints it."""
+    return json.dumps(settings_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
 if __name__ == "__main__":
+    SCHEMA.write_text(schema_text(), "utf-8")
     for page in (ROOT / name for name in PAGES):
         page.write_text(with_generated_parts(page.read_text("utf-8")), "utf-8")

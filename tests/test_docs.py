@@ -28,14 +28,36 @@ def python_blocks(name: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text("utf-8"), re.DOTALL)
 
 
-def generated(name: str) -> str:
-    """A page as docs/generate.py writes it."""
+def generator() -> Any:
+    """docs/generate.py as a module."""
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
-    return generate.with_generated_parts((ROOT / name).read_text("utf-8"))
+    return generate
+
+
+def generated(name: str) -> str:
+    """A page as docs/generate.py writes it."""
+    return generator().with_generated_parts((ROOT / name).read_text("utf-8"))
+
+
+def test_the_schema_of_settings_is_current() -> None:
+    assert (ROOT / "docs" / "settings.schema.json").read_text("utf-8") == generator().schema_text(), (
+        "run `make docs`"
+    )
+
+
+def test_the_settings_that_the_docs_show_are_read(tmp_path: Path) -> None:
+    (example,) = re.findall(
+        r"```toml\n(.*?)```", (ROOT / "docs" / "pipelines.md").read_text("utf-8"), re.DOTALL
+    )
+    (tmp_path / "survey.toml").write_text(example, "utf-8")
+    with pytest.raises(ma.InputError, match=r"leaves to be decided: 'sex' \(numbers or codes\)"):
+        ma.Settings.from_file(tmp_path / "survey.toml")
+    settings = ma.Settings.from_file(tmp_path / "survey.toml", as_proposed=True)
+    assert (settings.k, settings.quasi) == (5, ("age", "sex"))
 
 
 def joined_lines(name: str) -> str:

@@ -9,9 +9,12 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+logging.getLogger("microagg").addHandler(logging.NullHandler())  # steps and numbers, for those who listen
 
 if TYPE_CHECKING:
     from microagg import datasets
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from microagg.methods.registry import methods
     from microagg.release.files import anonymize_file
     from microagg.release.release import Release, anonymize
+    from microagg.release.settings import Settings
     from microagg.table.proposal import propose
 
 # Every public name and its room. Nothing is imported before it is used: `import microagg` stays quick.
@@ -32,6 +36,7 @@ _HOMES = {
     "anonymize_file": "microagg.release.files",
     "Release": "microagg.release.release",
     "Microaggregator": "microagg.estimator.door",
+    "Settings": "microagg.release.settings",
     "propose": "microagg.table.proposal",
     "partition": "microagg.engine.run",
     "information_loss": "microagg.measures.loss.sse",
@@ -52,6 +57,7 @@ __all__ = [
     "MicroaggError",
     "Microaggregator",
     "Release",
+    "Settings",
     "__version__",
     "anonymize",
     "anonymize_file",

@@ -67,7 +67,8 @@ def options_of(command: str) -> set[str]:
 def test_the_command_line_has_an_option_for_each_setting() -> None:
     flags = {flag_of(name) for name in Settings.parameters() if name not in ("params", "reading", "writing")}
     searching = {f"--{name.replace('_', '-')}" for name in SEARCHING}
-    own = {"--threads", "--keep-order", "--report"}
+    own = {"--threads", "--keep-order", "--report", "--config", "--as-proposed"}
+    own |= {"--manifest", "--public-manifest", "--dry-run", "--json"}
     own |= {f"--{name}" for name in reading_options()} | {"--escape-formulas"}
     own |= {flag_of(f"out_{name}") for name in writing_options() if name != "escape_formulas"}
     assert options_of("anonymize") - {"--help"} == flags | searching | {"--param"} | own

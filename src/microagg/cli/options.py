@@ -7,8 +7,9 @@ import functools
 import inspect
 import re
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -31,6 +32,7 @@ from microagg.table.parameters import (
     Several,
 )
 
+NO_K = "k is missing; give it with --k, or in a file of settings with --config."
 GIVEN = "given"
 OUT = "out_"
 """How the options that say how a file is written begin, for those that say how one is read have the plain names."""
@@ -57,22 +59,91 @@ SEARCHING = {
 }
 
 
-def takes_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+CONFIG_OPTIONS = (
+    _parameter(
+        "config",
+        Annotated[
+            Path | None,
+            typer.Option(
+                "--config",
+                metavar="FILE",
+                help="A file of settings: TOML as `microagg propose` writes it, or the internal manifest of a release. Options "
+                "override it.",
+            ),
+        ],
+        None,
+    ),
+    _parameter(
+        "as_proposed",
+        Annotated[
+            bool,
+            typer.Option(
+                "--as-proposed", help='Take the careful answer to all that is marked "decide" in --config.'
+            ),
+        ],
+        False,
+    ),
+)
+
+
+def takes_settings(
+    *names: str, beside: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A command with an option for each of these settings (all, if none is named) in place of its parameter `given`.
 
-    The command gets a dictionary of those that were given, ready for `Settings.of`, which checks them.
+    The command gets a dictionary of those that were given, ready for `Settings.of`, which checks them. They may come from a file
+    (`--config`), too, in whose place goes what was typed; from there the command also gets those named in `beside`, for which it has
+    options of its own.
     """
+    wanted = names or tuple(Settings.parameters())
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         options = [
             option
             for name, declared in Settings.parameters().items()
-            if not names or name in names
+            if name in wanted
             for option in _options(name, declared)
         ]
-        return _with_options(command, options)
+        return _with_options(_configured(command, wanted, beside), options)
 
     return decorate
+
+
+def _configured(
+    command: Callable[..., None], wanted: Sequence[str], beside: Sequence[str]
+) -> Callable[..., None]:
+    """A command that takes a file of settings, too."""
+
+    def gathered(config: Path | None, as_proposed: bool, **arguments: Any) -> dict[str, Any]:
+        given = arguments[GIVEN]
+        if config is not None:
+            from microagg.release.settings_file import overridden, read_settings
+
+            said = read_settings(config, as_proposed=as_proposed)
+            given = overridden(
+                {name: value for name, value in said.items() if name in (*wanted, *beside)}, given
+            )
+        elif as_proposed:
+            raise InputError("--as-proposed is about a file of settings; name it with --config.")
+        if "k" in wanted and given.get("k") is None:
+            raise InputError(NO_K)
+        return {**arguments, GIVEN: given}
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> None:
+        command(**gathered(**arguments))
+
+    hints = typing.get_type_hints(command, include_extras=True)
+    own = [
+        each.replace(annotation=hints[each.name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for each in inspect.signature(command).parameters.values()
+    ]
+    _show_signature(run, [*own, *CONFIG_OPTIONS])
+    return run
 
 
 def _with_options(command: Callable[..., None], options: list[inspect.Parameter]) -> Callable[..., None]:
@@ -95,9 +166,7 @@ def _with_options(command: Callable[..., None], options: list[inspect.Parameter]
     others = [each for each in (*options, *own) if each.default is not inspect.Parameter.empty]
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [each.replace(kind=keyword) for each in (*first, *required, *others)]
-    run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    del run.__wrapped__  # typer would look at the command's own signature
+    _show_signature(run, parameters)
     return run
 
 
@@ -112,6 +181,13 @@ def option_names() -> dict[str, dict[str, str]]:
         name if isinstance(each, Flag) else OUT + name: name for name, each in writing_options().items()
     }
     return {"reading": {name: name for name in reading_options()}, "writing": writing}
+
+
+def _show_signature(run: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
+    """Let typer see these parameters, and not those of the command that is run."""
+    run.__signature__ = inspect.Signature(parameters)
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    del run.__wrapped__  # pyright: ignore[reportFunctionMemberAccess]  it would look there
 
 
 def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
@@ -157,14 +233,21 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
     if isinstance(declared, Caps):
         told = f"{declared.help} May be repeated."
         return [_option(name, list[str] | None, None, told, metavar="COLUMN=LIMIT")]
-    if isinstance(declared, Flag):
-        return [_option(name, bool, False, declared.help)]
+    if isinstance(declared, Flag):  # None, so that a file of settings is overridden only by what was typed
+        flags = f"{flag_of(name)}/--no-{flag_of(name)[2:]}"
+        return [
+            _parameter(
+                name,
+                Annotated[bool | None, typer.Option(flags, help=declared.help, show_default=False)],
+                None,
+            )
+        ]
     if isinstance(declared, Maybe):
         flags = f"--{name}/--no-{name}"
         option = typer.Option(flags, help=declared.help, show_default=False)
         return [_parameter(name, Annotated[bool | None, option], None)]
     if isinstance(declared, GroupSize):
-        return [_option(name, str, inspect.Parameter.empty, declared.help, metavar="NUMBER")]
+        return [_option(name, str | None, None, declared.help, metavar="NUMBER")]
     usual = f" [default: {declared.default}]" if declared.default is not None else ""
     words = (
         "|".join(declared.choices)
@@ -180,9 +263,38 @@ def _none(declared: Any) -> Any:
 
 
 def _option(name: str, kind: Any, default: Any, told: str, **more: Any) -> inspect.Parameter:
-    return _parameter(
-        name, Annotated[kind, typer.Option(flag_of(name), help=told, show_default=False, **more)], default
+    option = typer.Option(
+        flag_of(name), help=told, show_default=False, autocompletion=_completion(name), **more
     )
+    return _parameter(name, Annotated[kind, option], default)
+
+
+def _completion(name: str) -> Callable[[str], list[str]] | None:
+    """What a shell offers for an option: the words that its setting takes, also behind column=."""
+    declared = Settings.parameters().get(name)
+    if name in ("effort", "method"):
+        return lambda incomplete: _names_of_methods() if name == "method" else _words_for_effort()
+    words = getattr(declared, "choices", ())
+    if not words:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        column, equals, _ = incomplete.rpartition("=")
+        return [f"{column}{equals}{word}" for word in words]
+
+    return complete
+
+
+def _names_of_methods() -> list[str]:
+    from microagg.methods.registry import methods
+
+    return [method.name for method in methods()]
+
+
+def _words_for_effort() -> list[str]:
+    from microagg.methods.search.auto import WORDS
+
+    return list(WORDS)
 
 
 def flag_of(setting: str) -> str:
@@ -192,10 +304,6 @@ def flag_of(setting: str) -> str:
     ('--accept-risk', '--kind')
     """
     return f"--{TYPED_AS.get(setting, setting).replace('_', '-')}"
-
-
-def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _as_settings(given: dict[str, Any]) -> dict[str, Any]:
@@ -279,3 +387,8 @@ def as_typed(sentence: str) -> str:
     sentence = re.sub(r"\b([a-z_]+)=\{'([^']*)': ('[^']*'|[^'}]*)\}", of_column, sentence)
     sentence = re.sub(r"\b([a-z_]+)=\['([^']*)'\]", of_names, sentence)
     return re.sub(r"\b([a-z_]+)=(?:'([^']*)'|(\d+(?:\.\d+)?))", option, sentence)
+
+
+def said_of_file(given: dict[str, Any]) -> dict[str, Any]:
+    """What was said about the file to be read, checked."""
+    return Settings.parameters()["reading"].parse(given.get("reading"))

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.problem.problem import Progress
-from microagg.release.release import Release, protect
+from microagg.release.release import Prepared, Release, protect
 from microagg.release.risks import refuse_unaccepted
 from microagg.release.saving import places_of, refuse_places, report_on_saved, report_places, rows_to_write
 from microagg.release.settings import Settings, settings_from
@@ -60,13 +60,24 @@ def anonymize_file(
         asked = asked.but(
             reading={**asked.reading, **(reading or {})}, writing={**asked.writing, **(writing or {})}
         )
-    refuse_unaccepted(asked)
-    format_of(Path(target))
-    report_places(report, taken=places_of(source, target))
-    table = read_table(source, quasi=asked.numbers, asked=asked.columns, **asked.reading)
+    table = read_for(source, target, asked, report=report)
     return anonymize_table(
         table, source, target, asked, keep_order=keep_order, report=report, threads=threads, progress=progress
     )
+
+
+def read_for(
+    source: str | Path,
+    target: str | Path,
+    settings: Settings,
+    *,
+    report: str | Path | None = None,
+) -> pa.Table:
+    """The table of a file that is to be anonymized; what cannot come to a release is refused before it is read."""
+    refuse_unaccepted(settings)
+    format_of(Path(target))
+    report_places(report, taken=places_of(source, target))
+    return read_table(source, quasi=settings.numbers, asked=settings.columns, **settings.reading)
 
 
 def anonymize_table(
@@ -80,10 +91,12 @@ def anonymize_table(
     expected: Callable[[Release, pa.Table], object] | None = None,
     threads: int | None = None,
     progress: Progress | bool | None = None,
+    before_search: Callable[[Prepared], object] | None = None,
 ) -> Release:
     """What anonymize_file() does with a table once it has been read from `source`.
 
-    `expected` gets the release and its rows as they are about to be written, and raises if they are not to be.
+    `expected` gets the release and its rows as they are about to be written, and raises if they are not to be; `before_search`
+    see `protect`.
     """
     source, target = Path(source), Path(target)
     places = report_places(report, taken=places_of(source, target))
@@ -103,7 +116,9 @@ def anonymize_table(
         raise InputError(
             "output and input are the same file; name another output, the original must not be lost."
         )
-    release = protect(table, settings, file=source.name, threads=threads, progress=progress)
+    release = protect(
+        table, settings, file=source.name, threads=threads, progress=progress, before_search=before_search
+    )
     if expected is not None:
         expected(release, rows_to_write(release, keep_order=keep_order))
     release.save(target, keep_order=keep_order, **shared)

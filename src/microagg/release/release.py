@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from microagg.kernels import random
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
-from microagg.problem.problem import Progress, checked_k
+from microagg.problem.problem import Problem, Progress, checked_k
 from microagg.problem.watch import ctrl_c_heard
 from microagg.release.cells import confidential_of, read_cells, shown_cells, units_in, without_gaps
 from microagg.release.changes import Change, changes
@@ -51,7 +53,7 @@ from microagg.release.risks import notes_on_disclosure, notes_on_earlier_release
 from microagg.release.saving import refuse_report_place, renderer, save_release
 from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
-from microagg.release.strata import class_columns, in_strata, notes_on_strata, refuse_columnwise
+from microagg.release.strata import Strata, class_columns, in_strata, notes_on_strata, refuse_columnwise
 from microagg.release.true_values import notes_on_true_values, risks_of_aggregates
 from microagg.release.weighting import Weighting, notes_on_weights, released_weight, weighted, weighting_of
 from microagg.table.aggregate import Aggregated, aggregated
@@ -78,6 +80,7 @@ from microagg.table.schema import Role, Schema, assign_roles
 from microagg.table.variable import Cells
 
 Names = Sequence[str | int] | str | int
+_log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
 
 
 @dataclass(frozen=True, repr=False)
@@ -242,6 +245,17 @@ class Release:
         return random.permutation(state, len(self.labels))
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What a search is about to get."""
+
+    frame: nw.DataFrame[Any]
+    """The records that take part."""
+    schema: Schema
+    problem: Problem
+    strata: Strata | None
+
+
 def anonymize(
     table: Any,
     k: int | None = None,
@@ -332,10 +346,12 @@ def protect(
     file: str | None = None,
     threads: int | None = None,
     progress: Progress | bool | None = None,
+    before_search: Callable[[Prepared], object] | None = None,
 ) -> Release:
     """The way of the data, from a table and settings to a release that holds its guarantee.
 
     `file` is the name of the file that the table was read from; the internal manifest keeps it.
+    `before_search` gets what the search is about to get, and may raise: a dry run goes no further.
     """
     # what was asked for
     settings = settings.settled()
@@ -367,6 +383,10 @@ def protect(
     give_back()
     columns = None if cells.is_plain else len(cells.variables)
     problem = problem_with(promise, method, points, k, attributes, threads, units, columns)
+    if before_search is not None:
+        before_search(Prepared(frame, schema, problem, strata))
+    _log.info("grouping %d records on %d axes, k = %d, method %s", *problem.points.shape, k, method.name)
+    begun = time.perf_counter()
     found = run_method(
         method,
         problem,
@@ -377,6 +397,7 @@ def protect(
         strata=None if strata is None else strata.labels,
     )
     labels = found.labels
+    _log.info("%d groups found in %.2f s", labels.max() + 1, time.perf_counter() - begun)
     settings = replace(settings, params={**settings.params, **found.params})
     plain = cells.is_plain
     del problem, points, grouped
@@ -400,6 +421,7 @@ def protect(
         anonymity.labels, len(anonymity.sizes), confidential_of(arrow, hidden, settings), units
     )
     anonymity = replace(anonymity, findings=findings)
+    _log.info("verified %d classes, the smallest of %d records", len(anonymity.sizes), anonymity.sizes.min())
 
     # measure and release
     notes = notes_on_disclosure(k, averaged, labels, anonymity.labels, made, weights) + note_on_capped(capped)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +39,7 @@ from microagg.table.io.writing import Piece, put_in_place, refuse_unwritable, te
 if TYPE_CHECKING:
     from microagg.release.release import Release
 
+_log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
 RENDERERS: dict[str, tuple[Callable[[Document], str], Callable[[bytes], bool]]] = {
     ".html": (html.to_html, html.is_report),
     ".md": (markdown.to_markdown, markdown.is_report),
@@ -73,6 +76,7 @@ def save_release(
     release: Release, path: Path, *, keep_order: bool, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Write the table and both manifests as one; returns what saving adds to the manifest."""
+    begun = time.perf_counter()
     format = format_of(path)
     options = options_for(format, options)
     refuse_places(path)
@@ -128,6 +132,11 @@ def save_release(
         pieces.append(Piece(beside, *text_piece(sidecar_text(labels))))
     put_in_place(pieces)
     give_back()
+    _log.info(
+        "%d records written, read back and verified in %.2f s",
+        release._arrow.num_rows,
+        time.perf_counter() - begun,
+    )
     return added
 
 

@@ -10,12 +10,13 @@ import datetime
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
 from microagg.guarantees.declared import DIVERSITY, EXACT, C, L, T
 from microagg.release.risks import ACCEPT_RISK
-from microagg.table.io.formats import options_said, options_to_write
+from microagg.table.io.formats import options_said, options_to_write, reading_options, writing_options
 from microagg.table.kind_parameters import (
     AGGREGATE,
     HIERARCHY,
@@ -47,6 +48,13 @@ class MethodByName:
     default: str = "auto"
     describes: str = "the name of a method"
 
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        """What a file of settings may hold."""
+        from microagg.methods.registry import methods
+
+        return {"enum": [method.name for method in methods()]}
+
     def parse(self, value: Any) -> str:
         """The name, if the registry has such a method."""
         from microagg.methods.registry import method_named
@@ -62,6 +70,15 @@ class MethodParameters:
     help: str
     default: None = None
     describes: str = "name=value"
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        """What a file of settings may hold: which of these a method takes, it says itself."""
+        from microagg.methods.registry import methods
+        from microagg.table.json_schemas import schema_of
+
+        known = {each.name: schema_of(each) for method in methods() for each in method.parameters}
+        return {"type": "object", "propertyNames": {"enum": sorted(known)}}
 
     def parse(self, value: Any) -> dict[str, Any]:
         """A dictionary of them; the method checks what it holds."""
@@ -107,15 +124,24 @@ class MeasuresByName(Names):
 class FileOptions:
     """What is said about how files are read, or written; what there is to say, the formats declare.
 
-    >>> FileOptions("reading", "", options_said).parse({"delimiter": "semicolon", "header": None})
+    >>> FileOptions("reading", "", reading_options, options_said).parse({"delimiter": "semicolon", "header": None})
     {'delimiter': ';'}
     """
 
     name: str
     help: str
+    known: Callable[[], dict[str, Declared]]
     checked: Callable[[Mapping[str, Any]], dict[str, Any]]
     default: None = None
-    describes: str = "name=value"
+    describes: str = "a table of names and values"
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        """What may be said, each with what it takes."""
+        from microagg.table.json_schemas import schema_of
+
+        said = {name: schema_of(each) for name, each in self.known().items()}
+        return {"type": "object", "properties": said, "additionalProperties": False}
 
     def parse(self, value: Any) -> dict[str, Any]:
         """A dictionary of what was said, each value checked; what is None is left to be found out."""
@@ -242,6 +268,7 @@ class Settings:
         FileOptions(
             "reading",
             "What is known about the file that the table comes from, such as its delimiter.",
+            reading_options,
             options_said,
         ),
         public=False,
@@ -250,6 +277,7 @@ class Settings:
         FileOptions(
             "writing",
             "How the file of the release is written, where that is not as the original is.",
+            writing_options,
             options_to_write,
         ),
         public=False,
@@ -333,6 +361,28 @@ class Settings:
                 f"there is no setting {str(unknown[0])!r}; there are {', '.join(Settings.parameters())}."
             )
         return Settings.of(**data)
+
+    @staticmethod
+    def from_file(path: str | Path, *, as_proposed: bool = False) -> Settings:
+        """Settings from a file: TOML such as `microagg propose` and `to_toml` write, or the internal manifest of a release.
+
+        What is still to be decided there is refused, or taken `as_proposed`. Files that it names lie beside it.
+        """
+        from microagg.release.settings_file import read_settings
+
+        return Settings.of(**read_settings(path, as_proposed=as_proposed))
+
+    def to_toml(self, folder: str | Path | None = None) -> str:
+        """The text of a file of settings that `from_file` reads back to the same.
+
+        For a file in a `folder`, trees that were read from files are named by these; else they are written whole.
+
+        >>> "microagg-settings = 1" in Settings.of(k=5, quasi=["age"]).to_toml().splitlines()
+        True
+        """
+        from microagg.release.settings_file import settings_text
+
+        return settings_text(self, None if folder is None else Path(folder))
 
     def but(self, **changes: Any) -> Settings:
         """The same with some settings changed, checked anew."""

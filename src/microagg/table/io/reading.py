@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 import stat
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -37,6 +39,7 @@ from microagg.table.io.text_columns import (
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 
 RECORDS_FOR_THREADS = 20_000
+_log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
 MISSING = r"(?i)^\s*(|na|n/a|nan|null|none|\.|-|#n/a)\s*$"
 
 
@@ -61,12 +64,14 @@ def read_table(
     format = format_of(path)
     settle(path)
     _refuse_unreadable(path)
+    begun = time.perf_counter()
     table = format.read(path, **options_to_read(format, reading))
     refuse_duplicates(table.column_names)
     if table.num_rows == 0:
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
     if not format.typed:
         table = _read_as_written(table, path, reading, frozenset(numeric), frozenset(quasi), asked)
+    _log.info("read %d records of %d columns in %.2f s", *table.shape, time.perf_counter() - begun)
     return with_sidecar(table, path)
 
 

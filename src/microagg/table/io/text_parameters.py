@@ -54,6 +54,11 @@ class Letter:
             f"{letter!r} ({word})" if letter else word for letter, word in self.letters.items()
         )
 
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        """The letters and their names."""
+        return {"enum": [each for letter, word in self.letters.items() for each in (letter, word)]}
+
     def parse(self, value: Any) -> str | None:
         """The letter; None where it is left to be found out."""
         if value is None:
@@ -76,6 +81,7 @@ class Encoding:
     help: str
     default: None = None
     describes: str = "the name of an encoding, such as utf-8, utf-16, cp1252 or latin-1"
+    json_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
 
     def parse(self, value: Any) -> str | None:
         """Its usual name; None where it is left to be found out."""
@@ -102,6 +108,7 @@ class DatePattern:
     describes: str = (
         "a pattern such as %d.%m.%Y, with a year, a month and a day, and %H, %M and %S if there are times"
     )
+    json_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
 
     def parse(self, value: Any) -> str | None:
         """The pattern; None where only dates by ISO 8601 are dates."""

@@ -6,8 +6,8 @@ import datetime
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,7 @@ class SheetName:
     help: str
     default: None = None
     describes: str = "the name of a sheet"
+    json_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
     metavar: str = "NAME"
 
     def parse(self, value: Any) -> str | None:
