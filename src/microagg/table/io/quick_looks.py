@@ -33,11 +33,18 @@ def plain_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
         longest = pc.max(pc.binary_length(column)).as_py()
         return numbers if longest <= LONGEST_WHOLE and not _has_letters(column) else None
     numbers = cast_or_none(column, pa.float64())
-    if numbers is None or not any(
-        _any(pc.match_substring(some, ".")) for some in (column.slice(0, 1000), column)
-    ):
+    if numbers is None or not has_sign(column, "."):
         return None
     return numbers if pc.all(pc.is_finite(numbers)).as_py() else None
+
+
+def has_sign(column: pa.ChunkedArray, sign: str) -> bool:
+    """Whether some cell has a sign: mostly one of the first does.
+
+    >>> has_sign(pa.chunked_array([["1.5"]]), "."), has_sign(pa.chunked_array([["15"]]), ".")
+    (True, False)
+    """
+    return any(_any(pc.match_substring(some, sign)) for some in (column.slice(0, 1000), column))
 
 
 def cast_or_none(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
