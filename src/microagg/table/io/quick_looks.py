@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from microagg.table.io.arrow import compute as pc
 
+RECORDS_FOR_THREADS = 20_000
 LONGEST_WHOLE = 18
 """Digits of whole numbers that int64 holds whatever they are."""
 MOST_DIGITS = 15
@@ -16,6 +19,18 @@ MOST_DIGITS = 15
 LEAST_PLAIN, FIRST_WITH_EXPONENT = 1e-3, 1e9
 """Arrow writes numbers between these without an exponent; some beyond them, too."""
 MINUS, POINT, ZERO, NINE = b"-.09"
+
+
+def at_once(look: Callable[[Any], Any], things: Iterable[Any], records: int) -> list[Any]:
+    """What a look at each of some columns gives, on all cores where there are many records: Arrow's functions let others run.
+
+    >>> at_once(len, [[1, 2], [3]], records=2)
+    [2, 1]
+    """
+    if records < RECORDS_FOR_THREADS:
+        return [look(thing) for thing in things]
+    with ThreadPoolExecutor(pa.cpu_count()) as pool:
+        return list(pool.map(look, things))
 
 
 def plain_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
