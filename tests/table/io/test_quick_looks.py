@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from microagg.table.io import reading, text_columns
+from microagg.table.io import quick_looks, reading, text_columns
 from microagg.table.io.dialect import Dialect
 from microagg.table.io.quick_looks import are_shortest, has_codes, plain_numbers
 from microagg.table.schema import ColumnSettings, Kind
@@ -134,7 +134,7 @@ def test_many_records_are_typed_on_all_cores(tmp_path, monkeypatch: pytest.Monke
     rows = [f"{i},{i / 4},{i:05d},t{i % 7},2024-01-{1 + i % 28:02d}" for i in range(300)]
     (tmp_path / "in.csv").write_text("\n".join(["a,b,c,d,e", *rows, ""]))
     alone = reading.read_table(tmp_path / "in.csv", quasi=["a", "b", "e"])
-    monkeypatch.setattr(reading, "RECORDS_FOR_THREADS", 1)
+    monkeypatch.setattr(quick_looks, "RECORDS_FOR_THREADS", 1)
     together = reading.read_table(tmp_path / "in.csv", quasi=["a", "b", "e"])
     assert together.equals(alone, check_metadata=True)
     assert [str(kind) for kind in together.schema.types] == [

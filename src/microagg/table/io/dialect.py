@@ -15,7 +15,7 @@ from microagg.table.io.arrow import OURS
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.marks import MARKER_OR_EMPTY
 from microagg.table.io.number_style import Signs, Style, signs_in, signs_of_numbers
-from microagg.table.io.quick_looks import plain_numbers
+from microagg.table.io.quick_looks import at_once, cast_or_none, has_sign, plain_numbers
 from microagg.table.io.text_parameters import UTF8, UTF8_WITH_MARK
 from microagg.table.schema import ColumnSettings
 
@@ -92,11 +92,9 @@ def with_signs_found(dialect: Dialect, table: pa.Table, asked: ColumnSettings) -
     """
     if dialect.decimal is not None or dialect.thousands is not None or dialect.delimiter == ",":
         return dialect, []
-    signs = {
-        field.name: _signs(column, asked)
-        for field, column in zip(table.schema, table.columns, strict=True)
-        if pa.types.is_string(field.type)
-    }
+    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    looks = at_once(lambda name: _signs(table.column(name), asked), texts, table.num_rows)
+    signs: dict[str, Signs] = dict(zip(texts, looks, strict=True))
     commas = [name for name, found in signs.items() if found.comma]
     points = [name for name, found in signs.items() if found.point]
     unclear = [name for name, found in signs.items() if found.unclear]
@@ -126,8 +124,10 @@ def with_signs_found(dialect: Dialect, table: pa.Table, asked: ColumnSettings) -
 
 def _signs(column: pa.ChunkedArray, asked: ColumnSettings) -> Signs:
     """What the numbers of a column tell, its gaps aside."""
-    there = [sign for sign in ".," if pc.any(pc.match_substring(column, sign)).as_py()]
-    if not there or not _may_be_numbers(column, asked):
+    if not _may_be_numbers(column, asked) or cast_or_none(column, pa.int64()) is not None:
+        return Signs()
+    there = [sign for sign in ".," if has_sign(column, sign)]
+    if not there:
         return Signs()
     if len(there) == 1:  # mostly nothing else is in it, which is soon seen
         plain = column if there == ["."] else pc.replace_substring(column, ",", ".")

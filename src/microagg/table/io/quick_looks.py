@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from microagg.table.io.arrow import compute as pc
 
+RECORDS_FOR_THREADS = 20_000
 LONGEST_WHOLE = 18
 """Digits of whole numbers that int64 holds whatever they are."""
 MOST_DIGITS = 15
@@ -16,6 +19,18 @@ MOST_DIGITS = 15
 LEAST_PLAIN, FIRST_WITH_EXPONENT = 1e-3, 1e9
 """Arrow writes numbers between these without an exponent; some beyond them, too."""
 MINUS, POINT, ZERO, NINE = b"-.09"
+
+
+def at_once(look: Callable[[Any], Any], things: Iterable[Any], records: int) -> list[Any]:
+    """What a look at each of some columns gives, on all cores where there are many records: Arrow's functions let others run.
+
+    >>> at_once(len, [[1, 2], [3]], records=2)
+    [2, 1]
+    """
+    if records < RECORDS_FOR_THREADS:
+        return [look(thing) for thing in things]
+    with ThreadPoolExecutor(pa.cpu_count()) as pool:
+        return list(pool.map(look, things))
 
 
 def plain_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -33,11 +48,18 @@ def plain_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
         longest = pc.max(pc.binary_length(column)).as_py()
         return numbers if longest <= LONGEST_WHOLE and not _has_letters(column) else None
     numbers = cast_or_none(column, pa.float64())
-    if numbers is None or not any(
-        _any(pc.match_substring(some, ".")) for some in (column.slice(0, 1000), column)
-    ):
+    if numbers is None or not has_sign(column, "."):
         return None
     return numbers if pc.all(pc.is_finite(numbers)).as_py() else None
+
+
+def has_sign(column: pa.ChunkedArray, sign: str) -> bool:
+    """Whether some cell has a sign: mostly one of the first does.
+
+    >>> has_sign(pa.chunked_array([["1.5"]]), "."), has_sign(pa.chunked_array([["15"]]), ".")
+    (True, False)
+    """
+    return any(_any(pc.match_substring(some, sign)) for some in (column.slice(0, 1000), column))
 
 
 def cast_or_none(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:

@@ -7,8 +7,7 @@ import logging
 import re
 import stat
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,7 +20,7 @@ from microagg.table.io.dialect import Dialect, dialect_of, note_on_encoding, tel
 from microagg.table.io.formats import format_of, format_of_part, known_names, options_for, options_to_read
 from microagg.table.io.journal import settle
 from microagg.table.io.marks import Pattern, pattern_of
-from microagg.table.io.quick_looks import plain_numbers
+from microagg.table.io.quick_looks import at_once, plain_numbers
 from microagg.table.io.sidecar import with_sidecar
 from microagg.table.io.spelled_columns import (
     in_plain_spelling,
@@ -38,7 +37,6 @@ from microagg.table.io.text_columns import (
 )
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 
-RECORDS_FOR_THREADS = 20_000
 _log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
 MISSING = r"(?i)^\s*(|na|n/a|nan|null|none|\.|-|#n/a)\s*$"
 
@@ -132,19 +130,9 @@ def _typed(
             return quasi_column_in(field.name, column, asked, dialect)
         return _settle(field.name, column, asked, dialect)
 
-    made = (
-        _at_once(typed, table.num_columns)
-        if table.num_rows >= RECORDS_FOR_THREADS
-        else map(typed, range(table.num_columns))
-    )
+    made = at_once(typed, range(table.num_columns), table.num_rows)
     fields, columns = zip(*made, strict=True)
     return pa.Table.from_arrays(list(columns), schema=pa.schema(list(fields), metadata=table.schema.metadata))
-
-
-def _at_once(made: Callable[[int], Any], columns: int) -> list[Any]:
-    """What is made of each column, on all cores: Arrow's functions let others run."""
-    with ThreadPoolExecutor(pa.cpu_count()) as pool:
-        return list(pool.map(made, range(columns)))
 
 
 def _refuse_unreadable(path: Path) -> None:

@@ -15,7 +15,7 @@ from microagg.table.io.arrow import is_text, means_numbers
 from microagg.table.io.dialect import Dialect
 from microagg.table.io.marks import GROUPED, MARKER_OR_EMPTY, Pattern
 from microagg.table.io.number_style import Style, matching, spelled_otherwise
-from microagg.table.io.quick_looks import plain_numbers
+from microagg.table.io.quick_looks import has_sign, plain_numbers
 from microagg.table.io.text_columns import NUMBER, quasi_column
 from microagg.table.io.text_parameters import cells_of_pattern
 from microagg.table.schema import ColumnSettings, Kind
@@ -30,6 +30,8 @@ class Spelled:
     column: pa.ChunkedArray
     grouped: bool = False
     """Whether their digits were in groups."""
+    numbers: pa.ChunkedArray | None = None
+    """What `quasi_column` makes of it, where that is known already and nobody says what its cells mean."""
     wrong: int = -1
     """The first cell that is a number as programs write it, but none in the file's style; then nothing is changed."""
 
@@ -45,11 +47,15 @@ def in_plain_spelling(name: str, column: pa.ChunkedArray, dialect: Dialect, aske
     style = dialect.style
     if style.is_plain or name in asked.levels:
         return Spelled(column)
+    numbers = plain_numbers(column)
+    if numbers is not None and pa.types.is_integer(numbers.type):  # digits alone are numbers in every style
+        return Spelled(column, numbers=numbers)
     others = {".", style.thousands} - {style.decimal, ""}
-    if not any(pc.any(pc.match_substring(column, sign)).as_py() for sign in others):
+    if not any(has_sign(column, sign) for sign in others):
         plain = style.plain(column)
-        if plain_numbers(plain) is not None:  # mostly nothing else is in it
-            return Spelled(plain)
+        numbers = plain_numbers(plain)
+        if numbers is not None:  # mostly nothing else is in it
+            return Spelled(plain, numbers=numbers)
     trimmed = pc.utf8_trim_whitespace(column)
     mine = matching(trimmed, style.pattern)
     other = pc.and_(matching(trimmed, NUMBER), pc.invert(mine))
@@ -78,6 +84,8 @@ def quasi_column_in(
     spelled = in_plain_spelling(name, column, dialect, asked)
     if spelled.wrong >= 0 and kind in (None, Kind.NUMERIC):
         _refuse_other_style(name, spelled.wrong, dialect)
+    if spelled.numbers is not None and kind in (None, Kind.NUMERIC) and not asked.na:
+        return pa.field(name, spelled.numbers.type), spelled.numbers
     try:
         field, made = quasi_column(name, spelled.column, asked, dialect.dates)
     except InputError:
