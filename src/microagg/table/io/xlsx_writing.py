@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
@@ -240,13 +239,3 @@ def _long(column: pa.ChunkedArray) -> list[str]:
     """The texts that may be too long: beyond a plane of Unicode, a letter counts twice."""
     lengths = pc.fill_null(pc.utf8_length(column), 0)
     return column.filter(pc.greater(lengths, LETTERS // 2)).to_pylist()
-
-
-def whole(numbers: np.ndarray) -> bool:
-    """Whether all numbers are whole and float64 tells them apart from others.
-
-    >>> whole(np.array([1.0, np.nan])), whole(np.array([0.5]))
-    (True, False)
-    """
-    there = numbers[~np.isnan(numbers)]
-    return bool((np.abs(there) < LARGEST_WHOLE).all() and (there == np.floor(there)).all())
