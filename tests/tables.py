@@ -18,9 +18,18 @@ from microagg.table.io.writing import write_table
 
 ENDINGS = tuple(suffix for format in formats() if not format.read_only for suffix in format.suffixes)
 """Of all formats that are written: what every format must keep is asked of these."""
+PACKED = {".gz": "gzip", ".zst": "zstd"}
 QUASI = ["income", "debt"]
 ROLES = ["--quasi", "income,debt", "--identifier", "name", "--confidential", "disease", "--keep", "code"]
 """The roles of `people`, as a user would type them."""
+
+
+def unpacked(path: Path) -> bytes:
+    """What a text file holds, packed or not, read without microagg."""
+    if path.suffix not in PACKED:
+        return path.read_bytes()
+    with pa.CompressedInputStream(pa.OSFile(str(path)), PACKED[path.suffix]) as stream:
+        return stream.read()
 
 
 def people(n: int = 12) -> pa.Table:

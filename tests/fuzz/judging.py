@@ -145,10 +145,10 @@ def columns_of(path: Path) -> dict[str, list[Any]]:
         return parquet.read_table(path).to_pydict()
     if path.suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst"):
         return next(iter(labelled.read_by_others(path).values()))
-    with path.open(encoding="utf-8", newline="") as file:
-        bare = re.sub(r'"[^"]*"', "", file.readline())
-        file.seek(0)
-        names, *rows = csv.reader(file, delimiter=max(",;\t|", key=bare.count))
+    file = io.StringIO(tables.unpacked(path).decode(), newline="")
+    bare = re.sub(r'"[^"]*"', "", file.readline())
+    file.seek(0)
+    names, *rows = csv.reader(file, delimiter=max(",;\t|", key=bare.count))
     return {name: [row[place] for row in rows if row] for place, name in enumerate(names)}
 
 
