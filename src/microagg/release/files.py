@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.problem.problem import Progress
+from microagg.release.manifest import FORMAT
 from microagg.release.release import Release, protect
 from microagg.release.risks import refuse_unaccepted
 from microagg.release.saving import places_of, refuse_places, report_on_saved, report_places, rows_to_write
@@ -67,10 +68,12 @@ def anonymize_table(
     writing: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    format: int = FORMAT,
 ) -> Release:
     """What anonymize_file() does with a table once it has been read from `source`.
 
     `expected` gets the release and its rows as they are about to be written, and raises if they are not to be.
+    `format` is that of the manifests: `repeat` makes old ones again.
     """
     source, target = Path(source), Path(target)
     places = report_places(report, taken=places_of(source, target))
@@ -82,7 +85,9 @@ def anonymize_table(
         raise InputError(
             "output and input are the same file; name another output, the original must not be lost."
         )
-    release = protect(table, settings, file=source.name, reading=reading, threads=threads, progress=progress)
+    release = protect(
+        table, settings, file=source.name, reading=reading, threads=threads, progress=progress, format=format
+    )
     if expected is not None:
         expected(release, rows_to_write(release, keep_order=keep_order))
     release.save(target, keep_order=keep_order, **shared)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from microagg.errors import GuaranteeError, InputError, MicroaggError, ReportError
 from microagg.guarantees.k import Anonymity, verify
 from microagg.release.manifest import (
-    digest_of,
+    digest_in,
     is_manifest,
     manifest_paths,
     manifest_text,
@@ -76,7 +76,7 @@ def save_release(
     def write(part: Path) -> None:
         table = rows_to_write(release, keep_order=keep_order)
         write_table(table, part, **options)
-        added["output"] = {"file": path.name, "digest": digest_of(table)}
+        added["output"] = {"file": path.name, "digest": digest_in(release.manifest["format"])(table)}
 
     def inspect(part: Path) -> None:
         give_back()

@@ -14,7 +14,7 @@ import microagg
 from microagg.errors import DifferentRelease, InputError
 from microagg.problem.problem import Progress
 from microagg.release.files import anonymize_table
-from microagg.release.manifest import FORMAT, digest_of
+from microagg.release.manifest import FORMAT, OF_WHOLE_COLUMNS, digest_in
 from microagg.release.release import Release
 from microagg.release.risks import with_risks_accepted
 from microagg.release.settings import Settings
@@ -42,6 +42,7 @@ def repeat_file(
     settings = with_risks_accepted(_settings_of(then, Path(manifest)))
     reading = _options_in(then["input"], "reading")
     table = read_table(source, quasi=settings.numbers, asked=settings.columns, **reading)
+    digest_of = digest_in(then["format"])
     if digest_of(table) != then["input"]["digest"]:
         raise InputError("this is not the table that the release was made from: its digest differs.")
     writing = {
@@ -54,7 +55,7 @@ def repeat_file(
 
     release = anonymize_table(
         table, source, target, settings, keep_order=then.get("rows") == "kept", expected=expect_the_same,
-        reading=reading, writing=writing, progress=progress,
+        reading=reading, writing=writing, progress=progress, format=then["format"],
     )  # fmt: skip
     return replace(release, notes=(*notes, *release.notes))
 
@@ -118,6 +119,7 @@ def _as_of_today(old: dict[str, Any]) -> dict[str, Any]:
     today = {name: value for name, value in old.items() if name not in settings}
     return {
         **today,
+        "format": OF_WHOLE_COLUMNS,
         "settings": settings,
         "input": {"file": None, "digest": old.get("input")},
         "output": {"file": None, "digest": old["output"]} if "output" in old else None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,9 @@ from microagg.table.io.format import Format
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+RECORDS_IN_A_GROUP = 1 << 18
+"""Of every file that is written, however large: whoever reads it piece by piece needs room for so many."""
 
 
 def read(path: Path) -> pa.Table:
@@ -36,9 +41,25 @@ def read(path: Path) -> pa.Table:
 
 def write(table: pa.Table, path: Path) -> None:
     """Write a table as a parquet file."""
+    with in_pieces(path, table.schema) as write_piece:
+        for first in range(0, table.num_rows, RECORDS_IN_A_GROUP):
+            write_piece(table.slice(first, RECORDS_IN_A_GROUP))
+
+
+@contextlib.contextmanager
+def in_pieces(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
+    """What writes a parquet file row group by row group: each of `RECORDS_IN_A_GROUP` records, but the last.
+
+    The bytes of a file follow from its values and their types alone, not from how they lay in memory.
+    """
     from pyarrow import parquet
 
-    parquet.write_table(table, path)
+    with parquet.ParquetWriter(path, schema) as file:
+
+        def write_piece(rows: pa.Table) -> None:
+            file.write_table(rows.combine_chunks(), row_group_size=RECORDS_IN_A_GROUP)
+
+        yield write_piece
 
 
 def recognise(beginning: bytes) -> bool:
