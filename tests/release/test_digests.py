@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-import microagg as ma
 import tables
 from microagg.kernels import hashing, random
 from microagg.release.digests import (
