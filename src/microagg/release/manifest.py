@@ -21,7 +21,7 @@ from microagg.errors import InputError
 from microagg.guarantees.k import Anonymity
 from microagg.methods.method import Found
 from microagg.methods.registry import method_named
-from microagg.release.digests import digest_of, digest_of_rows, digest_of_whole_columns
+from microagg.table.io.digests import digest_of, digest_of_rows, digest_of_whole_columns
 from microagg.release.publishing import is_published, steady, told_loss
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated

@@ -12,6 +12,7 @@ import pyarrow as pa
 from microagg.drawing.wording import listed
 from microagg.errors import InputError
 from microagg.guarantees.k import class_labels
+from microagg.kernels import sums
 from microagg.release.cells import read_cells
 from microagg.release.settings import Settings
 from microagg.release.strata import class_columns
@@ -56,7 +57,7 @@ class Weighting:
     def change(self) -> float:
         """By how much their sum has changed, relatively."""
         after = self.after
-        return 0.0 if after is None else float(after.sum() / self.before.sum() - 1.0)
+        return 0.0 if after is None else _sum(after) / _sum(self.before) - 1.0
 
     def with_totals(
         self, frame: nw.DataFrame[Any], schema: Schema, settings: Settings, made: Aggregated
@@ -161,7 +162,12 @@ def _total(cells: Cells, column: int, weights: np.ndarray) -> float | None:
         return None
     values = _numbers(cells, column)
     there = ~np.isnan(values)
-    return float((values[there] * weights[there]).sum())
+    return _sum(values[there] * weights[there])
+
+
+def _sum(numbers: np.ndarray) -> float:
+    """The sum, whatever the order of the records."""
+    return sums.rounded(sums.column_sums(np.ascontiguousarray(numbers).reshape(-1, 1)), 0)
 
 
 def _percent(before: float | None, after: float | None) -> float | None:

@@ -14,7 +14,7 @@ import pytest
 
 import tables
 from microagg.kernels import hashing, random
-from microagg.release.digests import (
+from microagg.table.io.digests import (
     RUN,
     RowSums,
     digest_of,
