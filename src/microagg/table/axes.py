@@ -192,6 +192,21 @@ class Coded:
             found += np.where(alone, 0.0, 1.0 - 2.0 * shares[which] + squares[labels])
         return 0.5 * self.step * found
 
+    def variation_of_whole(self, counts: np.ndarray) -> np.ndarray:
+        """(categories,): what `variation` gives a record of each category where all records are one group, from how often each occurs.
+
+        >>> Coded(np.array([[0], [1]]), step=2.0).variation_of_whole(np.array([1, 3])).tolist()
+        [1.125, 0.125]
+        """
+        found = np.zeros(len(self.nodes))
+        for nodes in self.nodes.T:
+            of_nodes = np.bincount(nodes, counts)
+            shares = of_nodes / of_nodes.sum()
+            there = shares > 0.0
+            squares = np.bincount(np.zeros(int(there.sum()), np.int64), shares[there] ** 2)[0]
+            found += np.where(shares[nodes] == 1.0, 0.0, 1.0 - 2.0 * shares[nodes] + squares)
+        return 0.5 * self.step * found
+
     def about(self) -> dict[str, Any]:
         """What the internal manifest says of this column."""
         return {"categories": len(self.nodes), "levels": self.nodes.shape[1], "step": self.step}
