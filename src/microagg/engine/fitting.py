@@ -70,10 +70,13 @@ class Fitted:
 def fit(passes: Passes, variables: Sequence[Variable], facts: Sequence[Facts], scale: str) -> Fitted:
     """What `Space.fit` and `decimals_of_variable` find in the whole table."""
     if scale not in SCALES_IN_PASSES:
-        raise InputError(f"scale {scale} is not worked on beyond memory yet; give it more memory, or say another scale.")
+        raise InputError(
+            f"scale {scale} is not worked on beyond memory yet; give it more memory, or say another scale."
+        )
     squares, excused = _squares(passes, variables, facts, scale)
     decimals = tuple(
-        each.decimals(excused.get(j)) if isinstance(each, NumberFacts) else None for j, each in enumerate(facts)
+        each.decimals(excused.get(j)) if isinstance(each, NumberFacts) else None
+        for j, each in enumerate(facts)
     )
     plain = all(each.kind is Kind.NUMERIC and not each.marks for each in variables)
     columns: list[ColumnAxes] = [
@@ -146,7 +149,11 @@ def _column(variable: Variable, facts: Facts, squares: np.ndarray | None, scale:
 
 
 def _with_atoms(
-    passes: Passes, variables: Sequence[Variable], facts: Sequence[Facts], columns: list[ColumnAxes], scale: str
+    passes: Passes,
+    variables: Sequence[Variable],
+    facts: Sequence[Facts],
+    columns: list[ColumnAxes],
+    scale: str,
 ) -> list[ColumnAxes]:
     """The same with axes for atoms, which lie where the mean of the values does; two passes."""
     scaled = [j for j, column in enumerate(columns) if isinstance(column, Scaled)]
@@ -306,5 +313,3 @@ def _row_squares(differences: np.ndarray) -> np.ndarray:
     for column in differences.T:
         total += column * column
     return total
-
-

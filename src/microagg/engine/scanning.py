@@ -242,7 +242,9 @@ def refuse_type(column: Column, kind: pa.DataType) -> None:
     number = pa.types.is_integer(kind) or kind in (pa.float32(), pa.float64())
     if column.kind is Kind.NUMERIC and number:
         return
-    if column.kind is Kind.NOMINAL and (number or pa.types.is_boolean(kind) or (is_text(kind) and kind != pa.string_view())):
+    if column.kind is Kind.NOMINAL and (
+        number or pa.types.is_boolean(kind) or (is_text(kind) and kind != pa.string_view())
+    ):
         return
     what = "ordered levels" if column.kind is Kind.ORDINAL else f"{column.kind} values of the type {kind}"
     raise InputError(

@@ -28,6 +28,7 @@ from microagg.table.io.locking import reason
 FOLDER = re.compile(r"\.microagg-[0-9a-f]{16}\.spill")
 LOCK = "lock"
 TOLD = b"told"
+LEFT = ".told"
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
@@ -151,10 +152,23 @@ def write_piece(path: str, table: pa.Table, keys: np.ndarray, told: dict[str, An
 
 def told_in(path: str) -> dict[str, Any] | None:
     """What a file that is there and whole tells of itself; None where there is none yet."""
+    with contextlib.suppress(FileNotFoundError):
+        return json.loads(Path(f"{path}{LEFT}").read_text("utf-8"))
     if not os.path.exists(path):
         return None
     with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
         return json.loads((reader.schema.metadata or {})[TOLD])
+
+
+def forget(path: str) -> None:
+    """Remove a file whose records are needed no more; what it tells of itself stays, for a run that goes on from here."""
+    told = told_in(path)
+    if told is not None and os.path.exists(path):
+        part = Path(f"{path}{LEFT}.{secrets.token_hex(4)}.part")
+        with told_if_full("while parts of the table were set aside"):
+            part.write_text(json.dumps(told), "utf-8")
+            system.rename(part, Path(f"{path}{LEFT}"))
+            system.remove(Path(path))
 
 
 def _write(part: Path, schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> None:

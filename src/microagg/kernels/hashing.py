@@ -38,6 +38,16 @@ def order_keys(first, count, key):
 
 
 @kernel
+def order_keys_of(numbers, key):
+    """(n,): the keys of the records with these numbers."""
+    keys = np.empty(numbers.shape[0], np.uint64)
+    for i in range(numbers.shape[0]):
+        state = key[0] + np.uint64(numbers[i] + 1) * np.uint64(0x9E3779B97F4A7C15)
+        keys[i] = _mixed(_mixed(state) ^ key[1])
+    return keys
+
+
+@kernel
 def take_in_words(lanes, words, missing):
     """Let the hash of each row, (n, 2), go on with a word of 64 bits; where it is missing, with a word that no other gives."""
     for i in range(lanes.shape[0]):

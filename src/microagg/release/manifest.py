@@ -77,7 +77,7 @@ def internal_manifest(
     found: Found,
     space: Space,
     made: Aggregated,
-    source: pa.Table,
+    source: pa.Table | str,
     file: str | None,
     reading: Mapping[str, Any] | None,
     loss: dict[str, float],
@@ -90,7 +90,7 @@ def internal_manifest(
     weighting: dict[str, Any] | None = None,
     format: int = FORMAT,
 ) -> dict[str, Any]:
-    """Everything that is needed to repeat a run to the byte."""
+    """Everything that is needed to repeat a run to the byte. `source` is the table that was given, or its digest."""
     quasi = schema.names(Role.QUASI)
     return {
         "format": format,
@@ -113,7 +113,11 @@ def internal_manifest(
         "bound": None if found.bound is None else _bound(found.bound, found.labels),
         "chosen": list(found.chosen),
         "stopped_early": found.stopped is not None,
-        "input": {"file": file, "digest": digest_in(format)(source), "reading": dict(reading or {})},
+        "input": {
+            "file": file,
+            "digest": source if isinstance(source, str) else digest_in(format)(source),
+            "reading": dict(reading or {}),
+        },
         "scaling": {
             name: {**space.about_column(j), "decimals": made.decimals[j]} for j, name in enumerate(quasi)
         },

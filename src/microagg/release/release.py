@@ -370,7 +370,7 @@ def protect(
         averaged, labels, how=settings.aggregates, precision=settings.precision, k=k, seed=settings.seed or 0,
         space=space, exact=cells, texts=texts_like(frame), weights=weights,
     )  # fmt: skip
-    released = _with_released(frame, schema, made, weighting, settings.precision)
+    released = with_released(frame, schema, made, weighting, settings.precision)
     arrow = marked_like(to_arrow(released), source)
     give_back()
     anonymity = verify(arrow, class_columns(schema, settings), k, len(frame), method.scope)
@@ -416,7 +416,7 @@ def _are_numbers(frame: nw.DataFrame[Any], cells: Cells, made: Aggregated) -> bo
     return is_table_of_numbers(cells) and made.cells.is_plain and can_be_read_again(frame, cells.names)
 
 
-def _with_released(
+def with_released(
     frame: nw.DataFrame[Any], schema: Schema, made: Aggregated, weighting: Weighting | None, precision: str
 ) -> nw.DataFrame[Any]:
     """The table with every quasi-identifier replaced by its group's, in the types that came in; identifiers dropped."""

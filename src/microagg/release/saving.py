@@ -91,9 +91,17 @@ def save_release(
         release.settings.promise.verify(found.labels, len(found.sizes), release._attributes(written), units)
         added["release"] = name_of_release(written, release.settings)
 
+    put_in_place([Piece(path, write, inspect), *manifest_pieces(path, lambda: {**release.manifest, **added})])
+    give_back()
+    return added
+
+
+def manifest_pieces(path: Path, content: Callable[[], dict[str, Any]]) -> list[Piece]:
+    """Both manifests of a released file; their `content` is asked for when the table has been inspected and has its name."""
+
     def manifest(place: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool) -> Piece:
-        def text() -> str:  # when the table has been inspected and has its name
-            return manifest_text(view(with_name({**release.manifest, **added})))
+        def text() -> str:
+            return manifest_text(view(with_name(content())))
 
         return Piece(
             place,
@@ -103,15 +111,7 @@ def save_release(
         )
 
     internal, public = manifest_paths(path)
-    put_in_place(
-        [
-            Piece(path, write, inspect),
-            manifest(internal, dict, private=True),
-            manifest(public, public_manifest, private=False),
-        ]
-    )
-    give_back()
-    return added
+    return [manifest(internal, dict, private=True), manifest(public, public_manifest, private=False)]
 
 
 def with_name(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -95,8 +95,7 @@ class Space:
         >>> Space.fit(np.array([[1.0], [3.0]]), "minmax").points(np.array([[2.0]])).tolist()
         [[0.5]]
         """
-        width = self._size if self.turning is None else len(self.turning.offset)
-        shape = (len(cells), width)
+        shape = (len(cells), self.size_of_points)
         points = out if out is not None and out.shape == shape else np.empty(shape)
         if self.is_plain:
             values = cells.values if isinstance(cells, Cells) else cells
@@ -150,12 +149,12 @@ class Space:
 
         Coarse columns (ranges, ancestors) have no point: there the variation within groups counts.
         """
-        return np.array([_total(errors) for errors in self._errors(before, after, labels)])
+        return np.array([_total(errors) for errors in self.errors_by_column(before, after, labels)])
 
     def record_errors(self, before: Cells, after: Cells, labels: np.ndarray) -> np.ndarray:
         """(n,): the same by record."""
         found = np.zeros(len(before))
-        for errors in self._errors(before, after, labels):
+        for errors in self.errors_by_column(before, after, labels):
             found += errors
         return found
 
@@ -199,18 +198,25 @@ class Space:
         return self.columns[column].about()
 
     @property
+    def size_of_points(self) -> int:
+        """How many axes points have."""
+        return self._size if self.turning is None else len(self.turning.offset)
+
+    @property
     def _size(self) -> int:
         return sum(column.size for column in self.columns)
 
     def _variation(self, cells: Cells, labels: np.ndarray) -> np.ndarray:
         """(columns,): the variation within groups in each column."""
-        by_record = (
-            column.variation(_column(cells, j), _of_column(labels, j))
-            for j, column in enumerate(self.columns)
-        )
-        return np.array([_total(errors) for errors in by_record])
+        return np.array([_total(errors) for errors in self.variation_by_column(cells, labels)])
 
-    def _errors(self, before: Cells, after: Cells, labels: np.ndarray) -> Iterator[np.ndarray]:
+    def variation_by_column(self, cells: Cells, labels: np.ndarray) -> Iterator[np.ndarray]:
+        """(n,) for each column: the squared distance of each record to the centroid of its group, on the exact encoding."""
+        for j, column in enumerate(self.columns):
+            yield column.variation(_column(cells, j), _of_column(labels, j))
+
+    def errors_by_column(self, before: Cells, after: Cells, labels: np.ndarray) -> Iterator[np.ndarray]:
+        """(n,) for each column: the squared error of each record, on the exact encoding."""
         for j, column in enumerate(self.columns):
             if after.variables[j].coarse:
                 yield column.variation(_column(before, j), _of_column(labels, j))

@@ -152,10 +152,14 @@ def _schema(file: Path, format: str) -> pa.Schema:
     return pa.schema([pa.field(field.name, field.type) for field in found])
 
 
-def _read(file: Path, format: str, pieces: Sequence[int], start: int, stop: int, names: Sequence[str]) -> pa.Table:
+def _read(
+    file: Path, format: str, pieces: Sequence[int], start: int, stop: int, names: Sequence[str]
+) -> pa.Table:
     """The records start .. stop - 1 of one file: only the pieces that hold them are unpacked."""
     ends = np.cumsum(pieces)
-    chosen = [place for place in range(len(pieces)) if ends[place] > start and ends[place] - pieces[place] < stop]
+    chosen = [
+        place for place in range(len(pieces)) if ends[place] > start and ends[place] - pieces[place] < stop
+    ]
     skipped = start - (int(ends[chosen[0]]) - pieces[chosen[0]])
     try:
         table = (_parquet if format == "parquet" else _arrow)(file, chosen, skipped, stop - start, names)
