@@ -14,6 +14,9 @@ import pytest
 
 import tables
 from microagg.kernels import hashing, random
+from microagg.release.files import anonymize_file
+from microagg.release.shuffling import key_of_order, shuffled_rows
+from microagg.studies.repeating import repeat_file
 from microagg.table.io.digests import (
     RUN,
     RowSums,
@@ -23,10 +26,8 @@ from microagg.table.io.digests import (
     digest_of_whole_columns,
     digests_of_runs,
 )
-from microagg.release.files import anonymize_file
-from microagg.release.shuffling import key_of_order, shuffled_rows
-from microagg.studies.repeating import repeat_file
-from microagg.table.io.parquet_format import RECORDS_IN_A_GROUP, write
+from microagg.table.io.format import RECORDS_IN_A_PIECE as RECORDS_IN_A_GROUP
+from microagg.table.io.parquet_format import write
 from microagg.table.io.row_hashes import class_hashes, row_hashes
 
 

@@ -16,12 +16,12 @@ import microagg as ma
 import tables
 from microagg.cli.commands import NOT_SHARED, app
 from microagg.cli.options import SEARCHING, flag_of
-from microagg.table.io.digests import digest_of_whole_columns
 from microagg.release.files import anonymize_file
 from microagg.release.manifest import RESULTS, public_manifest
 from microagg.release.settings import Settings
 from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
+from microagg.table.io.digests import digest_of_whole_columns
 from microagg.table.io.formats import reading_options
 from microagg.table.io.reading import read_table
 

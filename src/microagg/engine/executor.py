@@ -6,10 +6,19 @@ writes under names of its own. So it can be done by a thread here or by a proces
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
+
+_here = threading.local()
+
+
+def asked_to_stop() -> bool:
+    """Whether what a task is doing is no longer wanted: long ones look now and then."""
+    stop = getattr(_here, "stop", None)
+    return stop is not None and stop.is_set()
 
 
 class Executor(Protocol):
@@ -41,7 +50,8 @@ class Threads:
             for each in arguments:
                 yield task(*each)
             return
-        pool = ThreadPoolExecutor(width)
+        stop = threading.Event()
+        pool = ThreadPoolExecutor(width, initializer=_remember, initargs=(stop,))
         waiting: deque[Future[Any]] = deque()
         try:
             for each in arguments:
@@ -51,4 +61,9 @@ class Threads:
             while waiting:
                 yield waiting.popleft().result()
         finally:
+            stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _remember(stop: threading.Event) -> None:
+    _here.stop = stop

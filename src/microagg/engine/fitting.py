@@ -169,7 +169,8 @@ def _with_atoms(
     found = list(columns)
     for place, j in enumerate(scaled):
         facts_j, column = facts[j], columns[j]
-        assert isinstance(facts_j, NumberFacts) and isinstance(column, Scaled)
+        assert isinstance(facts_j, NumberFacts)
+        assert isinstance(column, Scaled)
         deviation = float(np.sqrt(sums.rounded(squares, place) / facts_j.known))
         counts = np.array([facts_j.missing]) if facts_j.missing else np.zeros(0, np.int64)
         found[j] = with_atoms(column, float(centres[place]), deviation, facts_j.known, counts, scale, 1.0)

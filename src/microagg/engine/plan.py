@@ -19,15 +19,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.engine.executor import Executor
+from microagg.engine.executor import Executor, asked_to_stop
 from microagg.engine.fitting import Centres, Passes, Totals, coordinate_totals
 from microagg.engine.scanning import Facts, cells_in
 from microagg.engine.spill import forget, read_keys, told_in, write_piece
+from microagg.errors import Cancelled
 from microagg.kernels import random, sums
 from microagg.methods.parts import rng_of_part
+from microagg.methods.search import blockwise
 from microagg.methods.search.auto import BLOCK
 from microagg.methods.search.blockwise import (
-    MOST_AS_ONE,
     SHIFTED,
     Trees,
     largest_block,
@@ -104,9 +105,14 @@ def route_chunk(
     rows = source.read(first, count, layout.carried)
     cells = cells_in(rows, layout.variables, first)
     squares = centres.squares(layout.space, cells)
-    leaves = trees.first.leaf_of(layout.space.points(cells))
+    points = layout.space.points(cells)
     rows = rows.append_column(NUMBER, pa.array(np.arange(first, first + count)))
-    told = write_piece(path, rows, leaves, {"squares": [each.tolist() for each in squares.columns]})
+    told = {
+        "squares": [each.tolist() for each in squares.columns],
+        "low": points.min(axis=0).tolist(),
+        "high": points.max(axis=0).tolist(),
+    }
+    told = write_piece(path, rows, trees.first.leaf_of(points), told)
     return {**told, "path": path}
 
 
@@ -125,7 +131,9 @@ def work_block_of(
         return {**told, "path": path}
     rows = gathered(pieces, leaves)
     points = layout.space.points(cells_in(rows, layout.variables))
-    found: Any = BLOCK.run(layout.problem(points), rng=rng_of_part(seed, number), effort=layout.effort)
+    found: Any = BLOCK.run(
+        layout.problem(points), rng=rng_of_part(seed, number), effort=layout.effort, progress=go_on
+    )
     rows = rows.append_column(GROUP, pa.array(found.labels))
     rows = rows.append_column(FORMER, pa.array(np.full(len(rows), number, np.int32)))
     return {**write_piece(path, rows, shifted_leaves(trees.second, points, found.labels), {}), "path": path}
@@ -157,9 +165,15 @@ def work_shifted_block_of(
     run: Any = SHIFTED.run
     found = run(
         layout.problem(points), labels=labels, blocks=np.ascontiguousarray(blocks), rng=rng_of_part(seed, number),
-        effort=layout.effort,
+        effort=layout.effort, progress=go_on,
     )  # fmt: skip
     return {**finish(about, rows, cells, points, found.labels, path), "path": path}
+
+
+def go_on(done: int, total: int) -> None:
+    """The progress of a search within a task: ends it where nobody waits for it any more."""
+    if asked_to_stop():
+        raise Cancelled("stopped; nothing was written.")
 
 
 def gathered(pieces: Sequence[Piece], keys: frozenset[int]) -> pa.Table:
@@ -190,7 +204,7 @@ class Grouped:
 
 def needs_plan(records: int, axes: int, k: int) -> bool:
     """Whether a table is worked on in blocks at all."""
-    return records > MOST_AS_ONE and records > largest_block(axes, k)
+    return records > blockwise.MOST_AS_ONE and records > largest_block(axes, k)
 
 
 @dataclass(frozen=True)
@@ -240,8 +254,10 @@ class Plan:
         """Route, blocks, shifted blocks."""
         layout, room, trees = self.layout, str(folder), cuts.trees
         routed, totals = [], None
+        low, high = np.full(layout.axes, np.inf), np.full(layout.axes, -np.inf)
         for told in self.passes.over("routing", route_chunk, layout, cuts.centres, trees, room):
             routed.append(Piece.of(told["path"], told))
+            low, high = np.minimum(low, told["low"]), np.maximum(high, told["high"])
             more = Totals([np.array(each) for each in told["squares"]])
             if totals is None:
                 totals = more
@@ -262,10 +278,10 @@ class Plan:
         ), shifted_sizes)  # fmt: skip
         for piece in formed:
             forget(piece.path)
-        problem = Problem(
-            np.broadcast_to(0.0, (layout.records, layout.axes)), layout.k, columns=layout.columns
-        )
-        chosen = told_of_blocks(problem, np.array(sizes), np.array(shifted_sizes), layout.effort)
+        chosen = told_of_blocks(
+            records=layout.records, varying=int((low < high).sum()), columns=layout.columns, k=layout.k, promise=None,
+            sizes=np.array(sizes), shifted=np.array(shifted_sizes), effort=layout.effort,
+        )  # fmt: skip
         return Grouped(finished, totals, chosen)
 
     def _blocks(self, tree: Any, pieces: Sequence[Piece]) -> tuple[list[frozenset[int]], list[int]]:

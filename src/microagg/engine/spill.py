@@ -174,10 +174,13 @@ def forget(path: str) -> None:
 def _write(part: Path, schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> None:
     options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as raw, pa.PythonFile(raw, "w") as file:
-        with pa.ipc.new_file(file, schema, options=options) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
+    with (
+        os.fdopen(descriptor, "wb") as raw,
+        pa.PythonFile(raw, "w") as file,
+        pa.ipc.new_file(file, schema, options=options) as writer,
+    ):
+        for batch in batches:
+            writer.write_batch(batch)
 
 
 def read_keys(path: str, index: Sequence[Sequence[int]], keys: Collection[int]) -> list[pa.RecordBatch]:

@@ -21,12 +21,12 @@ from microagg.errors import InputError
 from microagg.guarantees.k import Anonymity
 from microagg.methods.method import Found
 from microagg.methods.registry import method_named
-from microagg.table.io.digests import digest_of, digest_of_rows, digest_of_whole_columns
 from microagg.release.publishing import is_published, steady, told_loss
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
 from microagg.table.capping import Capped
 from microagg.table.encoder import Space
+from microagg.table.io.digests import digest_of, digest_of_rows, digest_of_whole_columns
 from microagg.table.schema import WITHHELD, Role, Schema
 
 LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
@@ -242,8 +242,13 @@ def name_of_release(written: pa.Table, settings: Settings) -> str:
     >>> name_of_release(table, Settings.of(k=2)) == name_of_release(table.take([1, 0]), Settings.of(k=2))
     True
     """
+    return name_by(digest_of_rows(written), settings)
+
+
+def name_by(digest_of_rows: str, settings: Settings) -> str:
+    """The same from the digest of the rows."""
     asked = json.dumps(_public_settings(settings.as_data()), sort_keys=True)
-    return hashlib.sha256(f"{asked}\0{digest_of_rows(written)}".encode()).hexdigest()
+    return hashlib.sha256(f"{asked}\0{digest_of_rows}".encode()).hexdigest()
 
 
 def manifest_paths(table: Path) -> tuple[Path, Path]:

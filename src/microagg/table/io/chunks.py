@@ -49,6 +49,11 @@ class Source:
                 )
         return source
 
+    @staticmethod
+    def of_part(path: Path, format: str) -> Source:
+        """A file that was just written, and still lies beside its place."""
+        return Source((str(path),), format, (_pieces(path, format),))
+
     @property
     def records(self) -> int:
         """How many records there are."""

@@ -169,9 +169,7 @@ class LookFacts:
     def from_data(data: Mapping[str, Any]) -> LookFacts:
         """The same from what `as_data` gave."""
         texts = data["texts"]
-        return LookFacts(
-            **{**data, "texts": None if texts is None else {text: count for text, count in texts}}
-        )
+        return LookFacts(**{**data, "texts": None if texts is None else dict(texts)})
 
     def look(self, distinct: int, single: int) -> Look:
         """The look at the whole; of numbers it must be said how many `distinct` ones there are, and how many occur once."""
