@@ -22,7 +22,7 @@ import pyarrow as pa
 from microagg.engine.executor import Executor, asked_to_stop
 from microagg.engine.fitting import Centres, Passes, Totals, coordinate_totals
 from microagg.engine.scanning import Facts, cells_in
-from microagg.engine.spill import forget, read_keys, told_in, write_piece
+from microagg.engine.spill import forget, read_batches, told_in, write_piece
 from microagg.errors import Cancelled
 from microagg.kernels import random, sums
 from microagg.methods.parts import rng_of_part
@@ -36,7 +36,7 @@ from microagg.methods.search.blockwise import (
     shifted_leaves,
     told_of_blocks,
 )
-from microagg.problem.blocks import in_sample, sample_size
+from microagg.problem.blocks import BlockTree, in_sample, sample_size
 from microagg.problem.problem import Problem
 from microagg.table.encoder import Space
 from microagg.table.variable import Cells, Variable
@@ -86,6 +86,52 @@ class Piece:
         return Piece(path, tuple((key, count) for key, count in told["index"]))
 
 
+Holding = tuple[tuple[str, tuple[int, ...]], ...]
+"""Where records lie: files, and which of their batches. All that a task is told of them."""
+
+
+class Pieces:
+    """Spill files, and which of them hold what.
+
+    >>> pieces = Pieces([Piece("a", ((1, 5), (2, 7))), Piece("b", ((2, 5),))])
+    >>> pieces.holding([2]), pieces.counts(3).tolist()
+    ((('a', (1,)), ('b', (0,))), [0, 5, 12])
+    """
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.pieces = pieces
+        self._places: dict[int, list[tuple[int, int]]] = {}
+        for number, piece in enumerate(pieces):
+            for place, (key, _) in enumerate(piece.index):
+                self._places.setdefault(key, []).append((number, place))
+
+    def holding(self, keys: Iterable[int]) -> Holding:
+        """Where the records of these keys lie."""
+        found: dict[int, list[int]] = {}
+        for key in keys:
+            for number, place in self._places.get(key, ()):
+                found.setdefault(number, []).append(place)
+        return tuple((self.pieces[number].path, tuple(sorted(found[number]))) for number in sorted(found))
+
+    def counts(self, keys: int) -> np.ndarray:
+        """(keys,): how many records each key has."""
+        counts = np.zeros(keys, np.int64)
+        for piece in self.pieces:
+            for key, count in piece.index:
+                counts[key] += count
+        return counts
+
+    def forget(self) -> None:
+        """Remove the files, but for what they tell of themselves."""
+        for piece in self.pieces:
+            forget(piece.path)
+
+
+def batches_in(holding: Holding) -> list[pa.RecordBatch]:
+    """All batches that lie there."""
+    return [batch for path, places in holding for batch in read_batches(path, places)]
+
+
 def sample_chunk(
     source: Any, first: int, count: int, layout: Layout, seed: int, wanted: int
 ) -> tuple[np.ndarray, Totals]:
@@ -117,19 +163,13 @@ def route_chunk(
 
 
 def work_block_of(
-    number: int,
-    leaves: frozenset[int],
-    pieces: Sequence[Piece],
-    layout: Layout,
-    trees: Trees,
-    seed: int,
-    folder: str,
+    number: int, holding: Holding, layout: Layout, trees: Trees, seed: int, folder: str
 ) -> dict[str, Any]:
     """A task: search within a block, then send whole groups to the leaves of the second tree."""
     path = f"{folder}/block-{number}.arrow"
     if (told := told_in(path)) is not None:
         return {**told, "path": path}
-    rows = gathered(pieces, leaves)
+    rows = gathered(holding)
     points = layout.space.points(cells_in(rows, layout.variables))
     found: Any = BLOCK.run(
         layout.problem(points), rng=rng_of_part(seed, number), effort=layout.effort, progress=go_on
@@ -140,20 +180,13 @@ def work_block_of(
 
 
 def work_shifted_block_of(
-    number: int,
-    leaves: frozenset[int],
-    pieces: Sequence[Piece],
-    layout: Layout,
-    seed: int,
-    finish: Finish,
-    about: Any,
-    folder: str,
+    number: int, holding: Holding, layout: Layout, seed: int, finish: Finish, about: Any, folder: str
 ) -> dict[str, Any]:
     """A task: go on from groups that were formed in several blocks, then make what they release."""
     path = f"{folder}/shifted-{number}.arrow"
     if (told := told_in(path)) is not None:
         return {**told, "path": path}
-    rows = gathered(pieces, leaves)
+    rows = gathered(holding)
     blocks = rows.column(FORMER).to_numpy()
     formed = blocks.astype(np.int64) * layout.records + rows.column(GROUP).to_numpy()
     labels = sums.number_by_first_record(
@@ -176,12 +209,9 @@ def go_on(done: int, total: int) -> None:
         raise Cancelled("stopped; nothing was written.")
 
 
-def gathered(pieces: Sequence[Piece], keys: frozenset[int]) -> pa.Table:
-    """The records of some keys, from all pieces, in the order of their numbers."""
-    batches: list[pa.RecordBatch] = []
-    for piece in pieces:
-        batches += read_keys(piece.path, piece.index, keys)
-    rows = pa.Table.from_batches(batches).replace_schema_metadata(None)
+def gathered(holding: Holding) -> pa.Table:
+    """The records that lie there, in the order of their numbers."""
+    rows = pa.Table.from_batches(batches_in(holding)).replace_schema_metadata(None)
     order = np.argsort(rows.column(NUMBER).to_numpy(), kind="stable")
     return rows.take(pa.array(order)).combine_chunks()
 
@@ -264,37 +294,35 @@ class Plan:
             else:
                 totals.plus(more)
         assert totals is not None
-        blocks, sizes = self._blocks(trees.first, routed)
-        worked = self._done("grouping", work_block_of, (
-            (number, leaves, holding(routed, leaves), layout, trees, cuts.seed, room) for number, leaves in enumerate(blocks)
-        ), sizes)  # fmt: skip
-        formed = [Piece.of(told["path"], told) for told in worked]
-        for piece in routed:
-            forget(piece.path)
-        shifted, shifted_sizes = self._blocks(trees.second, formed)
-        finished = self._done("mending borders", work_shifted_block_of, (
-            (number, leaves, holding(formed, leaves), layout, cuts.shifted_seed, finish, about, room)
-            for number, leaves in enumerate(shifted)
-        ), shifted_sizes)  # fmt: skip
-        for piece in formed:
-            forget(piece.path)
+        pieces = Pieces(routed)
+        blocks, sizes = self._blocks(trees.first, pieces)
+        given = ((number, place, layout, trees, cuts.seed, room) for number, place in enumerate(blocks))
+        formed = [
+            Piece.of(told["path"], told) for told in self._done("grouping", work_block_of, given, sizes)
+        ]
+        pieces.forget()
+        pieces = Pieces(formed)
+        shifted, shifted_sizes = self._blocks(trees.second, pieces)
+        given = (
+            (number, place, layout, cuts.shifted_seed, finish, about, room)
+            for number, place in enumerate(shifted)
+        )
+        finished = self._done("mending borders", work_shifted_block_of, given, shifted_sizes)
+        pieces.forget()
         chosen = told_of_blocks(
             records=layout.records, varying=int((low < high).sum()), columns=layout.columns, k=layout.k, promise=None,
             sizes=np.array(sizes), shifted=np.array(shifted_sizes), effort=layout.effort,
         )  # fmt: skip
         return Grouped(finished, totals, chosen)
 
-    def _blocks(self, tree: Any, pieces: Sequence[Piece]) -> tuple[list[frozenset[int]], list[int]]:
-        """The leaves of each block, and how many records it has."""
-        counts = np.zeros(len(tree), np.int64)
-        for piece in pieces:
-            for key, count in piece.index:
-                counts[key] += count
+    def _blocks(self, tree: BlockTree, pieces: Pieces) -> tuple[list[Holding], list[int]]:
+        """Where the records of each block lie, and how many there are."""
+        counts = pieces.counts(len(tree))
         blocks = tree.joined(counts, least_block(self.layout.axes, self.layout.k))
-        leaves = [
-            frozenset(np.flatnonzero(blocks == number).tolist()) for number in range(int(blocks.max()) + 1)
+        leaves = [np.flatnonzero(blocks == number) for number in range(int(blocks.max()) + 1)]
+        return [pieces.holding(each.tolist()) for each in leaves], [
+            int(counts[each].sum()) for each in leaves
         ]
-        return leaves, [int(counts[list(each)].sum()) for each in leaves]
 
     def _done(
         self, what: str, task: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], sizes: Sequence[int]
@@ -305,12 +333,3 @@ class Plan:
             done.append(told)
             self.passes.tell(what, size)
         return done
-
-
-def holding(pieces: Sequence[Piece], keys: frozenset[int]) -> list[Piece]:
-    """The pieces that hold records of these keys.
-
-    >>> [piece.path for piece in holding([Piece("a", ((1, 5),)), Piece("b", ((2, 5),))], frozenset({2}))]
-    ['b']
-    """
-    return [piece for piece in pieces if any(key in keys for key, _ in piece.index)]

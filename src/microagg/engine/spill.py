@@ -14,7 +14,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -181,12 +181,6 @@ def _write(part: Path, schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> 
     ):
         for batch in batches:
             writer.write_batch(batch)
-
-
-def read_keys(path: str, index: Sequence[Sequence[int]], keys: Collection[int]) -> list[pa.RecordBatch]:
-    """The batches of some keys, of a file that `write_piece` wrote."""
-    places = [place for place, (key, _) in enumerate(index) if key in keys]
-    return read_batches(path, places) if places else []
 
 
 def read_batches(path: str, places: Sequence[int]) -> list[pa.RecordBatch]:

@@ -6,15 +6,14 @@ is too small with a chance of about n² / 2¹²⁹: for 10¹⁰ records, less th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from microagg.engine.plan import Piece
-from microagg.engine.spill import read_keys, told_in, write_piece
+from microagg.engine.plan import Holding, batches_in
+from microagg.engine.spill import told_in, write_piece
 from microagg.kernels import partial_sums
 from microagg.table.io.digests import RowSums
 from microagg.table.io.looks import LookFacts
@@ -70,16 +69,16 @@ def hash_chunk(
     return {**write_piece(path, hashes, _first_bits(lanes[:, 0], bits), told), "path": path}
 
 
-def count_bucket(bucket: int, pieces: Sequence[Piece], errors: Sequence[Piece]) -> Counted:
+def count_bucket(hashes: Holding, errors: Holding) -> Counted:
     """A task: the classes of one bucket; `errors` has those of groups by the hash of their class."""
-    table = _of_bucket(pieces, bucket)
+    table = _table_of(hashes)
     found = Counted()
     if table is None:
         return found
     found.records = table.num_rows
     found.sizes = _sizes(_pairs(table, "h0", "h1"))
     found.all_sizes = _sizes(_pairs(table, "a0", "a1"))
-    groups = _of_bucket(errors, bucket)
+    groups = _table_of(errors)
     if groups is not None:
         found.largest_error = _largest(groups)
     return found
@@ -100,9 +99,9 @@ def values_chunk(
     return {**write_piece(path, table, _first_bits(lanes[:, 0], bits), {}), "path": path}
 
 
-def count_values(bucket: int, pieces: Sequence[Piece]) -> tuple[int, int]:
+def count_values(hashes: Holding) -> tuple[int, int]:
     """A task: how many different values a bucket has, and how many of them occur once."""
-    table = _of_bucket(pieces, bucket)
+    table = _table_of(hashes)
     if table is None:
         return 0, 0
     sizes = _sizes(_pairs(table, "h0", "h1"))
@@ -113,8 +112,8 @@ def _first_bits(lane: np.ndarray, bits: int) -> np.ndarray:
     return (lane >> np.uint64(64 - bits)).astype(np.int64) if bits else np.zeros(len(lane), np.int64)
 
 
-def _of_bucket(pieces: Sequence[Piece], bucket: int) -> pa.Table | None:
-    batches = [batch for piece in pieces for batch in read_keys(piece.path, piece.index, {bucket})]
+def _table_of(holding: Holding) -> pa.Table | None:
+    batches = batches_in(holding)
     return pa.Table.from_batches(batches).replace_schema_metadata(None) if batches else None
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from microagg.engine.executor import Executor, Threads
 from microagg.engine.fitting import Passes, fit
-from microagg.engine.plan import Grouped, Layout, Piece, Plan
+from microagg.engine.plan import Grouped, Holding, Layout, Piece, Pieces, Plan, batches_in
 from microagg.engine.scanning import (
     Facts,
     LevelFacts,
@@ -26,7 +26,7 @@ from microagg.engine.scanning import (
     scan_chunk,
     variable_of,
 )
-from microagg.engine.spill import Spill, read_keys, told_if_full, told_in
+from microagg.engine.spill import Spill, told_if_full, told_in
 from microagg.engine.verifying import Counted, count_bucket, count_values, hash_chunk, values_chunk
 from microagg.errors import GuaranteeError, InputError
 from microagg.guarantees.k import Anonymity
@@ -115,12 +115,17 @@ def protect_beyond(
     reading: Mapping[str, Any] | None = None,
     writing: Mapping[str, Any] | None = None,
     expected: Callable[[dict[str, Any], str], object] | None = None,
+    expected_input: Callable[[str], object] | None = None,
     spill: str | Path | None = None,
     resume: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
-    """Make and save a release of a table that does not fit into memory. Nothing is in place unless it holds its guarantee."""
+    """Make and save a release of a table that does not fit into memory. Nothing is in place unless it holds its guarantee.
+
+    `expected` gets the manifest and the digest of what was written, `expected_input` the digest of what was read; both raise if
+    they are not what they should be.
+    """
     settings = settings.settled()
     source = Source.of(path)
     schema = _schema_of(source, settings)
@@ -140,7 +145,19 @@ def protect_beyond(
     telling = Telling(progress, source.records)
     with Spill(Path(spill) if spill is not None else target.parent, target, resume=resume) as kept:
         kept.refuse_full(budget.disk(source, schema))
-        run = _Run(source, Path(path), target, settings, schema, budget, executor, telling, kept, keep_order)
+        run = _Run(
+            source,
+            Path(path),
+            target,
+            settings,
+            schema,
+            budget,
+            executor,
+            telling,
+            kept,
+            keep_order,
+            expected_input,
+        )
         with told_if_full("in the folder of the release"):
             return run.release(dict(reading or {}), options, expected)
 
@@ -179,6 +196,7 @@ class _Run:
     telling: Telling
     spill: Spill
     keep_order: bool
+    expected_input: Callable[[str], object] | None
 
     def release(
         self,
@@ -189,6 +207,8 @@ class _Run:
         """All passes, up to the files in their places."""
         passes = Passes(self.source, self.source.chunks(self.budget.chunk), self.executor, self.telling)
         digest, facts = self._scanned(passes)
+        if self.expected_input is not None:
+            self.expected_input(digest)
         quasi = [column for column in self.schema.columns if column.role is Role.QUASI]
         own = [facts[column.name] for column in quasi]
         variables = [variable_of(column, each) for column, each in zip(quasi, own, strict=True)]
@@ -351,8 +371,8 @@ class _Last:
 
     def _in_pieces(self) -> Iterator[pa.Table]:
         """All rows in order, in tables of the size that files have their pieces in."""
-        pieces = [Piece.of(told["path"], told) for told in self.grouped.pieces]
-        given = ((bucket, pieces) for bucket in range(1 << self.finishing.row_bits))
+        pieces = Pieces([Piece.of(told["path"], told) for told in self.grouped.pieces])
+        given = ((pieces.holding([bucket]),) for bucket in range(1 << self.finishing.row_bits))
         held: list[pa.Table] = []
         size = 0
         for rows in self.run.executor.in_order(sorted_bucket, given, self.run.budget.at_once):
@@ -421,7 +441,11 @@ class _Last:
         for told in self.grouped.pieces:
             path = f"{told['path']}.classes"
             errors.append(Piece.of(path, told_in(path) or {"index": []}))
-        given = ((bucket, pieces, errors) for bucket in range(1 << self.finishing.class_bits))
+        hashes, of_groups = Pieces(pieces), Pieces(errors)
+        given = (
+            (hashes.holding([bucket]), of_groups.holding([bucket]))
+            for bucket in range(1 << self.finishing.class_bits)
+        )
         counted = Counted()
         for more in self.run.executor.in_order(count_bucket, given, self.run.budget.at_once):
             counted.plus(more)
@@ -442,13 +466,15 @@ class _Last:
         if facts.texts is not None or least == most:
             return most
         bits, place = self.finishing.class_bits, self.run.schema.released().index(facts.name)
-        pieces = [
-            Piece.of(told["path"], told)
-            for told in passes.over("verifying", values_chunk, facts.name, bits, str(self.room), place)
-        ]
+        pieces = Pieces(
+            [
+                Piece.of(told["path"], told)
+                for told in passes.over("verifying", values_chunk, facts.name, bits, str(self.room), place)
+            ]
+        )
         different, single = 0, 0
         for more in self.run.executor.in_order(
-            count_values, ((bucket, pieces) for bucket in range(1 << bits))
+            count_values, ((pieces.holding([bucket]),) for bucket in range(1 << bits))
         ):
             different, single = different + more[0], single + more[1]
         return proposing.may_name(facts.look(different, single))
@@ -513,9 +539,9 @@ class _Last:
         }
 
 
-def sorted_bucket(bucket: int, pieces: Sequence[Piece]) -> pa.Table | None:
+def sorted_bucket(holding: Holding) -> pa.Table | None:
     """A task: the rows of one bucket, in the order of their keys."""
-    batches = [batch for piece in pieces for batch in read_keys(piece.path, piece.index, {bucket})]
+    batches = batches_in(holding)
     if not batches:
         return None
     rows = pa.Table.from_batches(batches).replace_schema_metadata(None)

@@ -65,7 +65,7 @@ def anonymize_file(
             raise InputError(
                 "reports are not made beyond memory yet; give it more memory, or leave report out."
             )
-        return _beyond(
+        return anonymize_beyond(
             source, Path(target), asked, memory, keep_order=keep_order, reading=reading, writing=writing, spill=spill,
             resume=resume, threads=threads, progress=progress,
         )  # fmt: skip
@@ -79,15 +79,15 @@ def anonymize_file(
     )  # fmt: skip
 
 
-def _beyond(
+def anonymize_beyond(
     source: str | Path, target: Path, settings: Settings, memory: str | float | None, **asked: Any
 ) -> Release:
-    """The same in passes, for a table that does not fit into memory."""
+    """What anonymize_file() does with a table that does not fit into memory: in passes."""
     from microagg.release.beyond import protect_beyond
 
     if target.exists() and any(target.samefile(file) for file in files_of(source)):
         raise InputError(SAME_FILE)
-    threads = checked_threads(asked["threads"])
+    threads = checked_threads(asked.get("threads"))
     budget = Budget(free_memory() if memory is None else bytes_in(memory), threads)
     return protect_beyond(source, target, settings, budget, **asked)
 

@@ -104,7 +104,10 @@ def in_pieces(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], No
 
         def write_piece(rows: pa.Table) -> None:
             for first in range(0, rows.num_rows, RECORDS_AT_ONCE):
-                for batch in rows.slice(first, RECORDS_AT_ONCE).combine_chunks().to_batches():
+                piece = rows.slice(first, RECORDS_AT_ONCE)
+                # a copy, for what lies behind a slice decides how many bytes are written
+                copy = piece.take(pa.array(range(piece.num_rows))).combine_chunks()
+                for batch in copy.to_batches():
                     file.write_batch(without_hidden_values(batch))
 
         yield write_piece

@@ -30,6 +30,8 @@ class Source:
     format: str
     pieces: tuple[tuple[int, ...], ...]
     """Of each file how many records each of its pieces has."""
+    schema: pa.Schema
+    """The columns, and nothing else that the files carry."""
 
     @staticmethod
     def of(path: str | Path) -> Source:
@@ -41,28 +43,23 @@ class Source:
                 f"{files[0].name!r} does not fit into memory, and {format_of(files[0]).one_file} is not read piece by piece; "
                 "write it as a parquet file first, or give it more memory."
             )
-        source = Source(tuple(map(str, files)), format, tuple(_pieces(each, format) for each in files))
+        pieces, schema = tuple(_pieces(each, format) for each in files), _schema(files[0], format)
         for file in files[1:]:
-            if not _schema(file, format).equals(_schema(files[0], format)):
+            if not _schema(file, format).equals(schema):
                 raise InputError(
                     f"{str(file)!r} does not have the columns and types of {str(files[0])!r}; write the parts alike."
                 )
-        return source
+        return Source(tuple(map(str, files)), format, pieces, schema)
 
     @staticmethod
     def of_part(path: Path, format: str) -> Source:
         """A file that was just written, and still lies beside its place."""
-        return Source((str(path),), format, (_pieces(path, format),))
+        return Source((str(path),), format, (_pieces(path, format),), _schema(path, format))
 
     @property
     def records(self) -> int:
         """How many records there are."""
         return sum(map(sum, self.pieces))
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns, and nothing else that the files carry."""
-        return _schema(Path(self.files[0]), self.format)
 
     def read(self, first: int, count: int, names: Sequence[str] | None = None) -> pa.Table:
         """The records first .. first + count - 1, of these columns or of all."""
@@ -79,7 +76,7 @@ class Source:
     def chunks(self, size: int) -> list[tuple[int, int]]:
         """(first, count) of chunks of so many records.
 
-        >>> Source((), "parquet", ((5,),)).chunks(2)
+        >>> Source((), "parquet", ((5,),), pa.schema([])).chunks(2)
         [(0, 2), (2, 2), (4, 1)]
         """
         return [(first, min(size, self.records - first)) for first in range(0, self.records, size)]
