@@ -217,6 +217,9 @@ def _of_values(
         decimals = decimals_of_variable(variable, exact) if whole is None else whole.decimals[j]
     atoms = cells.atoms_of(j)
     released_atoms, of_values, values, counted = None, np.ones(groups.count, bool), column, groups
+    frequency, heaviest = (None, None) if whole is None else (whole.levels[j], whole.heaviest)
+    if heaviest is None and weights is not None:  # of all records, whichever column has gaps
+        heaviest = float(weights.max())
     if atoms is not None:
         of_values = releases_value(atoms, groups, k)
         released_atoms = _most_frequent_atoms(
@@ -227,7 +230,6 @@ def _of_values(
         values, counted = column[known], Groups(numbers[groups.labels[known]], int(of_values.sum()))
         weights = None if weights is None else weights[known]
     assert entry.values is not None
-    frequency, heaviest = (None, None) if whole is None else (whole.levels[j], whole.heaviest)
     found = entry.values(
         Gathered(variable, values, counted, column, decimals, texts, weights, frequency, heaviest)
     )
