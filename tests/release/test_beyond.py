@@ -23,6 +23,9 @@ from microagg.release.files import anonymize_file
 from microagg.studies.repeating import repeat_file
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks.make_small(monkeypatch.setattr)
