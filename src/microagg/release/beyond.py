@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +33,7 @@ from microagg.engine.verifying import Counted, count_bucket, count_values, hash_
 from microagg.errors import GuaranteeError, InputError
 from microagg.guarantees.k import Anonymity
 from microagg.kernels import partial_sums, sums
+from microagg.measures.measure import Pair
 from microagg.methods.method import Found
 from microagg.problem.problem import Progress, checked_k, checked_threads
 from microagg.release.beyond_limits import Budget, refuse_beyond
@@ -69,8 +72,8 @@ class FiledRelease(Release):
         """Not asked of a table that was never in memory."""
         return False
 
-    @property
-    def pair(self) -> Any:
+    @functools.cached_property
+    def pair(self) -> Pair:
         """Both tables at once: that is what there was no memory for."""
         raise InputError(
             "this release was made beyond memory, so that measures of single records and reports are not there; use "
@@ -91,18 +94,31 @@ class Telling:
 
     progress: Progress | None
     records: int
-    done: float = 0.0
+    done: int = 0
+    of_pass: int = 0
+    what: str = ""
+    begun: float = 0.0
 
     def __call__(self, what: str, records: int) -> None:
         """One more chunk or block of a pass is done."""
-        self.done += records * COSTS.get(what, 1)
+        now = time.monotonic()
+        if what != self.what:
+            self.what, self.of_pass, self.begun = what, 0, now
+        else:  # the first of a pass began before anybody looked at the clock
+            self.of_pass += records
+        self.done += records * COSTS[what]
         if self.progress is None:
             return
-        whole = sum(COSTS.values()) * self.records
         tell = getattr(self.progress, "tell", None)
         if tell is not None:
-            tell(what)
-        self.progress(min(int(self.done), whole - 1), whole)
+            seconds = now - self.begun
+            tell(
+                f"{what}, {self.of_pass / seconds:,.0f} rows a second"
+                if self.of_pass and seconds > 0.0
+                else what
+            )
+        whole = sum(COSTS.values()) * self.records
+        self.progress(min(self.done, whole - 1), whole)
 
 
 def protect_beyond(
@@ -277,7 +293,8 @@ class _Run:
         )
         key = None
         if not self.keep_order:
-            key = tuple(int(each) for each in key_of_order(self.settings.seed or 0, digest))
+            first, second = key_of_order(self.settings.seed or 0, digest).tolist()
+            key = int(first), int(second)
         return Finishing(
             self.schema, self.settings, layout.space, WholeTable(decimals, levels, atoms, heaviest),
             tuple(class_columns(self.schema, self.settings)), with_nulls, key,

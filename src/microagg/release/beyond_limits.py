@@ -18,8 +18,9 @@ from microagg.methods.search.blockwise import largest_block
 from microagg.release.settings import Settings
 from microagg.table.aggregates import AGGREGATES, DEFAULT_AGGREGATE
 from microagg.table.encoder import RUN
-from microagg.table.io.chunks import READ_IN_PIECES, Source, files_of
+from microagg.table.io.chunks import READ_IN_PIECES, Source, is_in_parts
 from microagg.table.io.formats import format_of
+from microagg.table.io.journal import settle
 from microagg.table.schema import Kind, Role, Schema
 
 LEAST_CHUNK, LARGEST_CHUNK = 1, 16  # in runs of records
@@ -64,13 +65,13 @@ def goes_beyond(path: str | Path, settings: Settings, memory: str | int | float 
 
     Where nothing is said of memory, what a plan cannot do is done in memory, as far as that reaches.
     """
-    files = files_of(path)
-    if any(format_of(file).name not in READ_IN_PIECES for file in files):
+    given = None if memory is None else bytes_in(memory)
+    source = _source_of(path)
+    if source is None:
         return False
-    source = Source.of(path)
     wide = len(source.schema)
     needed = source.records * (OF_A_RECORD + OF_A_CELL * wide)
-    if needed <= (free_memory() if memory is None else bytes_in(memory)):
+    if needed <= (free_memory() if given is None else given):
         return False
     if not needs_plan(source.records, len(settings.quasi), settings.k):
         return False
@@ -80,6 +81,20 @@ def goes_beyond(path: str | Path, settings: Settings, memory: str | int | float 
         except InputError:
             return False
     return True
+
+
+def _source_of(path: str | Path) -> Source | None:
+    """The table that lies there, if it can be read piece by piece; what is wrong with others, those say who read them as a whole."""
+    if is_in_parts(path):
+        return Source.of(path)
+    path = Path(path)
+    if format_of(path).name not in READ_IN_PIECES:
+        return None
+    settle(path)
+    try:
+        return Source.of(path) if path.is_file() else None
+    except (InputError, OSError):
+        return None
 
 
 def refuse_beyond(settings: Settings, schema: Schema | None = None) -> None:
