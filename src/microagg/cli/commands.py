@@ -46,6 +46,20 @@ NOT_SHARED = (
     "rest",
 )  # by the releases of a comparison, which drops what has no role
 
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="How much memory to use, such as 4GB; by default half of what is free. Larger tables are worked on in passes, with "
+        "the same release.",
+    ),
+]
+SpillFolder = Annotated[
+    Path | None,
+    typer.Option(
+        help="The folder for what such passes set aside, for your eyes only until it goes; by default that of the output."
+    ),
+]
 Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")]
 
 
@@ -166,6 +180,12 @@ def anonymize(
             help="Write two reports (.html, .md or .json): NAME.internal.html to keep, NAME.public.html to publish."
         ),
     ] = None,
+    memory: Memory = None,
+    spill: SpillFolder = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on from the blocks that a killed run had done, beyond memory."),
+    ] = False,
 ) -> None:
     """Write a verified k-anonymous version of a table, with its manifests."""
     from microagg.cli import show
@@ -181,7 +201,8 @@ def anonymize(
     with show.progress("grouping records") as progress:
         release = anonymize_file(
             source, target, settings=settings, keep_order=keep_order, report=report, reading=reading,
-            writing={"escape_formulas": escape_formulas}, threads=threads, progress=progress,
+            writing={"escape_formulas": escape_formulas}, memory=memory, spill=spill, resume=resume, threads=threads,
+            progress=progress,
         )  # fmt: skip
     _end_with(release, target, lambda: show.reports(report))
 
@@ -194,6 +215,8 @@ def repeat(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Write it although other versions make another release of it.")
     ] = False,
+    memory: Memory = None,
+    spill: SpillFolder = None,
 ) -> None:
     """Make a release again from its internal manifest and the original table. Exit code 3 if it is not the same; nothing is written then."""
     from microagg.cli import show
@@ -201,7 +224,9 @@ def repeat(
 
     watch(target, verified=True)
     with show.progress("grouping records") as progress:
-        release = repeat_file(manifest, source, target, progress=progress, anyway=anyway)
+        release = repeat_file(
+            manifest, source, target, progress=progress, anyway=anyway, memory=memory, spill=spill
+        )
     _end_with(release, target)
 
 
@@ -407,9 +432,10 @@ def clean(
 ) -> None:
     """End what runs that were killed began in a folder: whole releases, old or new, and nothing left over."""
     from microagg.cli import show
+    from microagg.engine.spill import remove_left_spill
     from microagg.table.io.writing import clean_folder
 
-    show.cleaned(clean_folder(folder))
+    show.cleaned([*clean_folder(folder), *remove_left_spill(folder)])
 
 
 @app.command()

@@ -11,7 +11,13 @@ import numpy as np
 from microagg.bounds.bound import refuse_inexact
 from microagg.errors import InputError
 from microagg.measures.loss.mixed import loss_of_release
-from microagg.measures.loss.sse import largest_share, loss_between, loss_of_partition
+from microagg.measures.loss.sse import (
+    error_sums,
+    largest_share,
+    loss_between,
+    loss_of_partition,
+    share_of,
+)
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
 from microagg.table.encoder import Space
@@ -56,10 +62,8 @@ def loss_of(
             found[0]["IL_within"] = loss_of_partition(space.points(cells), labels)["IL"]
         return found
     loss = loss_of_release(space, cells, made.cells, labels)
-    errors = np.bincount(
-        groups if groups.ndim == 1 else groups[:, 0], space.record_errors(cells, made.cells, labels)
-    )
-    share = float(errors.max() / errors.sum()) if errors.sum() > 0.0 else 0.0
+    errors = space.record_errors(cells, made.cells, labels).reshape(-1, 1)
+    share = share_of(error_sums(errors, groups if groups.ndim == 1 else groups[:, 0]))
     unrounded = (
         loss["IL"] if made.means is made.cells else loss_of_release(space, cells, made.means, labels)["IL"]
     )

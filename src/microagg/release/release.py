@@ -15,7 +15,6 @@ import pyarrow as pa
 from microagg.bounds.bound import Bound
 from microagg.engine.run import problem_with, run_method
 from microagg.guarantees.k import Anonymity, verify
-from microagg.kernels import random
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
@@ -23,7 +22,7 @@ from microagg.problem.problem import Progress, checked_k
 from microagg.release.cells import confidential_of, read_cells, shown_cells, units_in, without_gaps
 from microagg.release.changes import Change, changes
 from microagg.release.exposure import exposure_of
-from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
+from microagg.release.manifest import FORMAT, internal_manifest, manifest_paths, public_manifest
 from microagg.release.measuring import (
     can_be_read_again,
     is_table_of_numbers,
@@ -49,6 +48,7 @@ from microagg.release.risks import notes_on_disclosure, notes_on_earlier_release
 from microagg.release.saving import refuse_report_place, renderer, save_release
 from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
+from microagg.release.shuffling import shuffled_rows
 from microagg.release.strata import class_columns, in_strata, notes_on_strata, refuse_columnwise
 from microagg.release.true_values import notes_on_true_values, risks_of_aggregates
 from microagg.release.weighting import Weighting, notes_on_weights, released_weight, weighted, weighting_of
@@ -223,9 +223,7 @@ class Release:
         return confidential_of(typed_like(written.select(names), self._arrow), names, self.settings)
 
     def _shuffled_rows(self) -> np.ndarray:
-        # the digest takes part, so that nobody without the original table can undo the shuffle by guessing a seed
-        state = random.seeded(self.settings.seed or 0, self.manifest["input"]["digest"], "rows")
-        return random.permutation(state, len(self.labels))
+        return shuffled_rows(self.manifest, len(self.labels))
 
 
 def anonymize(
@@ -311,10 +309,12 @@ def protect(
     reading: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    format: int = FORMAT,
 ) -> Release:
     """The way of the data, from a table and settings to a release that holds its guarantee.
 
     `file` is the name of the file that the table was read from, `reading` what was said about it; the internal manifest keeps both.
+    `format` is that of the manifest: an older one is repeated by its own rules.
     """
     # what was asked for
     settings = settings.settled()
@@ -370,7 +370,7 @@ def protect(
         averaged, labels, how=settings.aggregates, precision=settings.precision, k=k, seed=settings.seed or 0,
         space=space, exact=cells, texts=texts_like(frame), weights=weights,
     )  # fmt: skip
-    released = _with_released(frame, schema, made, weighting, settings.precision)
+    released = with_released(frame, schema, made, weighting, settings.precision)
     arrow = marked_like(to_arrow(released), source)
     give_back()
     anonymity = verify(arrow, class_columns(schema, settings), k, len(frame), method.scope)
@@ -394,6 +394,7 @@ def protect(
         reading=reading, loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
         exposure=exposure_of(arrow, schema, anonymity),
         strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
+        format=format,
     )  # fmt: skip
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
     notes += notes_on_columns(schema, space, loss["IL"], unrounded)
@@ -415,7 +416,7 @@ def _are_numbers(frame: nw.DataFrame[Any], cells: Cells, made: Aggregated) -> bo
     return is_table_of_numbers(cells) and made.cells.is_plain and can_be_read_again(frame, cells.names)
 
 
-def _with_released(
+def with_released(
     frame: nw.DataFrame[Any], schema: Schema, made: Aggregated, weighting: Weighting | None, precision: str
 ) -> nw.DataFrame[Any]:
     """The table with every quasi-identifier replaced by its group's, in the types that came in; identifiers dropped."""

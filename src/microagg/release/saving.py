@@ -12,7 +12,7 @@ import pyarrow as pa
 from microagg.errors import GuaranteeError, InputError, MicroaggError, ReportError
 from microagg.guarantees.k import Anonymity, verify
 from microagg.release.manifest import (
-    digest_of,
+    digest_in,
     is_manifest,
     manifest_paths,
     manifest_text,
@@ -76,7 +76,7 @@ def save_release(
     def write(part: Path) -> None:
         table = rows_to_write(release, keep_order=keep_order)
         write_table(table, part, **options)
-        added["output"] = {"file": path.name, "digest": digest_of(table)}
+        added["output"] = {"file": path.name, "digest": digest_in(release.manifest["format"])(table)}
 
     def inspect(part: Path) -> None:
         give_back()
@@ -91,9 +91,17 @@ def save_release(
         release.settings.promise.verify(found.labels, len(found.sizes), release._attributes(written), units)
         added["release"] = name_of_release(written, release.settings)
 
+    put_in_place([Piece(path, write, inspect), *manifest_pieces(path, lambda: {**release.manifest, **added})])
+    give_back()
+    return added
+
+
+def manifest_pieces(path: Path, content: Callable[[], dict[str, Any]]) -> list[Piece]:
+    """Both manifests of a released file; their `content` is asked for when the table has been inspected and has its name."""
+
     def manifest(place: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool) -> Piece:
-        def text() -> str:  # when the table has been inspected and has its name
-            return manifest_text(view(with_name({**release.manifest, **added})))
+        def text() -> str:
+            return manifest_text(view(with_name(content())))
 
         return Piece(
             place,
@@ -103,15 +111,7 @@ def save_release(
         )
 
     internal, public = manifest_paths(path)
-    put_in_place(
-        [
-            Piece(path, write, inspect),
-            manifest(internal, dict, private=True),
-            manifest(public, public_manifest, private=False),
-        ]
-    )
-    give_back()
-    return added
+    return [manifest(internal, dict, private=True), manifest(public, public_manifest, private=False)]
 
 
 def with_name(manifest: dict[str, Any]) -> dict[str, Any]:

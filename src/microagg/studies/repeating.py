@@ -13,15 +13,18 @@ import pyarrow as pa
 import microagg
 from microagg.errors import DifferentRelease, InputError
 from microagg.problem.problem import Progress
-from microagg.release.files import anonymize_table
-from microagg.release.manifest import FORMAT, digest_of
+from microagg.release.beyond_limits import goes_beyond
+from microagg.release.files import anonymize_beyond, anonymize_table
+from microagg.release.manifest import FORMAT, OF_WHOLE_COLUMNS, digest_in
 from microagg.release.release import Release
 from microagg.release.risks import with_risks_accepted
 from microagg.release.settings import Settings
+from microagg.table.io.chunks import is_in_parts, read_whole
 from microagg.table.io.journal import settle
 from microagg.table.io.reading import read_table
 from microagg.table.schema import Role
 
+ANOTHER_TABLE = "this is not the table that the release was made from: its digest differs."
 LIKE_ONE = "its name ends in .internal.json, and it is written beside the output"
 
 
@@ -32,18 +35,37 @@ def repeat_file(
     progress: Progress | None = None,
     *,
     anyway: bool = False,
+    memory: str | float | None = None,
+    spill: str | Path | None = None,
 ) -> Release:
     """Make a release again from its internal manifest and the original table; another release is not written.
 
     A search that was stopped early, by a time limit or by hand, is stopped at the same checkpoint. With `anyway`, what other
-    versions of microagg or its libraries make of the manifest is written although it is another release.
+    versions of microagg or its libraries make of the manifest is written although it is another release. `memory` and `spill` are
+    as in `anonymize_file`: they make no difference to the release.
     """
     then = _read(Path(manifest))
     settings = with_risks_accepted(_settings_of(then, Path(manifest)))
     reading = _options_in(then["input"], "reading")
-    table = read_table(source, quasi=settings.numbers, asked=settings.columns, **reading)
+    if then["format"] > OF_WHOLE_COLUMNS and goes_beyond(source, settings, memory):
+        return _repeated_beyond(
+            then,
+            source,
+            Path(target),
+            settings,
+            reading,
+            memory,
+            progress=progress,
+            anyway=anyway,
+            spill=spill,
+        )
+    if is_in_parts(source):
+        table = read_whole(source)
+    else:
+        table = read_table(source, quasi=settings.numbers, asked=settings.columns, **reading)
+    digest_of = digest_in(then["format"])
     if digest_of(table) != then["input"]["digest"]:
-        raise InputError("this is not the table that the release was made from: its digest differs.")
+        raise InputError(ANOTHER_TABLE)
     writing = {
         name: value for name, value in _options_in(then, "dialect").items() if name == "escape_formulas"
     }  # all others follow the table, as then
@@ -54,7 +76,35 @@ def repeat_file(
 
     release = anonymize_table(
         table, source, target, settings, keep_order=then.get("rows") == "kept", expected=expect_the_same,
-        reading=reading, writing=writing, progress=progress,
+        reading=reading, writing=writing, progress=progress, format=then["format"],
+    )  # fmt: skip
+    return replace(release, notes=(*notes, *release.notes))
+
+
+def _repeated_beyond(
+    then: dict[str, Any],
+    source: str | Path,
+    target: Path,
+    settings: Settings,
+    reading: dict[str, Any],
+    memory: str | float | None,
+    *,
+    anyway: bool,
+    **asked: Any,
+) -> Release:
+    """The same for a table that does not fit into memory."""
+    notes: list[str] = []
+
+    def expect_the_same(manifest: dict[str, Any], digest: str) -> None:
+        notes.extend(_comparison(then, manifest, digest, anyway=anyway))
+
+    def expect_input(digest: str) -> None:
+        if digest != then["input"]["digest"]:
+            raise InputError(ANOTHER_TABLE)
+
+    release = anonymize_beyond(
+        source, target, settings, memory, keep_order=then.get("rows") == "kept", reading=reading,
+        expected=expect_the_same, expected_input=expect_input, **asked,
     )  # fmt: skip
     return replace(release, notes=(*notes, *release.notes))
 
@@ -118,6 +168,7 @@ def _as_of_today(old: dict[str, Any]) -> dict[str, Any]:
     today = {name: value for name, value in old.items() if name not in settings}
     return {
         **today,
+        "format": OF_WHOLE_COLUMNS,
         "settings": settings,
         "input": {"file": None, "digest": old.get("input")},
         "output": {"file": None, "digest": old["output"]} if "output" in old else None,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import InputError
-from microagg.kernels import sums
+from microagg.kernels import partial_sums, sums
 from microagg.problem.problem import as_points
 
 
@@ -66,15 +66,30 @@ def largest_share(points: np.ndarray, released: np.ndarray, labels: np.ndarray) 
     0.9
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        by_column = [
-            np.bincount(labels[:, j] if labels.ndim == 2 else labels, (points[:, j] - released[:, j]) ** 2)
-            for j in range(points.shape[1])
-        ]
-        groups = np.concatenate(by_column) if labels.ndim == 2 else np.sum(by_column, axis=0)
-        total = groups.sum()
+        errors = (points - released) ** 2
+    if labels.ndim == 1:
+        return share_of(error_sums(errors, labels))
+    return share_of(
+        np.concatenate([error_sums(errors[:, j : j + 1], labels[:, j]) for j in range(points.shape[1])])
+    )
+
+
+def error_sums(errors: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """(groups, 3): the errors of each group's records, (n, d), added up, so that the order of records makes no difference."""
+    labels = np.ascontiguousarray(labels, np.int32)
+    return partial_sums.group_error_sums(np.ascontiguousarray(errors), labels, int(labels.max()) + 1)
+
+
+def share_of(groups: np.ndarray) -> float:
+    """The share that the largest of these sums has of all of them.
+
+    >>> share_of(np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0]]))
+    0.75
+    """
+    total = sums.rounded(sums.column_sums(groups.reshape(-1, 1)), 0)
     if not np.isfinite(total):  # squares of huge values: one of them may be all there is
         return 1.0
-    return float(groups.max() / total) if total > 0.0 else 0.0
+    return float(partial_sums.rounded_each(groups).max() / total) if total > 0.0 else 0.0
 
 
 def _loss(points: np.ndarray, sse: float) -> dict[str, float]:
