@@ -159,7 +159,7 @@ def page(results: list[dict[str, Any]]) -> str:
         "## What is not done beyond memory yet",
         "",
         "It is refused with one sentence that names it: other methods than `auto` and the efforts `thorough` and `prove` (`hybrid` works in",
-        "parts, in memory), `refine`, `time_limit`, `l`, `t`, `unit`, `stratum`, `special`, `na`, `hierarchy`, `cap`, `importance`,",
+        "parts, in memory), `refine`, `time_limit`, `l`, `t`, `unit`, `small_strata=drop`, `special`, `na`, `hierarchy`, `cap`, `importance`,",
         "`missing=drop`, scales other than `zscore`, aggregates other than the mean of numbers and the mode of categories, dates, decimals,",
         "ordered levels and categorical types, csv files, and reports. Texts that are kept have 100,000 different values at most. Where",
         "nothing is said of memory, such tables are worked on in memory as far as that reaches.",

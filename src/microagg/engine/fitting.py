@@ -51,9 +51,15 @@ class Passes:
     tell: Callable[[str, int], None] = lambda what, records: None
     """Told after each chunk which pass it was and how many records it has."""
 
-    def over(self, what: str, task: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
-        """What `task(source, first, count, *arguments)` returns for each chunk, in their order."""
-        given = ((self.source, first, count, *arguments) for first, count in self.chunks)
+    def over(
+        self, what: str, task: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
+    ) -> Iterator[Any]:
+        """What `task(source, first, count, *arguments)` returns for each chunk, in their order; `each` has one more for every chunk."""
+        more = [()] * len(self.chunks) if each is None else [(own,) for own in each]
+        given = (
+            (self.source, first, count, *arguments, *own)
+            for (first, count), own in zip(self.chunks, more, strict=True)
+        )
         for (_, count), result in zip(self.chunks, self.executor.in_order(task, given), strict=True):
             self.tell(what, count)
             yield result

@@ -29,6 +29,7 @@ from microagg.engine.scanning import (
     variable_of,
 )
 from microagg.engine.spill import Spill, told_if_full, told_in
+from microagg.engine.territories import StrataCodes
 from microagg.engine.verifying import Counted, count_bucket, count_values, hash_chunk, values_chunk
 from microagg.errors import GuaranteeError, InputError
 from microagg.guarantees.k import Anonymity
@@ -45,7 +46,7 @@ from microagg.release.risks import notes_on_earlier_releases, refuse_unaccepted
 from microagg.release.saving import manifest_pieces, refuse_places
 from microagg.release.settings import Settings
 from microagg.release.shuffling import key_of_order
-from microagg.release.strata import class_columns
+from microagg.release.strata import class_columns, refuse_small, strata_as_data
 from microagg.release.weighting import change_of_weights, percents_of
 from microagg.table import proposing
 from microagg.table.aggregate import Aggregated, WholeTable
@@ -187,7 +188,7 @@ def _schema_of(source: Source, settings: Settings) -> Schema:
     for column in schema.columns:
         if column.role in (Role.QUASI, Role.WEIGHT):
             refuse_type(column, kinds.field(column.name).type)
-        elif column.role in (Role.CONFIDENTIAL, Role.KEEP):
+        elif column.role in (Role.CONFIDENTIAL, Role.KEEP, Role.STRATUM):
             refuse_type(
                 replace(column, kind=_kind_of(kinds.field(column.name).type)), kinds.field(column.name).type
             )
@@ -229,18 +230,25 @@ class _Run:
         own = [facts[column.name] for column in quasi]
         variables = [variable_of(column, each) for column, each in zip(quasi, own, strict=True)]
         fitted = fit(passes, variables, own, self.settings.scale)
-        layout = self._layout(variables, fitted.space)
-        plan = Plan(passes, layout, own, self.settings.seed or 0, self.budget.at_once)
+        strata, counts = self._strata(passes, facts)
+        layout = self._layout(variables, fitted.space, strata)
+        plan = Plan(passes, layout, own, self.settings.seed or 0, self.budget.at_once, counts)
         cuts = plan.cuts()
         finishing = self._finishing(layout, digest, facts, own, fitted.decimals)
         room = self.spill.room(self._key(digest, cuts.digest, finishing))
         grouped = plan.grouped(cuts, room, finish_block, (finishing, layout.records))
         give_back()
-        last = _Last(self, layout, finishing, grouped, room, digest, reading, options, expected)
+        sizes = None if counts is None else counts.sum(axis=0)
+        last = _Last(self, layout, finishing, grouped, room, digest, reading, options, expected, sizes)
         return last.saved()
 
     def _scanned(self, passes: Passes) -> tuple[str, dict[str, Facts]]:
         asked = [column for column in self.schema.columns if column.role in (Role.QUASI, Role.WEIGHT)]
+        asked += [
+            replace(column, kind=Kind.NOMINAL)
+            for column in self.schema.columns
+            if column.role is Role.STRATUM
+        ]
         found: dict[str, Facts] = {}
         runs: list[bytes] = []
         for chunk in passes.over("scanning", scan_chunk, asked):
@@ -252,7 +260,18 @@ class _Run:
             _refuse_gaps({name: found[name] for name in self.schema.names(Role.QUASI)})
         return digest_of_runs(self.source.schema.names, self.source.records, runs), found
 
-    def _layout(self, variables: Sequence[Variable], space: Any) -> Layout:
+    def _strata(
+        self, passes: Passes, facts: Mapping[str, Facts]
+    ) -> tuple[StrataCodes | None, np.ndarray | None]:
+        """Which strata there are, and how many records of each are in every chunk; refused where one has fewer than k."""
+        own = [facts[name] for name in self.schema.names(Role.STRATUM)]
+        if not own:
+            return None, None
+        strata, counts = StrataCodes.counted(passes, [each for each in own if isinstance(each, LevelFacts)])
+        refuse_small(counts.sum(axis=0), self.settings)
+        return strata, counts
+
+    def _layout(self, variables: Sequence[Variable], space: Any, strata: StrataCodes | None) -> Layout:
         weight = self.schema.names(Role.WEIGHT)
         released = self.schema.released()
         carried = (*released, *(name for name in weight if name not in released))
@@ -260,7 +279,7 @@ class _Run:
         effort = self.settings.params.get("effort") or "balanced"
         return Layout(
             tuple(variables), space, carried, self.source.records, self.settings.k, effort,
-            None if plain else len(variables),
+            None if plain else len(variables), strata,
         )  # fmt: skip
 
     def _finishing(
@@ -348,6 +367,8 @@ class _Last:
     reading: dict[str, Any]
     options: dict[str, Any]
     expected: Callable[[dict[str, Any], str], object] | None
+    strata: np.ndarray | None
+    """How many records each stratum has."""
 
     def saved(self) -> Release:
         """Write the table and its manifests, and put them in place as one."""
@@ -517,6 +538,7 @@ class _Last:
             settings=run.settings, schema=run.schema, found=Found(nothing, self.grouped.chosen), space=layout.space,
             made=made, source=self.digest, file=run.path.name, reading=self.reading, loss=loss, largest_share=share,
             anonymity=self._anonymity, capped={}, exposure=exposure, weighting=self._weighting(),
+            strata=None if self.strata is None else strata_as_data(self.strata),
         )  # fmt: skip
 
     def _loss(self, counted: Counted) -> tuple[dict[str, float], float]:
