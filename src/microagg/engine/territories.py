@@ -85,8 +85,8 @@ class Territory:
         if of_records <= blockwise.MOST_AS_ONE or records <= largest_block(axes, k):
             return Territory(records, state, False)
         drawn = rng.copy()
-        seeds = [int(random.next_integer(drawn)) for _ in range(3)]
-        return Territory(records, state, True, *seeds)
+        sample, blocks, shifted = (int(random.next_integer(drawn)) for _ in range(3))
+        return Territory(records, state, True, sample, blocks, shifted)
 
     @property
     def leaves(self) -> tuple[int, int]:
