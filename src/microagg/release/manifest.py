@@ -96,7 +96,7 @@ def internal_manifest(
         "format": format,
         "microagg": microagg.__version__,
         "settings": settings.as_data(),
-        "records": len(made.cells),
+        "records": len(made),
         "roles": {column.name: column.role.value for column in schema.columns},
         "guarantee": {
             "k": settings.k,
@@ -143,7 +143,7 @@ def _cells(schema: Schema, made: Aggregated, dropped: int) -> dict[str, Any]:
             "filled": made.filled[j],
             "blanked": made.blanked[j],
         }
-        for j, name in enumerate(made.cells.names)
+        for j, name in enumerate(variable.name for variable in made.variables)
     }
     return {"columns": columns, "records_left_out": dropped}
 

@@ -413,18 +413,19 @@ def protect(
 
 def _are_numbers(frame: nw.DataFrame[Any], cells: Cells, made: Aggregated) -> bool:
     """Whether the quasi-identifiers are plain numbers before and after, which can be read from the tables at any time."""
-    return is_table_of_numbers(cells) and made.cells.is_plain and can_be_read_again(frame, cells.names)
+    return is_table_of_numbers(cells) and made.is_plain and can_be_read_again(frame, cells.names)
 
 
 def with_released(
     frame: nw.DataFrame[Any], schema: Schema, made: Aggregated, weighting: Weighting | None, precision: str
 ) -> nw.DataFrame[Any]:
     """The table with every quasi-identifier replaced by its group's, in the types that came in; identifiers dropped."""
+    cells = made.cells
     columns = [
         given_back(
-            frame[variable.name], variable, made.cells.values[:, j], made.cells.atoms_of(j), whole=precision == "column"
+            frame[variable.name], variable, cells.values[:, j], cells.atoms_of(j), whole=precision == "column"
         )
-        for j, variable in enumerate(made.cells.variables)
+        for j, variable in enumerate(cells.variables)
     ]  # fmt: skip
     columns += released_weight(frame, weighting, whole=precision == "column")
     return frame.with_columns(*columns).select(*schema.released())
