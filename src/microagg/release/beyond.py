@@ -37,7 +37,7 @@ from microagg.kernels import partial_sums, sums
 from microagg.measures.measure import Pair
 from microagg.methods.method import Found
 from microagg.problem.problem import Progress, checked_k, checked_threads
-from microagg.release.beyond_limits import Budget, refuse_beyond
+from microagg.release.beyond_limits import Budget, refuse_beyond, refuse_labels
 from microagg.release.finishing import KEY, Finishing, finish_block
 from microagg.release.manifest import internal_manifest, name_by
 from microagg.release.publishing import refuse_publishing
@@ -129,8 +129,6 @@ def protect_beyond(
     budget: Budget,
     *,
     keep_order: bool = False,
-    reading: Mapping[str, Any] | None = None,
-    writing: Mapping[str, Any] | None = None,
     expected: Callable[[dict[str, Any], str], object] | None = None,
     expected_input: Callable[[str], object] | None = None,
     spill: str | Path | None = None,
@@ -147,12 +145,14 @@ def protect_beyond(
     source = Source.of(path)
     schema = _schema_of(source, settings)
     refuse_beyond(settings, schema)
+    refuse_labels(path)
+    refuse_labels(target)  # those of what was there before must not be read with the new table
     format = format_of(target)
     if format.in_pieces is None:
         raise InputError(
             f"{format.one_file} is not written beyond memory; name a parquet file, or give it more memory."
         )
-    options = options_for(format, dict(writing or {}))
+    options = options_for(format, settings.writing)
     refuse_unaccepted(settings)
     refuse_places(target)
     k = checked_k(settings.k, source.records)
@@ -176,7 +176,7 @@ def protect_beyond(
             expected_input,
         )
         with told_if_full("in the folder of the release"):
-            return run.release(dict(reading or {}), options, expected)
+            return run.release(options, expected)
 
 
 def _schema_of(source: Source, settings: Settings) -> Schema:
@@ -217,7 +217,6 @@ class _Run:
 
     def release(
         self,
-        reading: dict[str, Any],
         options: dict[str, Any],
         expected: Callable[[dict[str, Any], str], object] | None,
     ) -> Release:
@@ -239,7 +238,7 @@ class _Run:
         grouped = plan.grouped(cuts, room, finish_block, (finishing, layout.records))
         give_back()
         sizes = None if counts is None else counts.sum(axis=0)
-        last = _Last(self, layout, finishing, grouped, room, digest, reading, options, expected, sizes)
+        last = _Last(self, layout, finishing, grouped, room, digest, options, expected, sizes)
         return last.saved()
 
     def _scanned(self, passes: Passes) -> tuple[str, dict[str, Facts]]:
@@ -364,7 +363,6 @@ class _Last:
     grouped: Grouped
     room: Path
     digest: str
-    reading: dict[str, Any]
     options: dict[str, Any]
     expected: Callable[[dict[str, Any], str], object] | None
     strata: np.ndarray | None
@@ -536,7 +534,7 @@ class _Last:
         loss, share = self._loss(counted)
         return internal_manifest(
             settings=run.settings, schema=run.schema, found=Found(nothing, self.grouped.chosen), space=layout.space,
-            made=made, source=self.digest, file=run.path.name, reading=self.reading, loss=loss, largest_share=share,
+            made=made, source=self.digest, file=run.path.name, loss=loss, largest_share=share,
             anonymity=self._anonymity, capped={}, exposure=exposure, weighting=self._weighting(),
             strata=None if self.strata is None else strata_as_data(self.strata),
         )  # fmt: skip

@@ -21,6 +21,7 @@ from microagg.table.encoder import RUN
 from microagg.table.io.chunks import READ_IN_PIECES, Source, is_in_parts
 from microagg.table.io.formats import format_of
 from microagg.table.io.journal import settle
+from microagg.table.io.sidecar import sidecar_of
 from microagg.table.schema import Kind, Role, Schema
 
 LEAST_CHUNK, LARGEST_CHUNK = 1, 16  # in runs of records
@@ -78,9 +79,19 @@ def goes_beyond(path: str | Path, settings: Settings, memory: str | int | float 
     if memory is None:
         try:
             refuse_beyond(settings)
+            refuse_labels(path)
         except InputError:
             return False
     return True
+
+
+def refuse_labels(path: str | Path) -> None:
+    """Raise where labels lie beside a table: they are not carried along in passes."""
+    beside = sidecar_of(Path(path))
+    if os.path.lexists(beside):
+        raise InputError(
+            f"the labels in {str(beside)!r} are not carried along beyond memory yet; give it more memory, or move them away."
+        )
 
 
 def _source_of(path: str | Path) -> Source | None:
