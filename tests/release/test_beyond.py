@@ -22,7 +22,6 @@ from microagg.release.beyond_limits import Budget, bytes_in
 from microagg.release.files import anonymize_file
 from microagg.studies.repeating import repeat_file
 
-
 pytestmark = pytest.mark.slow
 
 

@@ -115,7 +115,11 @@ def notes_on_disclosure(
 
     told, alike = [], None
     for j, variable in enumerate(cells.variables):
-        if variable.kind is not Kind.NUMERIC or variable.unit or (found is not None and found.how[j] != "mean"):
+        if (
+            variable.kind is not Kind.NUMERIC
+            or variable.unit
+            or (found is not None and found.how[j] != "mean")
+        ):
             continue
         own = classes if labels.ndim == 1 else labels[:, j]
         column = cells.values[:, j] + float(variable.origin) if variable.origin else cells.values[:, j]
