@@ -15,14 +15,15 @@ from pathlib import Path
 
 from microagg.table.io import unpacking
 
-unpacking.largest_table = lambda: 1 << 26  # before the formats take it
+if __name__ == "__main__":  # before the formats take it; not where the tests are collected
+    unpacking.largest_table = lambda: 1 << 26
 
-import pyarrow  # noqa: E402
-import pyreadstat  # noqa: E402
-import python_calamine  # noqa: E402
+import pyarrow
+import pyreadstat
+import python_calamine
 
-from microagg.cli.commands import main  # noqa: E402
-from microagg.table.io.formats import formats  # noqa: E402
+from microagg.cli.commands import main
+from microagg.table.io.formats import formats
 
 assert pyarrow, pyreadstat
 assert python_calamine

@@ -85,7 +85,7 @@ def test_it_refuses_what_the_real_run_refuses(
     assert tables.snapshot(tmp_path) == before
 
 
-@pytest.mark.parametrize("target", ["in.csv", "nowhere/out.csv", ".", "out.txt"])
+@pytest.mark.parametrize("target", ["in.csv", "nowhere/out.csv", ".", "out.docx"])
 def test_it_refuses_places(microagg: Microagg, source: Path, target: str) -> None:
     real = microagg("anonymize", source, target, "--k", "4", *ROLES)
     dry = microagg("anonymize", source, target, "--k", "4", *ROLES, "--dry-run")

@@ -179,7 +179,6 @@ def test_numpy_layouts_give_the_same() -> None:
         ({"0": [1.0, 2.0]}, "pandas, polars or Arrow"),
         (None, "pandas, polars or Arrow"),
         (pd.Series([1, 2]), "pandas, polars or Arrow"),
-        (pl.LazyFrame({"0": [1, 2]}), "pandas, polars or Arrow"),
         (pd.DataFrame({0: [1, 2]}), "column names must be text"),
         (pd.DataFrame([[1, 2]], columns=["0", "0"]), "'0' occurs more than once"),
         (pa.table([[1], [2]], names=["0", "0"]), "'0' occurs more than once"),

@@ -74,7 +74,7 @@ def test_sheets(tmp_path: Path) -> None:
         path, tmp_path / "out.csv", 2, quasi=["year"], reading={"sheet": "wave 2"}, seed=1
     )
     assert any("one more sheet besides the one that was read" in note for note in release.notes)
-    assert release.manifest["input"]["reading"] == {"sheet": "wave 2"}
+    assert release.manifest["settings"]["reading"] == {"sheet": "wave 2"}
 
 
 def test_headers(tmp_path: Path) -> None:
