@@ -54,3 +54,18 @@ def test_a_kill_leaves_the_old_release_or_the_new_one(tmp_path: Path, ending: st
 def test_two_processes_that_save_to_one_place(tmp_path: Path, count: int) -> None:
     races = found(tmp_path, ".csv", "races", count)
     assert races["mixed"] == races["failed"] == races["left over"] == 0, races
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [6, pytest.param(40, marks=pytest.mark.nightly)])
+def test_kills_beyond_memory(tmp_path: Path, count: int) -> None:
+    path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    done = run(
+        HERE / "killing_beyond.py", tmp_path, str(count), folder=tmp_path, environment={"PYTHONPATH": path}
+    )
+    assert done.code == 0, done
+    kills = json.loads(done.out)
+    assert kills["killed"] > 0, "none was killed while it worked"
+    assert kills["unverified"] == 0, kills
+    assert kills["different"] == 0, kills
+    assert kills["left"] == 0, kills

@@ -349,7 +349,7 @@ def test_the_release_can_be_repeated_from_the_internal_manifest(tmp_path: Path) 
 
 def test_no_release_comes_out_of_a_broken_aggregation(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing_done(cells: Cells, labels: np.ndarray, **options: Any) -> Aggregated:
-        return dataclasses.replace(aggregated(cells, labels, **options), cells=cells)
+        return dataclasses.replace(aggregated(cells, labels, **options), _cells=cells, by_group=False)
 
     monkeypatch.setattr("microagg.release.release.aggregated", nothing_done)
     with pytest.raises(ma.GuaranteeError, match="not 4-anonymous"):

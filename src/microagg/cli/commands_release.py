@@ -23,6 +23,21 @@ if TYPE_CHECKING:
 
 STOPPED = 130
 
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="How much memory to use, such as 4GB; by default half of what is free. Larger tables are worked on in passes, with "
+        "the same release.",
+    ),
+]
+SpillFolder = Annotated[
+    Path | None,
+    typer.Option(
+        help="The folder for what such passes set aside, for your eyes only until it goes; by default that of the output."
+    ),
+]
+
 
 @app.command()
 @takes_settings()
@@ -59,6 +74,12 @@ def anonymize(
             "--dry-run", help="Say what would be done, to which columns, in how much time; write nothing."
         ),
     ] = False,
+    memory: Memory = None,
+    spill: SpillFolder = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on from the blocks that a killed run had done, beyond memory."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a verified k-anonymous version of a table, with its manifests."""
@@ -70,7 +91,7 @@ def anonymize(
     watch(manifest, public_manifest, *(report_paths(report) if report is not None and report.name else ()))
     asked = Asked(
         target, threads=threads, keep_order=keep_order, report=report, manifest=manifest, public_manifest=public_manifest,
-        as_json=as_json,
+        as_json=as_json, memory=memory, spill=spill, resume=resume,
     )  # fmt: skip
     asked.refuse_contradictions()
     reading = said_of_file(given)
@@ -145,6 +166,8 @@ def repeat(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Write it although other versions make another release of it.")
     ] = False,
+    memory: Memory = None,
+    spill: SpillFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a release again from its internal manifest and the original table. Exit code 3 if it is not the same; nothing is written then."""
@@ -153,7 +176,9 @@ def repeat(
 
     watch(target, verified=True)
     with show.progress("grouping records") as progress:
-        release = repeat_file(manifest, source, target, progress=progress, anyway=anyway)
+        release = repeat_file(
+            manifest, source, target, progress=progress, anyway=anyway, memory=memory, spill=spill
+        )
     _end_with(release, target, as_json=as_json)
 
 
@@ -186,9 +211,10 @@ def clean(
 ) -> None:
     """End what runs that were killed began in a folder: whole releases, old or new, and nothing left over."""
     from microagg.cli import show
+    from microagg.engine.spill import remove_left_spill
     from microagg.table.io.writing import clean_folder
 
-    done = clean_folder(folder)
+    done = [*clean_folder(folder), *remove_left_spill(folder)]
     if as_json:
         answer({"done": done})
     else:

@@ -32,6 +32,9 @@ class Asked:
     manifest: Path | None = None
     public_manifest: Path | None = None
     as_json: bool = False
+    memory: str | None = None
+    spill: Path | None = None
+    resume: bool = False
 
     @property
     def piped(self) -> bool:
@@ -56,7 +59,7 @@ def release_of(source: Path, place: Path, settings: Settings, asked: Asked) -> N
     with show.progress("grouping records") as progress:
         release = anonymize_file(
             source, place, settings=settings, keep_order=asked.keep_order, report=None if asked.piped else asked.report,
-            threads=asked.threads, progress=progress,
+            memory=asked.memory, spill=asked.spill, resume=asked.resume, threads=asked.threads, progress=progress,
         )  # fmt: skip
     if asked.piped:
         _give_out(release, place, asked)

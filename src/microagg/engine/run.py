@@ -162,12 +162,18 @@ def _in_strata(
     own = {name: value for name, value in params.items() if name not in STOPPING}
     problem = replace(problem, of_records=len(problem.points))
     found = in_parts(problem, strata, inner, rng=rng, params=own, watch=watch)
-    sizes = np.bincount(strata)
-    told = (
-        f"{len(sizes):,} {'stratum' if len(sizes) == 1 else 'strata'} of {sizes.min():,} to {sizes.max():,} records, "
-        f"{method.name} within each"
-    )
+    told = told_of_strata(np.bincount(strata), method.name)
     return replace(found, chosen=(told,), bound=None, least_within_parts=None)
+
+
+def told_of_strata(sizes: np.ndarray, method: str) -> str:
+    """What was done within strata of so many records each.
+
+    >>> told_of_strata(np.array([7, 5]), "auto")
+    '2 strata of 5 to 7 records, auto within each'
+    """
+    strata = "stratum" if len(sizes) == 1 else "strata"
+    return f"{len(sizes):,} {strata} of {sizes.min():,} to {sizes.max():,} records, {method} within each"
 
 
 def _searches(method: Method, params: dict[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any
@@ -39,13 +39,15 @@ def in_parts(
     *,
     rng: np.ndarray,
     params: dict[str, Any] | None = None,
+    along: Mapping[str, np.ndarray] | None = None,
     watch: Watch | None = None,
 ) -> Found:
     """What a method finds within each part, put together; `parts` are labels, or the records of each part.
 
     Every record is in one part, and a part has k records or more: the caller ensures it. Parts are worked on
     by as many threads as the problem allows; each has random numbers of its own, from its number, so that the result is the
-    same with any number of threads. Weights, confidential values and the promise go with the records (`Problem.part`).
+    same with any number of threads. Weights, confidential values and the promise go with the records (`Problem.part`), and so
+    do the arrays `along`, by name: the method gets its part of each as a further parameter.
 
     A search is stopped by `watch`, at a checkpoint that `stop_after` brings back. Checkpoints are counted part by part, in
     their order: those of the method within it, and one when the part is done. The parts before that point are searched to
@@ -64,7 +66,7 @@ def in_parts(
     watch = Watch() if watch is None else watch
     refuse_unfit(problem, method, watch)
     listed = _listed(parts, problem)
-    found = _PartWork(problem, listed, method, rng, params or {}, watch).run()
+    found = _PartWork(problem, listed, method, rng, params or {}, along or {}, watch).run()
     labels, formed = np.empty(len(problem.points), np.int32), 0
     for records, part in zip(listed, found, strict=True):
         labels[records] = part.labels + formed
@@ -80,6 +82,15 @@ def in_parts(
     return Found(labels, (told,), settings, watch.stopped, least_within_parts=least, passed=watch.passed)
 
 
+def rng_of_part(seed: int, number: int) -> np.ndarray:
+    """The random numbers of a part, from its number and what `in_parts` drew for all of them.
+
+    >>> bool(rng_of_part(7, 2)[0] == rng_of_part(7, 2)[0])
+    True
+    """
+    return random.seeded(seed, "part", number)
+
+
 def refuse_unfit(problem: Problem, method: Method, watch: Watch) -> None:
     """Raise unless the method can work on parts of this problem, and be stopped if that is asked for."""
     if method.scope != "record":
@@ -93,12 +104,14 @@ def refuse_unfit(problem: Problem, method: Method, watch: Watch) -> None:
 
 def _listed(parts: np.ndarray | Sequence[np.ndarray], problem: Problem) -> list[np.ndarray]:
     """The records of each part, checked."""
+    n = len(problem.points)
     if isinstance(parts, np.ndarray) and parts.ndim == 1 and parts.dtype != object:
         listed = [records for records in records_by_label(parts) if len(records) > 0]
+        covered = len(parts) == n
     else:
         listed = [np.asarray(records, np.int64) for records in parts]
-    n = len(problem.points)
-    if not np.array_equal(np.sort(np.concatenate(listed)), np.arange(n)):
+        covered = np.array_equal(np.sort(np.concatenate(listed)), np.arange(n))
+    if not covered:
         raise ValueError("every record must be in one part, and in one only")
     if min(len(records) for records in listed) < problem.k:
         raise ValueError("a part has fewer records than k: join it with another first")
@@ -115,9 +128,10 @@ class _PartWork:
         method: Method,
         rng: np.ndarray,
         params: dict[str, Any],
+        along: Mapping[str, np.ndarray],
         watch: Watch,
     ) -> None:
-        self._parts, self._method, self._watch = parts, method, watch
+        self._parts, self._method, self._along, self._watch = parts, method, along, watch
         self._params = method.checked(params)
         self._threads = min(problem.threads, len(parts))
         # one level of threads is enough: several parts at once, or all threads within one
@@ -209,9 +223,10 @@ class _PartWork:
         if progress is not None and (self._stop.is_set() or self._watch.stopped is not None):
             return None
         params = self._params if stop_after is None else {**self._params, "stop_after": stop_after}
-        rng = random.seeded(self._seed, "part", number)
+        records, rng = self._parts[number], rng_of_part(self._seed, number)
+        params = {**params, **{name: array[records] for name, array in self._along.items()}}
         try:
-            part = self._problem.part(self._parts[number])
+            part = self._problem.part(records)
             result = self._method.run(part, rng=rng, progress=progress, **params)
         except Enough:
             if not self._method.has_checkpoints or progress is None:

@@ -9,17 +9,23 @@ from typing import Any
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.problem.problem import Progress
+from microagg.problem.problem import Progress, checked_threads
+from microagg.problem.showing import shown
+from microagg.release.beyond_limits import Budget, bytes_in, free_memory, goes_beyond
+from microagg.release.manifest import FORMAT
 from microagg.release.release import Prepared, Release, protect
 from microagg.release.risks import refuse_unaccepted
 from microagg.release.saving import places_of, refuse_places, report_on_saved, report_places, rows_to_write
 from microagg.release.settings import Settings, settings_from
 from microagg.table.io.arrow import give_back
+from microagg.table.io.chunks import files_of, is_in_parts, read_whole
 from microagg.table.io.csv_writing import refuse_other_letters
 from microagg.table.io.dialect import dialect_of
 from microagg.table.io.formats import format_of, options_for, options_shared
 from microagg.table.io.reading import read_table
 from microagg.table.schema import WITHHELD, Role
+
+SAME_FILE = "output and input are the same file; name another output, the original must not be lost."
 
 
 def anonymize_file(
@@ -32,6 +38,9 @@ def anonymize_file(
     report: str | Path | None = None,
     reading: Mapping[str, Any] | None = None,
     writing: Mapping[str, Any] | None = None,
+    memory: str | float | None = None,
+    spill: str | Path | None = None,
+    resume: bool = False,
     threads: int | None = None,
     progress: Progress | bool | None = None,
     **options: Any,
@@ -43,6 +52,11 @@ def anonymize_file(
     as {"header": False}; `writing` how to write the other, such as {"escape_formulas": True}: both are settings, and go before those of
     `settings`. What is not said is found out, and what is written looks like what was read. A report that cannot be written
     raises ReportError: the release is in place then.
+
+    `source` may be a folder of parquet parts, or a pattern such as "parts/*.parquet", too. A table that does not fit into `memory`
+    (such as "4GB"; half of what is free, if nothing is said) is worked on in passes, and gives the same release to the byte. What
+    that sets aside lies in the folder `spill` (that of the target, if nothing is said), for its owner's eyes only, and goes in the
+    end. With `resume`, a run that was killed goes on from the blocks that were done.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -60,6 +74,15 @@ def anonymize_file(
         asked = asked.but(
             reading={**asked.reading, **(reading or {})}, writing={**asked.writing, **(writing or {})}
         )
+    if goes_beyond(source, asked, memory):
+        if report is not None:
+            raise InputError(
+                "reports are not made beyond memory yet; give it more memory, or leave report out."
+            )
+        return anonymize_beyond(
+            source, Path(target), asked, memory, keep_order=keep_order, spill=spill, resume=resume, threads=threads,
+            progress=progress,
+        )  # fmt: skip
     table = read_for(source, target, asked, report=report)
     return anonymize_table(
         table, source, target, asked, keep_order=keep_order, report=report, threads=threads, progress=progress
@@ -77,7 +100,30 @@ def read_for(
     refuse_unaccepted(settings)
     format_of(Path(target))
     report_places(report, taken=places_of(source, target))
+    if is_in_parts(source):
+        return read_whole(source)
     return read_table(source, quasi=settings.numbers, asked=settings.columns, **settings.reading)
+
+
+def anonymize_beyond(
+    source: str | Path,
+    target: Path,
+    settings: Settings,
+    memory: str | float | None,
+    *,
+    progress: Progress | bool | None = None,
+    **asked: Any,
+) -> Release:
+    """What anonymize_file() does with a table that does not fit into memory: in passes."""
+    from microagg.release.beyond import protect_beyond
+
+    refuse_unaccepted(settings)
+    if target.exists() and any(target.samefile(file) for file in files_of(source)):
+        raise InputError(SAME_FILE)
+    threads = checked_threads(asked.get("threads"))
+    budget = Budget(free_memory() if memory is None else bytes_in(memory), threads)
+    with shown(progress, "grouping records") as told:
+        return protect_beyond(source, target, settings, budget, progress=told, **asked)
 
 
 def anonymize_table(
@@ -92,16 +138,18 @@ def anonymize_table(
     threads: int | None = None,
     progress: Progress | bool | None = None,
     before_search: Callable[[Prepared], object] | None = None,
+    format: int = FORMAT,
 ) -> Release:
     """What anonymize_file() does with a table once it has been read from `source`.
 
     `expected` gets the release and its rows as they are about to be written, and raises if they are not to be; `before_search`
-    see `protect`.
+    see `protect`. `format` is that of the manifests: `repeat` makes old ones again.
     """
     source, target = Path(source), Path(target)
     places = report_places(report, taken=places_of(source, target))
     dialect = dialect_of(table)
-    shared = options_shared(source, target, settings.writing, None if dialect is None else dialect.options)
+    like = files_of(source)[0] if is_in_parts(source) else source
+    shared = options_shared(like, target, settings.writing, None if dialect is None else dialect.options)
     options = options_for(format_of(target), shared)
     names = _released_names(table, settings)
     refuse_names = format_of(target).refuse_names
@@ -112,13 +160,11 @@ def anonymize_table(
     )  # after a long search it would be late
     give_back()
     refuse_places(target)
-    if target.exists() and target.samefile(source):
-        raise InputError(
-            "output and input are the same file; name another output, the original must not be lost."
-        )
+    if target.exists() and source.exists() and target.samefile(source):
+        raise InputError(SAME_FILE)
     release = protect(
-        table, settings, file=source.name, threads=threads, progress=progress, before_search=before_search
-    )
+        table, settings, file=source.name, threads=threads, progress=progress, before_search=before_search, format=format
+    )  # fmt: skip
     if expected is not None:
         expected(release, rows_to_write(release, keep_order=keep_order))
     release.save(target, keep_order=keep_order, **shared)

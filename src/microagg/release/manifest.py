@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import itertools
 import json
 import math
 import platform
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,14 @@ from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
 from microagg.table.capping import Capped
 from microagg.table.encoder import Space
-from microagg.table.io.arrow import compute as pc
+from microagg.table.io.digests import digest_of, digest_of_rows, digest_of_whole_columns
 from microagg.table.schema import WITHHELD, Role, Schema
 
 LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
-FORMAT = 2
+FORMAT = 3
+OF_WHOLE_COLUMNS = (
+    2  # manifests up to this format have digests of whole columns, and rows shuffled by a permutation
+)
 
 # What a manifest says besides the settings (whose own declarations tell which of them are public), and whether everybody may
 # know it: what is public follows from the released table and the settings. What is not listed here stays inside. Of the loss,
@@ -75,7 +77,7 @@ def internal_manifest(
     found: Found,
     space: Space,
     made: Aggregated,
-    source: pa.Table,
+    source: pa.Table | str,
     file: str | None,
     loss: dict[str, float],
     largest_share: float,
@@ -85,14 +87,15 @@ def internal_manifest(
     dropped: int = 0,
     strata: dict[str, Any] | None = None,
     weighting: dict[str, Any] | None = None,
+    format: int = FORMAT,
 ) -> dict[str, Any]:
-    """Everything that is needed to repeat a run to the byte."""
+    """Everything that is needed to repeat a run to the byte. `source` is the table that was given, or its digest."""
     quasi = schema.names(Role.QUASI)
     return {
-        "format": FORMAT,
+        "format": format,
         "microagg": microagg.__version__,
         "settings": settings.as_data(),
-        "records": len(made.cells),
+        "records": len(made),
         "roles": {column.name: column.role.value for column in schema.columns},
         "guarantee": {
             "k": settings.k,
@@ -109,7 +112,7 @@ def internal_manifest(
         "bound": None if found.bound is None else _bound(found.bound, found.labels),
         "chosen": list(found.chosen),
         "stopped_early": found.stopped is not None,
-        "input": {"file": file, "digest": digest_of(source)},
+        "input": {"file": file, "digest": source if isinstance(source, str) else digest_in(format)(source)},
         "scaling": {
             name: {**space.about_column(j), "decimals": made.decimals[j]} for j, name in enumerate(quasi)
         },
@@ -135,7 +138,7 @@ def _cells(schema: Schema, made: Aggregated, dropped: int) -> dict[str, Any]:
             "filled": made.filled[j],
             "blanked": made.blanked[j],
         }
-        for j, name in enumerate(made.cells.names)
+        for j, name in enumerate(variable.name for variable in made.variables)
     }
     return {"columns": columns, "records_left_out": dropped}
 
@@ -216,20 +219,13 @@ def _in_two_digits(value: Any) -> Any:
     return steady(value, 2) if isinstance(value, float) else value
 
 
-def digest_of(table: pa.Table) -> str:
-    """SHA-256 over the names and values of a table, whatever file or library it came from.
+def digest_in(format: int) -> Callable[[pa.Table], str]:
+    """What makes the digests of tables in manifests of this format.
 
-    >>> digest_of(pa.table({"a": [1, 2]})) == digest_of(pa.table({"a": pa.chunked_array([[1], [2]])}))
+    >>> digest_in(FORMAT) is digest_of
     True
     """
-    digest = hashlib.sha256()
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        kind, parts = _parts_of(column)
-        digest.update(f"{name}\0{kind}\0{len(column)}\0".encode())
-        digest.update(np.packbits(column.is_valid().to_numpy()).tobytes())
-        for part in parts:
-            digest.update(part)
-    return digest.hexdigest()
+    return digest_of if format > OF_WHOLE_COLUMNS else digest_of_whole_columns
 
 
 def name_of_release(written: pa.Table, settings: Settings) -> str:
@@ -241,86 +237,13 @@ def name_of_release(written: pa.Table, settings: Settings) -> str:
     >>> name_of_release(table, Settings.of(k=2)) == name_of_release(table.take([1, 0]), Settings.of(k=2))
     True
     """
+    return name_by(digest_of_rows(written), settings)
+
+
+def name_by(digest_of_rows: str, settings: Settings) -> str:
+    """The same from the digest of the rows."""
     asked = json.dumps(_public_settings(settings.as_data()), sort_keys=True)
-    return hashlib.sha256(f"{asked}\0{digest_of_rows(written)}".encode()).hexdigest()
-
-
-def digest_of_rows(table: pa.Table) -> str:
-    """SHA-256 over the names and rows of a table, whatever their order: each column's values in ascending order, then all rows
-    as the positions of their values among these, in ascending order too.
-    """
-    digest = hashlib.sha256(f"{table.num_rows}\0".encode())
-    positions: list[np.ndarray] = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        values, where = _positions(column)
-        kind = "float" if pa.types.is_floating(column.type) else ""
-        digest.update(f"{name}\0{kind}\0{digest_of(pa.table({name: values}))}\0".encode())
-        positions.append(where)
-    rows = _in_ascending_order(positions)
-    for where in positions:
-        digest.update(where[rows].astype("<i4").tobytes())
-    return digest.hexdigest()
-
-
-def _in_ascending_order(positions: Sequence[np.ndarray]) -> np.ndarray:
-    """The numbers of rows in ascending order of their positions, the first column before the others."""
-    if not positions:
-        return np.empty(0, np.int64)
-    table = pa.table({str(j): where for j, where in enumerate(positions)})
-    return pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names]).to_numpy()
-
-
-def _positions(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
-    """The different values of a column in ascending order, and the position of every record's among them, -1 for what is missing."""
-    encoded = _comparable(column).combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    ascending = pc.sort_indices(encoded.dictionary).to_numpy()
-    rank = np.empty(len(ascending) + 1, np.int32)
-    rank[ascending] = np.arange(len(ascending), dtype=np.int32)
-    rank[-1] = -1
-    return encoded.dictionary.take(pa.array(ascending)), rank[
-        encoded.indices.fill_null(len(ascending)).to_numpy()
-    ]
-
-
-def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Values that are equal only if all their bytes are: 0.0 and -0.0 are not."""
-    if pa.types.is_integer(column.type):
-        return pc.cast(column, pa.int64(), safe=False)
-    if pa.types.is_floating(column.type):
-        wide = pc.cast(column, pa.float64())
-        bits = wide.fill_null(0.0).to_numpy().view(np.int64)
-        return pa.chunked_array([pa.array(bits, mask=wide.is_null().to_numpy())])
-    try:
-        return pc.cast(column, pa.large_string())
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        told = [None if value is None else repr(value) for value in column.to_pylist()]
-        return pa.chunked_array([pa.array(told, pa.large_string())])
-
-
-def _parts_of(column: pa.ChunkedArray) -> tuple[str, Iterable[Any]]:
-    """What kind of values a column has, and their bytes, piece by piece and without a copy where Arrow has them."""
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        kind = "whole" if pa.types.is_integer(column.type) else "float"
-        target = pa.int64() if kind == "whole" else pa.float64()
-        numbers = pc.cast(column, target, safe=False).fill_null(0)
-        return kind, (np.ascontiguousarray(chunk.to_numpy()) for chunk in numbers.chunks)
-    try:
-        texts = pc.cast(column, pa.large_string()).fill_null("")
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists and the like, bytes that are no text
-        return "other", ("\0".join(repr(value) for value in column.to_pylist()).encode(),)
-    lengths = (np.ascontiguousarray(chunk.to_numpy()) for chunk in pc.binary_length(texts).chunks)
-    return "text", itertools.chain(lengths, map(_letters_of, texts.chunks))
-
-
-def _letters_of(texts: pa.LargeStringArray) -> memoryview:
-    """The bytes of all texts, one after another."""
-    if len(texts) == 0:
-        return memoryview(b"")
-    _, offsets, letters = texts.buffers()
-    places = np.frombuffer(offsets, np.int64)[[texts.offset, texts.offset + len(texts)]]
-    return memoryview(letters or b"")[places[0] : places[1]]
+    return hashlib.sha256(f"{asked}\0{digest_of_rows}".encode()).hexdigest()
 
 
 def manifest_paths(table: Path) -> tuple[Path, Path]:
@@ -331,9 +254,9 @@ def manifest_paths(table: Path) -> tuple[Path, Path]:
 def manifest_text(content: Mapping[str, Any]) -> str:
     """A manifest as it is written.
 
-    >>> print(manifest_text({"format": 2}), end="")
+    >>> print(manifest_text({"format": 3}), end="")
     {
-      "format": 2
+      "format": 3
     }
     """
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

@@ -9,7 +9,7 @@ from typing import Any
 
 import microagg
 from microagg.errors import InputError
-from microagg.release.manifest import FORMAT
+from microagg.release.manifest import FORMAT, OF_WHOLE_COLUMNS
 from microagg.release.settings import Settings
 from microagg.table.io.journal import settle
 from microagg.table.schema import Role
@@ -86,6 +86,7 @@ def _as_of_today(old: dict[str, Any]) -> dict[str, Any]:
     today = {name: value for name, value in old.items() if name not in settings}
     return {
         **today,
+        "format": OF_WHOLE_COLUMNS,
         "settings": settings,
         "input": {"file": None, "digest": old.get("input")},
         "output": {"file": None, "digest": old["output"]} if "output" in old else None,

@@ -17,7 +17,6 @@ import pyarrow as pa
 from microagg.bounds.bound import Bound
 from microagg.engine.run import problem_with, run_method
 from microagg.guarantees.k import Anonymity, verify
-from microagg.kernels import random
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
@@ -26,7 +25,7 @@ from microagg.problem.watch import ctrl_c_heard
 from microagg.release.cells import confidential_of, read_cells, shown_cells, units_in, without_gaps
 from microagg.release.changes import Change, changes
 from microagg.release.exposure import exposure_of
-from microagg.release.manifest import internal_manifest, manifest_paths, public_manifest
+from microagg.release.manifest import FORMAT, internal_manifest, manifest_paths, public_manifest
 from microagg.release.measuring import (
     can_be_read_again,
     is_table_of_numbers,
@@ -53,6 +52,7 @@ from microagg.release.risks import notes_on_disclosure, notes_on_earlier_release
 from microagg.release.saving import refuse_report_place, renderer, save_release
 from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
+from microagg.release.shuffling import shuffled_rows
 from microagg.release.strata import Strata, class_columns, in_strata, notes_on_strata, refuse_columnwise
 from microagg.release.true_values import notes_on_true_values, risks_of_aggregates
 from microagg.release.weighting import Weighting, notes_on_weights, released_weight, weighted, weighting_of
@@ -240,9 +240,7 @@ class Release:
         return confidential_of(typed_like(written.select(names), self._arrow), names, self.settings)
 
     def _shuffled_rows(self) -> np.ndarray:
-        # the digest takes part, so that nobody without the original table can undo the shuffle by guessing a seed
-        state = random.seeded(self.settings.seed or 0, self.manifest["input"]["digest"], "rows")
-        return random.permutation(state, len(self.labels))
+        return shuffled_rows(self.manifest, len(self.labels))
 
 
 @dataclass(frozen=True)
@@ -347,11 +345,13 @@ def protect(
     threads: int | None = None,
     progress: Progress | bool | None = None,
     before_search: Callable[[Prepared], object] | None = None,
+    format: int = FORMAT,
 ) -> Release:
     """The way of the data, from a table and settings to a release that holds its guarantee.
 
     `file` is the name of the file that the table was read from; the internal manifest keeps it.
     `before_search` gets what the search is about to get, and may raise: a dry run goes no further.
+    `format` is that of the manifest: an older one is repeated by its own rules.
     """
     # what was asked for
     settings = settings.settled()
@@ -413,7 +413,7 @@ def protect(
         averaged, labels, how=settings.aggregates, precision=settings.precision, k=k, seed=settings.seed or 0,
         space=space, exact=cells, texts=texts_like(frame), weights=weights,
     )  # fmt: skip
-    released = _with_released(frame, schema, made, weighting, settings.precision)
+    released = with_released(frame, schema, made, weighting, settings.precision)
     arrow = with_labels_in_use(marked_like(to_arrow(released), source))
     give_back()
     anonymity = verify(arrow, class_columns(schema, settings), k, len(frame), method.scope)
@@ -438,6 +438,7 @@ def protect(
         loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
         exposure=exposure_of(arrow, schema, anonymity),
         strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
+        format=format,
     )  # fmt: skip
     notes += notes_of(given.to_native()) + notes_on_labels(source, schema, settings)
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
@@ -466,18 +467,19 @@ def _labelled_like(table: Any, released: pa.Table) -> Any:
 
 def _are_numbers(frame: nw.DataFrame[Any], cells: Cells, made: Aggregated) -> bool:
     """Whether the quasi-identifiers are plain numbers before and after, which can be read from the tables at any time."""
-    return is_table_of_numbers(cells) and made.cells.is_plain and can_be_read_again(frame, cells.names)
+    return is_table_of_numbers(cells) and made.is_plain and can_be_read_again(frame, cells.names)
 
 
-def _with_released(
+def with_released(
     frame: nw.DataFrame[Any], schema: Schema, made: Aggregated, weighting: Weighting | None, precision: str
 ) -> nw.DataFrame[Any]:
     """The table with every quasi-identifier replaced by its group's, in the types that came in; identifiers dropped."""
+    cells = made.cells
     columns = [
         given_back(
-            frame[variable.name], variable, made.cells.values[:, j], made.cells.atoms_of(j), whole=precision == "column"
+            frame[variable.name], variable, cells.values[:, j], cells.atoms_of(j), whole=precision == "column"
         )
-        for j, variable in enumerate(made.cells.variables)
+        for j, variable in enumerate(cells.variables)
     ]  # fmt: skip
     columns += released_weight(frame, weighting, whole=precision == "column")
     return frame.with_columns(*columns).select(*schema.released())

@@ -16,7 +16,7 @@ import pyarrow as pa
 from microagg.errors import GuaranteeError, InputError, MicroaggError, ReportError
 from microagg.guarantees.k import Anonymity, verify
 from microagg.release.manifest import (
-    digest_of,
+    digest_in,
     is_manifest,
     manifest_paths,
     manifest_text,
@@ -88,7 +88,7 @@ def save_release(
     def write(part: Path) -> None:
         table = rows_to_write(release, keep_order=keep_order)
         write_table(table, part, **options)
-        added["output"] = {"file": path.name, "digest": digest_of(table)}
+        added["output"] = {"file": path.name, "digest": digest_in(release.manifest["format"])(table)}
 
     def inspect(part: Path) -> None:
         give_back()
@@ -109,23 +109,7 @@ def save_release(
             refuse_altered(written, release._arrow.schema, to_write, format)
         added["release"] = name_of_release(written, release.settings)
 
-    def manifest(place: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool) -> Piece:
-        def text() -> str:  # when the table has been inspected and has its name
-            return manifest_text(view(with_name({**release.manifest, **added})))
-
-        return Piece(
-            place,
-            lambda part: text_piece(text())[0](part),
-            lambda part: text_piece(text())[1](part),
-            private,
-        )
-
-    internal, public = manifest_paths(path)
-    pieces = [
-        Piece(path, write, inspect),
-        manifest(internal, dict, private=True),
-        manifest(public, public_manifest, private=False),
-    ]
+    pieces = [Piece(path, write, inspect), *manifest_pieces(path, lambda: {**release.manifest, **added})]
     if labels or os.path.lexists(
         beside
     ):  # labels of what was there before must not be read with the new table
@@ -138,6 +122,24 @@ def save_release(
         time.perf_counter() - begun,
     )
     return added
+
+
+def manifest_pieces(path: Path, content: Callable[[], dict[str, Any]]) -> list[Piece]:
+    """Both manifests of a released file; their `content` is asked for when the table has been inspected and has its name."""
+
+    def manifest(place: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool) -> Piece:
+        def text() -> str:
+            return manifest_text(view(with_name(content())))
+
+        return Piece(
+            place,
+            lambda part: text_piece(text())[0](part),
+            lambda part: text_piece(text())[1](part),
+            private,
+        )
+
+    internal, public = manifest_paths(path)
+    return [manifest(internal, dict, private=True), manifest(public, public_manifest, private=False)]
 
 
 def _column_to_write(release: Release, rows: pa.Array | None, name: str) -> pa.ChunkedArray:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from microagg.drawing.wording import listed
 from microagg.errors import InputError
 from microagg.guarantees.k import class_labels
+from microagg.kernels import sums
 from microagg.release.cells import read_cells
 from microagg.release.settings import Settings
 from microagg.release.strata import class_columns
@@ -56,7 +57,7 @@ class Weighting:
     def change(self) -> float:
         """By how much their sum has changed, relatively."""
         after = self.after
-        return 0.0 if after is None else float(after.sum() / self.before.sum() - 1.0)
+        return 0.0 if after is None else _sum(after) / _sum(self.before) - 1.0
 
     def with_totals(
         self, frame: nw.DataFrame[Any], schema: Schema, settings: Settings, made: Aggregated
@@ -131,41 +132,88 @@ def _totals_changed(
     """By how many percent the weighted totals of numeric columns change, by their names: those of confidential and kept columns, and of
     quasi-identifiers, which change by rounding, by gaps and where they are no means. Empty where no weights are released.
     """
-    after = weighting.after
+    cells = read_cells(frame, schema, settings)
+    return percents_of(summed_totals(frame, schema, settings, weighting, cells, made))
+
+
+def summed_totals(
+    frame: nw.DataFrame[Any],
+    schema: Schema,
+    settings: Settings,
+    weighting: Weighting,
+    cells: Cells,
+    made: Aggregated,
+) -> dict[str, list[list[float]]]:
+    """By column the weighted totals before and after, as sums in three parts that can be put together; "" has those of the weights.
+
+    `cells` and `made` are the quasi-identifiers before and after. Empty where no weights are released.
+    """
+    before, after, found = weighting.before, weighting.after, {}
     if after is None:
         return {}
-    asked, before, changed = settings.columns, weighting.before, {}
+    asked = settings.columns
     others = [
         column
         for column in schema.columns
         if column.role in (Role.CONFIDENTIAL, Role.KEEP) and column.kind is Kind.NUMERIC
     ]
     for column in others:
-        cells = cells_of(frame, [column], special=asked.special, na=asked.na)
-        percent = _percent(_total(cells, 0, before), _total(cells, 0, after))
-        if percent is not None:
-            changed[column.name] = percent
-    cells = read_cells(frame, schema, settings)
+        own = cells_of(frame, [column], special=asked.special, na=asked.na)
+        found[column.name] = [_total(own, 0, before), _total(own, 0, after)]
+    released = made.cells
     for j, name in enumerate(cells.names):
-        if not made.cells.variables[j].coarse:
-            percent = _percent(_total(cells, j, before), _total(made.cells, j, after))
-            if percent is not None:
-                changed[name] = percent
+        if not released.variables[j].coarse:
+            found[name] = [_total(cells, j, before), _total(released, j, after)]
+    return {
+        "": [_parts(before), _parts(after)],
+        **{name: pair for name, pair in found.items() if None not in pair},
+    }
+
+
+def percents_of(totals: dict[str, list[list[float]]]) -> dict[str, float]:
+    """By how many percent the totals of columns have changed; without those that were 0.
+
+    >>> percents_of({"": [[5.0, 0.0, 0.0], [5.0, 0.0, 0.0]], "age": [[50.0, 0.0, 0.0], [51.0, 0.0, 0.0]]})
+    {'age': 2.0}
+    """
+    changed = {}
+    for name, (before, after) in totals.items():
+        percent = _percent(_rounded(before), _rounded(after))
+        if name and percent is not None:
+            changed[name] = percent
     return changed
 
 
-def _total(cells: Cells, column: int, weights: np.ndarray) -> float | None:
+def change_of_weights(totals: dict[str, list[list[float]]]) -> float:
+    """By how much the sum of the weights has changed, relatively."""
+    return _rounded(totals[""][1]) / _rounded(totals[""][0]) - 1.0 if totals else 0.0
+
+
+def _total(cells: Cells, column: int, weights: np.ndarray) -> list[float] | None:
     """The weighted total of the values of a column; None where it has none: dates, categories."""
     variable: Variable = cells.variables[column]
     if variable.kind is not Kind.NUMERIC or variable.unit:
         return None
     values = _numbers(cells, column)
     there = ~np.isnan(values)
-    return float((values[there] * weights[there]).sum())
+    return _parts(values[there] * weights[there])
 
 
-def _percent(before: float | None, after: float | None) -> float | None:
-    if before is None or after is None or before == 0.0:
+def _parts(numbers: np.ndarray) -> list[float]:
+    return sums.column_sums(np.ascontiguousarray(numbers).reshape(-1, 1))[:, 0].tolist()
+
+
+def _rounded(parts: list[float]) -> float:
+    return sums.rounded(np.array(parts).reshape(3, 1), 0)
+
+
+def _sum(numbers: np.ndarray) -> float:
+    """The sum, whatever the order of the records."""
+    return sums.rounded(sums.column_sums(np.ascontiguousarray(numbers).reshape(-1, 1)), 0)
+
+
+def _percent(before: float, after: float) -> float | None:
+    if before == 0.0:
         return None
     return 100.0 * (after - before) / abs(before)
 

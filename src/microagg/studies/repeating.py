@@ -10,12 +10,17 @@ import pyarrow as pa
 
 from microagg.errors import DifferentRelease, InputError
 from microagg.problem.problem import Progress
-from microagg.release.files import anonymize_table
-from microagg.release.manifest import digest_of
+from microagg.release.beyond_limits import goes_beyond
+from microagg.release.files import anonymize_beyond, anonymize_table
+from microagg.release.manifest import OF_WHOLE_COLUMNS, digest_in
 from microagg.release.manifest_reading import read_manifest, settings_of, version_of
 from microagg.release.release import Release
 from microagg.release.risks import with_risks_accepted
+from microagg.release.settings import Settings
+from microagg.table.io.chunks import is_in_parts, read_whole
 from microagg.table.io.reading import read_table
+
+ANOTHER_TABLE = "this is not the table that the release was made from: its digest differs."
 
 
 def repeat_file(
@@ -25,24 +30,63 @@ def repeat_file(
     progress: Progress | None = None,
     *,
     anyway: bool = False,
+    memory: str | float | None = None,
+    spill: str | Path | None = None,
 ) -> Release:
     """Make a release again from its internal manifest and the original table; another release is not written.
 
     A search that was stopped early, by a time limit or by hand, is stopped at the same checkpoint. With `anyway`, what other
-    versions of microagg or its libraries make of the manifest is written although it is another release.
+    versions of microagg or its libraries make of the manifest is written although it is another release. `memory` and `spill` are
+    as in `anonymize_file`: they make no difference to the release.
     """
     then = read_manifest(Path(manifest))
     settings = with_risks_accepted(settings_of(then, Path(manifest)))
-    table = read_table(source, quasi=settings.numbers, asked=settings.columns, **settings.reading)
+    if then["format"] > OF_WHOLE_COLUMNS and goes_beyond(source, settings, memory):
+        return _repeated_beyond(
+            then, source, Path(target), settings, memory, progress=progress, anyway=anyway, spill=spill
+        )
+    if is_in_parts(source):
+        table = read_whole(source)
+    else:
+        table = read_table(source, quasi=settings.numbers, asked=settings.columns, **settings.reading)
+    digest_of = digest_in(then["format"])
     if digest_of(table) != then["input"]["digest"]:
-        raise InputError("this is not the table that the release was made from: its digest differs.")
+        raise InputError(ANOTHER_TABLE)
     notes: list[str] = []
 
     def expect_the_same(release: Release, rows: pa.Table) -> None:
         notes.extend(_comparison(then, release.manifest, digest_of(rows), anyway=anyway))
 
     release = anonymize_table(
-        table, source, target, settings, keep_order=then.get("rows") == "kept", expected=expect_the_same, progress=progress
+        table, source, target, settings, keep_order=then.get("rows") == "kept", expected=expect_the_same, progress=progress,
+        format=then["format"],
+    )  # fmt: skip
+    return replace(release, notes=(*notes, *release.notes))
+
+
+def _repeated_beyond(
+    then: dict[str, Any],
+    source: str | Path,
+    target: Path,
+    settings: Settings,
+    memory: str | float | None,
+    *,
+    anyway: bool,
+    **asked: Any,
+) -> Release:
+    """The same for a table that does not fit into memory."""
+    notes: list[str] = []
+
+    def expect_the_same(manifest: dict[str, Any], digest: str) -> None:
+        notes.extend(_comparison(then, manifest, digest, anyway=anyway))
+
+    def expect_input(digest: str) -> None:
+        if digest != then["input"]["digest"]:
+            raise InputError(ANOTHER_TABLE)
+
+    release = anonymize_beyond(
+        source, target, settings, memory, keep_order=then.get("rows") == "kept", expected=expect_the_same,
+        expected_input=expect_input, **asked,
     )  # fmt: skip
     return replace(release, notes=(*notes, *release.notes))
 

@@ -41,8 +41,8 @@ class Errors(Protocol):
 class Aggregated:
     """What all groups release, and what became of the cells."""
 
-    cells: Cells
-    """The released cells, one row for each record."""
+    _cells: Cells
+    """The released cells, one row for each record, or (`by_group`) for each group."""
     how: tuple[str, ...]
     """The aggregate of each column."""
     decimals: list[int | None]
@@ -57,13 +57,55 @@ class Aggregated:
     labels: np.ndarray
     _unrounded: np.ndarray | list[np.ndarray] | None
     """By group and column the values before rounding; None where they are those released."""
+    by_group: bool = False
+
+    @property
+    def cells(self) -> Cells:
+        """The released cells, one row for each record. Those of a plain table are put together each time: kept, they would be another table."""
+        if not self.by_group:
+            return self._cells
+        return Cells(self._cells.variables, _for_records(self._cells.values, self.labels))
+
+    def __len__(self) -> int:
+        """The number of records."""
+        return len(self.labels) if self.by_group else len(self._cells)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """What the released columns are."""
+        return self._cells.variables
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all released columns are plain numbers without atoms."""
+        return self._cells.is_plain
 
     @functools.cached_property
     def means(self) -> Cells:
         """The released cells as they would be without rounding."""
         if self._unrounded is None:
             return self.cells
-        return Cells(self.cells.variables, _for_records(self._unrounded, self.labels), self.cells.atoms)
+        return Cells(self.variables, _for_records(self._unrounded, self.labels), self._cells.atoms)
+
+    def unrounded(self, rows: slice) -> np.ndarray:
+        """The values of some records as they would be without rounding."""
+        if self._unrounded is not None:
+            return _for_records(self._unrounded, self.labels[rows])
+        return self._cells.values[self.labels[rows] if self.by_group else rows]
+
+
+@dataclass(frozen=True)
+class WholeTable:
+    """What decides what a group releases besides its own records, where only a part of a table is at hand; column by column."""
+
+    decimals: tuple[int | None, ...]
+    """Of numeric columns, at the precision of the column."""
+    levels: tuple[np.ndarray | None, ...]
+    """Of nominal and ordinal columns: how often each level occurs."""
+    atoms: tuple[np.ndarray | None, ...]
+    """How often each mark occurs, where a column has any."""
+    heaviest: float | None = None
+    """The largest weight."""
 
 
 def aggregated(
@@ -78,6 +120,7 @@ def aggregated(
     exact: Cells | None = None,
     texts: Texts = texts_of,
     weights: np.ndarray | None = None,
+    whole: WholeTable | None = None,
 ) -> Aggregated:
     """What each group releases: for each record the cells of its group. O(n log n) for each column.
 
@@ -85,7 +128,7 @@ def aggregated(
     its values if they are more than half of its records and at least min(k, 3), else its most frequent atom. `exact` are the
     cells before any cap: their decimals are the columns' precision. `space` is needed for medoids only. `texts` writes
     the numbers of a column as the table would, for ranges and hierarchies of times. With `weights` (n,) means are weighted, and
-    nothing else is.
+    nothing else is. `whole` is needed where the cells are those of a part of a table.
 
     >>> cells = Cells.plain(np.array([[30.0], [33.0], [60.0]]), ["age"])
     >>> aggregated(cells, np.array([0, 0, 1], np.int32), how={}, precision="column", k=2, seed=0).cells.values[:, 0].tolist()
@@ -95,7 +138,7 @@ def aggregated(
     check_aggregates(cells.variables, how, {each.name for each in cells.variables if each.hierarchy})
     chosen = [aggregate_of(variable, how) for variable in cells.variables]
     if cells.is_plain and labels.ndim == 1 and all(entry.name == "mean" for entry in chosen):
-        return _of_means(cells, labels, precision, cells if exact is None else exact, weights)
+        return _of_means(cells, labels, precision, cells if exact is None else exact, weights, whole)
 
     @functools.cache
     def distances() -> np.ndarray:
@@ -114,7 +157,16 @@ def aggregated(
             own = (cells if exact is None else exact).values[:, j]
             columns.append(
                 _of_values(
-                    cells, j, groups, entry, k=k, precision=precision, exact=own, texts=texts, weights=weights
+                    cells,
+                    j,
+                    groups,
+                    entry,
+                    k=k,
+                    precision=precision,
+                    exact=own,
+                    texts=texts,
+                    weights=weights,
+                    whole=whole,
                 )
             )
     return _assembled(cells, labels, tuple(entry.name for entry in chosen), columns)
@@ -134,20 +186,27 @@ class _Column:
 
 
 def _of_means(
-    cells: Cells, labels: np.ndarray, precision: str, exact: Cells, weights: np.ndarray | None
+    cells: Cells,
+    labels: np.ndarray,
+    precision: str,
+    exact: Cells,
+    weights: np.ndarray | None,
+    whole: WholeTable | None,
 ) -> Aggregated:
     """Plain tables: the means of all columns at once."""
-    means = Groups.of(labels).means(cells.values, weights)
+    means = Groups.of(labels).means(cells.values, weights, None if whole is None else whole.heaviest)
     decimals: list[int | None] = []
     rounded = np.empty_like(means)
     for j, variable in enumerate(cells.variables):
-        own = decimals_of_variable(variable, exact.values[:, j]) if precision == "column" else None
+        own = None
+        if precision == "column":
+            own = decimals_of_variable(variable, exact.values[:, j]) if whole is None else whole.decimals[j]
         decimals.append(own)
         rounded[:, j] = _at_precision(variable, means[:, j], own, precision)
     none = (0,) * len(decimals)
-    released = Cells(cells.variables, _for_records(rounded, labels))
-    every = np.ones(means.shape, bool)
-    return Aggregated(released, ("mean",) * len(decimals), decimals, every, none, none, labels, means)
+    every, how = np.broadcast_to(True, means.shape), ("mean",) * len(decimals)
+    released = Cells(cells.variables, rounded)
+    return Aggregated(released, how, decimals, every, none, none, labels, means, by_group=True)
 
 
 def _at_precision(variable: Variable, means: np.ndarray, decimals: int | None, precision: str) -> np.ndarray:
@@ -177,22 +236,31 @@ def _of_values(
     exact: np.ndarray,
     texts: Texts,
     weights: np.ndarray | None,
+    whole: WholeTable | None,
 ) -> _Column:
     """What groups release that make one value of their values: the rule for atoms, the aggregate, and rounding."""
-    variable, whole = cells.variables[j], np.ascontiguousarray(cells.values[:, j])
-    precise = variable.kind is Kind.NUMERIC and precision == "column"
-    decimals = decimals_of_variable(variable, exact) if precise else None
+    variable, column = cells.variables[j], np.ascontiguousarray(cells.values[:, j])
+    decimals = None
+    if variable.kind is Kind.NUMERIC and precision == "column":
+        decimals = decimals_of_variable(variable, exact) if whole is None else whole.decimals[j]
     atoms = cells.atoms_of(j)
-    released_atoms, of_values, values, counted = None, np.ones(groups.count, bool), whole, groups
+    released_atoms, of_values, values, counted = None, np.ones(groups.count, bool), column, groups
+    frequency, heaviest = (None, None) if whole is None else (whole.levels[j], whole.heaviest)
+    if heaviest is None and weights is not None:  # of all records, whichever column has gaps
+        heaviest = float(weights.max())
     if atoms is not None:
         of_values = releases_value(atoms, groups, k)
-        released_atoms = _most_frequent_atoms(atoms, groups, of_values, len(variable.marks))
+        released_atoms = _most_frequent_atoms(
+            atoms, groups, of_values, len(variable.marks), None if whole is None else whole.atoms[j]
+        )
         known = (atoms == NO_ATOM) & of_values[groups.labels]
         numbers = np.cumsum(of_values) - 1
-        values, counted = whole[known], Groups(numbers[groups.labels[known]], int(of_values.sum()))
+        values, counted = column[known], Groups(numbers[groups.labels[known]], int(of_values.sum()))
         weights = None if weights is None else weights[known]
     assert entry.values is not None
-    found = entry.values(Gathered(variable, values, counted, whole, decimals, texts, weights))
+    found = entry.values(
+        Gathered(variable, values, counted, column, decimals, texts, weights, frequency, heaviest)
+    )
     unrounded, rounded = np.full(groups.count, np.nan), np.full(groups.count, np.nan)
     unrounded[of_values] = found.values
     if found.rounds:
@@ -215,10 +283,13 @@ def releases_value(atoms: np.ndarray, groups: Groups, k: int) -> np.ndarray:
     return (known == groups.sizes) | ((2 * known > groups.sizes) & (known >= min(k, FEWEST)))
 
 
-def _most_frequent_atoms(atoms: np.ndarray, groups: Groups, of_values: np.ndarray, marks: int) -> np.ndarray:
+def _most_frequent_atoms(
+    atoms: np.ndarray, groups: Groups, of_values: np.ndarray, marks: int, frequency: np.ndarray | None
+) -> np.ndarray:
     """(groups,): the atom that each group releases which releases no value, -1 for the others."""
     released = np.full(groups.count, NO_ATOM, np.int16)
-    frequency = np.bincount(atoms[atoms != NO_ATOM], minlength=marks)
+    if frequency is None:
+        frequency = np.bincount(atoms[atoms != NO_ATOM], minlength=marks)
     wanted = (atoms != NO_ATOM) & ~of_values[groups.labels]
     numbers = np.cumsum(~of_values) - 1
     among = Groups(numbers[groups.labels[wanted]], int((~of_values).sum()))

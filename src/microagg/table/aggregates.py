@@ -38,6 +38,10 @@ class Gathered:
     texts: Texts
     weights: np.ndarray | None = None
     """(m,): of the records of these values, where means are weighted."""
+    frequency: np.ndarray | None = None
+    """(levels,): how often each occurs in the whole table, where these are records of a part of it."""
+    heaviest: float | None = None
+    """The largest weight of the whole table, likewise."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def _mean(of: Gathered) -> Found:
     if of.groups.count == 0:
         return Found(of.values, of.variable)
     column = np.ascontiguousarray(of.values).reshape(-1, 1)
-    return Found(of.groups.means(column, of.weights)[:, 0], of.variable, rounds=True)
+    return Found(of.groups.means(column, of.weights, of.heaviest)[:, 0], of.variable, rounds=True)
 
 
 def _median(of: Gathered) -> Found:
@@ -93,8 +97,10 @@ def _median(of: Gathered) -> Found:
 def _mode(of: Gathered) -> Found:
     import numpy as np
 
-    known = of.whole[~np.isnan(of.whole)].astype(np.int64)
-    frequency = np.bincount(known, minlength=len(of.variable.levels))
+    frequency = of.frequency
+    if frequency is None:
+        known = of.whole[~np.isnan(of.whole)].astype(np.int64)
+        frequency = np.bincount(known, minlength=len(of.variable.levels))
     return Found(of.groups.most_frequent(of.values.astype(np.int64), frequency).astype(float), of.variable)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -191,6 +192,21 @@ class Coded:
             found += np.where(alone, 0.0, 1.0 - 2.0 * shares[which] + squares[labels])
         return 0.5 * self.step * found
 
+    def variation_of_whole(self, counts: np.ndarray) -> np.ndarray:
+        """(categories,): what `variation` gives a record of each category where all records are one group, from how often each occurs.
+
+        >>> Coded(np.array([[0], [1]]), step=2.0).variation_of_whole(np.array([1, 3])).tolist()
+        [1.125, 0.125]
+        """
+        found = np.zeros(len(self.nodes))
+        for nodes in self.nodes.T:
+            of_nodes = np.bincount(nodes, counts)
+            shares = of_nodes / of_nodes.sum()
+            there = shares > 0.0
+            squares = np.bincount(np.zeros(int(there.sum()), np.int64), shares[there] ** 2)[0]
+            found += np.where(shares[nodes] == 1.0, 0.0, 1.0 - 2.0 * shares[nodes] + squares)
+        return 0.5 * self.step * found
+
     def about(self) -> dict[str, Any]:
         """What the internal manifest says of this column."""
         return {"categories": len(self.nodes), "levels": self.nodes.shape[1], "step": self.step}
@@ -207,15 +223,22 @@ def axes_of_numbers(column: np.ndarray, scale: str, unit: str = "", importance: 
     >>> axes_of_numbers(np.array([0.0, 4.0]), "minmax", importance=4.0).coordinates(np.array([3.0]), None).tolist()
     [[1.5]]
     """
-    axis = SCALES[scale].measure(column)
     constant = bool(column.min() == column.max())
+    axis = SCALES[scale].measure(column)
+    return scaled_by(axis, scale, unit, importance, constant, lambda: _deviation_of_small(column))
+
+
+def scaled_by(
+    axis: Axis, scale: str, unit: str, importance: float, constant: bool, small: Callable[[], float]
+) -> Scaled:
+    """The axis of a column that has been measured; `small` gives a width where the scale found none."""
     if constant:
         axis = replace(axis, width=1.0)
     elif scale == "none":
         axis = replace(axis, width=_A_DAY.get(unit, 1.0))
     elif axis.width == 0.0:
         # quartiles coincide where more than half of a column shares one value, and squares of very small numbers vanish
-        axis = replace(axis, width=_deviation_of_small(column))
+        axis = replace(axis, width=small())
     if importance != 1.0:
         axis = replace(axis, width=axis.width / math.sqrt(importance))
     return Scaled(axis, constant=constant, importance=importance)
@@ -226,23 +249,43 @@ def axes_of(
 ) -> ColumnAxes:
     """How a column of a mixed table becomes axes: fitted on its values, and on how often each atom occurs."""
     if variable.kind is Kind.NOMINAL:
-        return _axes_of_categories(variable, values.astype(np.int64), scale, importance)
+        return axes_of_categories(variable, np.bincount(values.astype(np.int64)), scale, importance)
     known = np.ascontiguousarray(values if atoms is None else values[atoms < 0])
     counts = np.zeros(0, np.int64) if atoms is None else np.bincount(atoms[atoms >= 0])
     if len(known) < len(values) and (len(known) == 0 or known.min() == known.max()):
-        categories = np.zeros(len(values), np.int64) if atoms is None else atoms.astype(np.int64) + 1
-        nodes = np.arange(len(variable.marks) + 1).reshape(-1, 1)
-        return Coded(nodes, _step(nodes, categories, scale, importance), of_atoms=True)
+        return axes_of_atoms(len(known), counts, len(variable.marks), scale, importance)
     column = axes_of_numbers(known, scale, variable.unit)
     mean, deviation = sums.column_moments(column.coordinates(known, None)).reshape(-1)
-    away = 1.0 / QUARTILES_OF_NORMAL if scale == "robust" else float(deviation)
+    return with_atoms(column, float(mean), float(deviation), len(known), counts, scale, importance)
+
+
+def axes_of_atoms(known: int, counts: np.ndarray, marks: int, scale: str, importance: float) -> Coded:
+    """The categories of a column whose values are all equal: `known` cells with a value, `counts` of the first atoms."""
+    nodes = np.arange(marks + 1).reshape(-1, 1)
+    of_categories = np.zeros(marks + 1, np.int64)
+    of_categories[0], of_categories[1 : 1 + len(counts)] = known, counts
+    return Coded(nodes, _step(nodes, of_categories, scale, importance), of_atoms=True)
+
+
+def with_atoms(
+    column: Scaled,
+    mean: float,
+    deviation: float,
+    known: int,
+    counts: np.ndarray,
+    scale: str,
+    importance: float,
+) -> Scaled:
+    """A column of numbers with an axis for each atom that occurs; `mean` and `deviation` are those of its `known` coordinates."""
+    records = known + int(counts.sum())
+    away = 1.0 / QUARTILES_OF_NORMAL if scale == "robust" else deviation
     present = tuple(np.flatnonzero(counts).tolist())
-    column = replace(column, home=float(mean), away=away, atoms=present, importance=importance)
+    column = replace(column, home=mean, away=away, atoms=present, importance=importance)
     factor = math.sqrt(importance)
     if column.atoms and scale in _BROUGHT_TO_ONE:
-        shares = (counts / len(values)).tolist()
+        shares = (counts / records).tolist()
         apart = math.fsum(share * (1.0 - share) for share in shares)
-        variance = float(deviation) ** 2 * len(known) / len(values) + away**2 * apart
+        variance = deviation**2 * known / records + away**2 * apart
         factor /= math.sqrt(variance)
     return column if factor == 1.0 else _stretched(column, factor)
 
@@ -252,13 +295,15 @@ def _stretched(column: Scaled, factor: float) -> Scaled:
     return replace(column, axis=axis, home=column.home * factor, away=column.away * factor)
 
 
-def _axes_of_categories(variable: Variable, categories: np.ndarray, scale: str, importance: float) -> Coded:
-    count = max(len(variable.levels), int(categories.max()) + 1)
+def axes_of_categories(variable: Variable, counts: np.ndarray, scale: str, importance: float) -> Coded:
+    """The axes of a nominal column, from how often each of its levels occurs."""
+    count = max(len(variable.levels), len(counts))
+    counts = np.concatenate([counts, np.zeros(count - len(counts), counts.dtype)])
     nodes = np.arange(count).reshape(-1, 1)
     if variable.hierarchy is not None:
         nodes = _nodes_of(variable, variable.hierarchy)
-    blends = _blends(variable, np.bincount(categories, minlength=count))
-    return Coded(nodes, _step(nodes, categories, scale, importance), blends=blends)
+    blends = _blends(variable, counts)
+    return Coded(nodes, _step(nodes, counts, scale, importance), blends=blends)
 
 
 def _blends(variable: Variable, counts: np.ndarray) -> dict[int, np.ndarray]:
@@ -284,13 +329,12 @@ def _nodes_of(variable: Variable, tree: Hierarchy) -> np.ndarray:
     return np.column_stack([np.unique(level, return_inverse=True)[1].reshape(-1) for level in nodes.T])
 
 
-def _step(nodes: np.ndarray, categories: np.ndarray, scale: str, importance: float) -> float:
-    """What each level that differs adds to the squared distance; 0 where all records have one category."""
-    if (categories == categories[0]).all():
+def _step(nodes: np.ndarray, counts: np.ndarray, scale: str, importance: float) -> float:
+    """What each level that differs adds to the squared distance, from how often categories occur; 0 where all records have one."""
+    if (counts > 0).sum() <= 1:
         return 0.0
     if scale in ("minmax", "none"):
         return importance / nodes.shape[1]
-    counts = np.bincount(categories, minlength=len(nodes))
     spread = 0.0
     for level in nodes.T:
         # 1 - Σp² in whole numbers: n² exceeds 2⁵³, and Python's do not end

@@ -25,6 +25,9 @@ NULL = 1e-9
 """An axis along which records differ by less than this share of any column's spread has nothing but rounding: without it
 squared distances change by less than a billionth of a billionth."""
 
+RUN = 1 << 16
+"""Records: moments are those of runs of so many, put together, so that it makes no difference how a table is read."""
+
 _ROWS_AT_A_TIME = 4096
 
 
@@ -92,8 +95,7 @@ class Space:
         >>> Space.fit(np.array([[1.0], [3.0]]), "minmax").points(np.array([[2.0]])).tolist()
         [[0.5]]
         """
-        width = self._size if self.turning is None else len(self.turning.offset)
-        shape = (len(cells), width)
+        shape = (len(cells), self.size_of_points)
         points = out if out is not None and out.shape == shape else np.empty(shape)
         if self.is_plain:
             values = cells.values if isinstance(cells, Cells) else cells
@@ -147,12 +149,12 @@ class Space:
 
         Coarse columns (ranges, ancestors) have no point: there the variation within groups counts.
         """
-        return np.array([_total(errors) for errors in self._errors(before, after, labels)])
+        return np.array([_total(errors) for errors in self.errors_by_column(before, after, labels)])
 
     def record_errors(self, before: Cells, after: Cells, labels: np.ndarray) -> np.ndarray:
         """(n,): the same by record."""
         found = np.zeros(len(before))
-        for errors in self._errors(before, after, labels):
+        for errors in self.errors_by_column(before, after, labels):
             found += errors
         return found
 
@@ -196,18 +198,25 @@ class Space:
         return self.columns[column].about()
 
     @property
+    def size_of_points(self) -> int:
+        """How many axes points have."""
+        return self._size if self.turning is None else len(self.turning.offset)
+
+    @property
     def _size(self) -> int:
         return sum(column.size for column in self.columns)
 
     def _variation(self, cells: Cells, labels: np.ndarray) -> np.ndarray:
         """(columns,): the variation within groups in each column."""
-        by_record = (
-            column.variation(_column(cells, j), _of_column(labels, j))
-            for j, column in enumerate(self.columns)
-        )
-        return np.array([_total(errors) for errors in by_record])
+        return np.array([_total(errors) for errors in self.variation_by_column(cells, labels)])
 
-    def _errors(self, before: Cells, after: Cells, labels: np.ndarray) -> Iterator[np.ndarray]:
+    def variation_by_column(self, cells: Cells, labels: np.ndarray) -> Iterator[np.ndarray]:
+        """(n,) for each column: the squared distance of each record to the centroid of its group, on the exact encoding."""
+        for j, column in enumerate(self.columns):
+            yield column.variation(_column(cells, j), _of_column(labels, j))
+
+    def errors_by_column(self, before: Cells, after: Cells, labels: np.ndarray) -> Iterator[np.ndarray]:
+        """(n,) for each column: the squared error of each record, on the exact encoding."""
         for j, column in enumerate(self.columns):
             if after.variables[j].coarse:
                 yield column.variation(_column(before, j), _of_column(labels, j))
@@ -236,40 +245,75 @@ class Space:
 
 def _turned(space: Space, cells: Cells) -> Space:
     """The same space on principal axes, if there is a nominal column that varies and not too many axes."""
-    size = space._size
-    nominal = any(isinstance(column, Coded) and not column.constant for column in space.columns)
-    if not nominal or size > WIDEST_TURN:
+    if not can_be_turned(space):
         return space
-    unturned = Space(space.scale, space.columns, Turning(np.eye(size), np.zeros(size)))
+    size = space._size
     first, second = np.zeros(size), np.zeros((size, size))
-    for _, block in unturned._blocks(cells):
+    for start in range(0, len(cells), RUN):
+        run = moments_of_run(space, cells.rows(slice(start, start + RUN)))
+        first, second = first + run[0], second + run[1]
+    mean, axes, doubtful = principal_axes(first, second, len(cells))
+    low, high = extents(space, cells, axes[:, doubtful])
+    return turned_to(space, mean, axes, doubtful, low, high)
+
+
+def can_be_turned(space: Space) -> bool:
+    """Whether there is a nominal column that varies, and not too many axes."""
+    nominal = any(isinstance(column, Coded) and not column.constant for column in space.columns)
+    return nominal and space._size <= WIDEST_TURN
+
+
+def _unturned(space: Space) -> Space:
+    return Space(space.scale, space.columns, Turning(np.eye(space._size), np.zeros(space._size)))
+
+
+def moments_of_run(space: Space, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
+    """(m,) and (m, m): the coordinates of some records added up, and their products (the lower half).
+
+    Those of runs of `RUN` records are added up in their order, however they are read.
+    """
+    first, second = np.zeros(space._size), np.zeros((space._size, space._size))
+    for _, block in _unturned(space)._blocks(cells):
         turning.add_moments(block, first, second)
-    mean = first / len(cells)
-    variances, rows = turning.principal(second / len(cells) - np.outer(mean, mean))
-    axes = np.ascontiguousarray(rows.T)
-    kept = ~_null(unturned, cells, axes, variances <= 1e-9 * variances[0])
+    return first, second
+
+
+def principal_axes(
+    first: np.ndarray, second: np.ndarray, records: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """From the moments of all records: their mean, the principal axes as columns, and which of these may have nothing but rounding."""
+    mean = first / records
+    variances, rows = turning.principal(second / records - np.outer(mean, mean))
+    return mean, np.ascontiguousarray(rows.T), variances <= 1e-9 * variances[0]
+
+
+def extents(space: Space, cells: Cells, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest coordinate of some records on each of these axes."""
+    tried = np.ascontiguousarray(axes)
+    low, high = np.full(tried.shape[1], np.inf), np.full(tried.shape[1], -np.inf)
+    for _, block in _unturned(space)._blocks(cells):
+        turned = np.empty((len(block), tried.shape[1]))
+        turning.turn(block, np.zeros(tried.shape[1]), tried, turned)
+        low, high = np.minimum(low, turned.min(axis=0)), np.maximum(high, turned.max(axis=0))
+    return low, high
+
+
+def turned_to(
+    space: Space, mean: np.ndarray, axes: np.ndarray, doubtful: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> Space:
+    """The space on its principal axes, but for the doubtful ones that have no coordinates but rounding.
+
+    Variances alone do not tell: in a table of very large and very small numbers, rounding of the large exceeds the small.
+    """
+    spread = min(column.spread for column in space.columns if not column.constant)
+    null = np.zeros(len(doubtful), bool)
+    null[doubtful] = high - low <= NULL * spread
+    kept = ~null
     kept[0] = True
     axes = np.ascontiguousarray(axes[:, kept])
     offset = np.zeros((1, axes.shape[1]))
     turning.turn(-mean.reshape(1, -1), np.zeros(axes.shape[1]), axes, offset)
     return Space(space.scale, space.columns, Turning(axes, offset[0]))
-
-
-def _null(unturned: Space, cells: Cells, axes: np.ndarray, doubtful: np.ndarray) -> np.ndarray:
-    """Which of the doubtful axes have no coordinates but rounding.
-
-    Variances alone do not tell: in a table of very large and very small numbers, rounding of the large exceeds the small.
-    """
-    spread = min(column.spread for column in unturned.columns if not column.constant)
-    tried = np.ascontiguousarray(axes[:, doubtful])
-    low, high = np.full(tried.shape[1], np.inf), np.full(tried.shape[1], -np.inf)
-    for _, block in unturned._blocks(cells):
-        turned = np.empty((len(block), tried.shape[1]))
-        turning.turn(block, np.zeros(tried.shape[1]), tried, turned)
-        low, high = np.minimum(low, turned.min(axis=0)), np.maximum(high, turned.max(axis=0))
-    null = np.zeros(len(doubtful), bool)
-    null[doubtful] = high - low <= NULL * spread
-    return null
 
 
 def _as_cells(cells: Cells | np.ndarray) -> Cells:

@@ -59,8 +59,12 @@ class Groups:
         """(groups,): the largest of each group."""
         return np.maximum.reduceat(column[self.order], self.starts) if self.count else column[:0]
 
-    def means(self, columns: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    def means(
+        self, columns: np.ndarray, weights: np.ndarray | None = None, heaviest: float | None = None
+    ) -> np.ndarray:
         """(groups, d): the mean of each group in each column, whatever the order of records; weighted where there are weights.
+
+        `heaviest` is the largest weight of the whole table, where these are records of a part of it.
 
         >>> Groups.of(np.array([0, 0, 1])).means(np.array([[1.0], [4.0], [7.0]]), np.array([2.0, 1.0, 5.0])).tolist()
         [[2.0], [7.0]]
@@ -69,7 +73,7 @@ class Groups:
         if weights is None or self.count == 0:
             return sums.group_means(columns, labels, self.count)
         # shares of the largest weight, so that no product leaves the range of float64
-        shares = (weights / weights.max()).reshape(-1, 1)
+        shares = (weights / (weights.max() if heaviest is None else heaviest)).reshape(-1, 1)
         means = sums.group_means(columns * shares, labels, self.count)
         means /= sums.group_means(shares, labels, self.count)
         for j, column in enumerate(

@@ -123,10 +123,11 @@ def may_name_people(table: pa.Table, names: Sequence[str]) -> list[str]:
     import narwhals as nw
 
     frame = nw.from_native(table, eager_only=True)
-    return [name for name in names if _may_name(look_at(frame, name))]
+    return [name for name in names if may_name(look_at(frame, name))]
 
 
-def _may_name(look: Look) -> bool:
+def may_name(look: Look) -> bool:
+    """Whether a column that looks so may name people. More different values make that more likely, never less."""
     # whoever says that nobody is named leaves no doubt: a name says so whatever the values
     said = what_it_says(look.name)
     return Says.PERSON in said or bool(names_somebody(look) or _alone_in(look, said))

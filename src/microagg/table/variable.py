@@ -91,6 +91,10 @@ class Cells:
         """Whether all columns are plain numbers without atoms: what a matrix holds."""
         return self.atoms is None and all(each.kind is Kind.NUMERIC for each in self.variables)
 
+    def rows(self, chosen: slice | np.ndarray) -> Cells:
+        """The cells of some records."""
+        return Cells(self.variables, self.values[chosen], None if self.atoms is None else self.atoms[chosen])
+
     def atoms_of(self, column: int) -> np.ndarray | None:
         """(n,): the atoms of one column; None where it has none."""
         if self.atoms is None or not self.variables[column].marks:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import InputError
-from microagg.kernels import sums
+from microagg.kernels import partial_sums, sums
 from microagg.problem.problem import as_points
 
 
@@ -56,6 +56,48 @@ def loss_between(points: np.ndarray, released: np.ndarray) -> dict[str, float]:
     return loss
 
 
+class LossBetween:
+    """SSE, IL and the share of the largest group, added up from runs of records: the same as `loss_between` and `largest_share` on all.
+
+    >>> points, released = np.array([[0.0], [2.0], [10.0], [16.0]]), np.array([[1.0], [1.0], [13.0], [13.0]])
+    >>> lost = LossBetween(np.array([7.0]), groups=2)
+    >>> for run in (slice(0, 3), slice(3, 4)):
+    ...     lost.add(points[run], released[run], np.array([0, 0, 1, 1])[run])
+    >>> lost.loss() == loss_between(points, released), lost.largest_share()
+    (True, 0.9)
+    """
+
+    def __init__(self, mean: np.ndarray, groups: int = 0) -> None:
+        self._mean = mean.reshape(1, -1)
+        self._sse, self._sst = np.zeros((3, 1)), np.zeros((3, 1))
+        self._by_group = np.zeros((groups, 3, 1))
+        self._first: np.ndarray | None = None
+        self._one_point = True
+
+    def add(self, points: np.ndarray, released: np.ndarray, labels: np.ndarray | None = None) -> None:
+        """Count some records; `labels` are their groups, where these are asked about."""
+        rows, everything = np.arange(len(points), dtype=np.int32), np.zeros(len(points), np.int32)
+        partial_sums.add_sums(self._sse, partial_sums.squared_error_sums(points, released, rows))
+        partial_sums.add_sums(self._sst, partial_sums.squared_error_sums(points, self._mean, everything))
+        if labels is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                errors = np.ascontiguousarray((points - released) ** 2)
+            partial_sums.add_group_errors(self._by_group, errors, np.ascontiguousarray(labels, np.int32))
+        if len(released):
+            self._first = released[0].copy() if self._first is None else self._first
+            self._one_point = self._one_point and bool((released == self._first).all())
+
+    def loss(self) -> dict[str, float]:
+        """SSE and IL of all that was counted."""
+        sse, sst = float(sums.rounded(self._sse, 0)), float(sums.rounded(self._sst, 0))
+        il = 100.0 * sse / sst if sst > 0.0 else 0.0
+        return {"IL": min(il, 100.0) if self._one_point else il, "SSE": sse}
+
+    def largest_share(self) -> float:
+        """The largest part of the squared error that one group makes up."""
+        return share_of(self._by_group[:, :, 0])
+
+
 def largest_share(points: np.ndarray, released: np.ndarray, labels: np.ndarray) -> float:
     """The largest part of the squared error that one group makes up: 1 where it makes up all of it, 0 where there is no error.
 
@@ -66,15 +108,30 @@ def largest_share(points: np.ndarray, released: np.ndarray, labels: np.ndarray) 
     0.9
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        by_column = [
-            np.bincount(labels[:, j] if labels.ndim == 2 else labels, (points[:, j] - released[:, j]) ** 2)
-            for j in range(points.shape[1])
-        ]
-        groups = np.concatenate(by_column) if labels.ndim == 2 else np.sum(by_column, axis=0)
-        total = groups.sum()
+        errors = (points - released) ** 2
+    if labels.ndim == 1:
+        return share_of(error_sums(errors, labels))
+    return share_of(
+        np.concatenate([error_sums(errors[:, j : j + 1], labels[:, j]) for j in range(points.shape[1])])
+    )
+
+
+def error_sums(errors: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """(groups, 3): the errors of each group's records, (n, d), added up, so that the order of records makes no difference."""
+    labels = np.ascontiguousarray(labels, np.int32)
+    return partial_sums.group_error_sums(np.ascontiguousarray(errors), labels, int(labels.max()) + 1)
+
+
+def share_of(groups: np.ndarray) -> float:
+    """The share that the largest of these sums has of all of them.
+
+    >>> share_of(np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0]]))
+    0.75
+    """
+    total = sums.rounded(sums.column_sums(groups.reshape(-1, 1)), 0)
     if not np.isfinite(total):  # squares of huge values: one of them may be all there is
         return 1.0
-    return float(groups.max() / total) if total > 0.0 else 0.0
+    return float(partial_sums.rounded_each(groups).max() / total) if total > 0.0 else 0.0
 
 
 def _loss(points: np.ndarray, sse: float) -> dict[str, float]:

@@ -7,7 +7,9 @@
    groups that good partitions can have.
    Where l, t or units are asked for, the groups are made to keep it first, with t in two ways of which the better is kept (`enforce.py`);
    no search after that breaks it, and there are no integer programs.
-3. `prove` works from both sides: search, and a lower bound that no partition can go below, until they meet or no time is left.
+3. More than 500,000 records: step 2 within blocks of some 250,000 neighbouring records, then local search once more within blocks
+   whose borders lie elsewhere (`blockwise.py`). The blocks depend on the data and the seed only. Not so with `thorough` and `prove`.
+4. `prove` works from both sides: search, and a lower bound that no partition can go below, until they meet or no time is left.
 
 How much each word means depends on the numbers of records and columns and on k, and is stated in what `auto` chose; a number
 is a number of steps for each record. Effort is an amount of work: the same seed gives the same groups on any machine, with
@@ -23,13 +25,13 @@ import numpy as np
 
 from microagg.bounds.bound import Bound
 from microagg.bounds.lower import best_of_one_column, lower_bound, varying_columns
-from microagg.drawing.wording import counted
 from microagg.kernels import sums
 from microagg.kernels.equal import chain_equal
 from microagg.methods.lns.effort import WORDS as SEARCHES
 from microagg.methods.lns.effort import Work, beside_programs, searching_while_proving, work_of
 from microagg.methods.lns.lns import STOPPING, settings_of, through_ruins
 from microagg.methods.method import Effort, Found, Method, Partition, below_two_k
+from microagg.methods.search.blockwise import in_blocks, needs_blocks, varying_in_words
 from microagg.methods.search.enforce import start_with_promise, work_with_promise
 from microagg.methods.search.prove import improve_by_set_partitioning, prove, refuse_weights
 from microagg.problem.problem import Problem, Progress
@@ -68,7 +70,7 @@ def plan(problem: Problem, effort: str | float) -> Plan:
     if effort != "prove" and problem.accept is None and _all_have_equals(problem):
         reason = f"every record has at least {k - 1} equals: groups of equal records, which lose nothing"
         return Plan("equal records", work, (reason,))
-    start = f"{n:,} records, {_varying(problem, varying)}, k = {k}: MDAV within blocks, then local search"
+    start = f"{n:,} records, {varying_in_words(varying, problem.columns)}, k = {k}: MDAV within blocks, then local search"
     why = (start, work.why)
     if effort == "prove":
         return Plan("prove", work, (*why, "a proven lower bound from the other side"))
@@ -78,13 +80,6 @@ def plan(problem: Problem, effort: str | float) -> Plan:
         programs = "then integer programs over the groups that good partitions can have"
         return Plan("search and programs", work, (start, work.why, programs))
     return Plan("search", work, why)
-
-
-def _varying(problem: Problem, axes: int) -> str:
-    """What varies, in words: columns, or the axes that columns of categories and gaps became."""
-    if problem.columns is None:
-        return f"{axes} columns that vary"
-    return f"{counted(problem.columns, 'column')} on {axes} axes that vary"
 
 
 def _all_have_equals(problem: Problem) -> bool:
@@ -130,6 +125,24 @@ def auto(
     stop_after: int | None = None,
 ) -> Found:
     """Choose construction, refinement and amount of work from the numbers of records and columns and k."""
+    if effort in ("thorough", "prove") or not needs_blocks(problem):
+        return work_block(
+            problem, rng=rng, progress=progress, effort=effort, time_limit=time_limit, stop_after=stop_after
+        )
+    watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
+    return in_blocks(problem, BLOCK, rng=rng, effort=effort, watch=watch)
+
+
+def work_block(
+    problem: Problem,
+    *,
+    rng: np.ndarray,
+    progress: Progress | None = None,
+    effort: str | float = "balanced",
+    time_limit: float | None = None,
+    stop_after: int | None = None,
+) -> Found:
+    """Work on records as a whole: all of a table, or one block of it."""
     chosen = plan(problem, effort)
     watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
     bound, why = None, chosen.why
@@ -204,3 +217,4 @@ AUTO = Method(
     seeded=True,
     heeds_promise=True,
 )
+BLOCK = replace(AUTO, run=cast(Partition, work_block))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,19 +83,34 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def write(table: pa.Table, path: Path) -> None:
     """Write a table as an Arrow file."""
+    with in_pieces(path, table.schema) as write_piece:
+        write_piece(table)
+
+
+@contextlib.contextmanager
+def in_pieces(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
+    """What writes an Arrow file piece by piece, in batches of `RECORDS_AT_ONCE` records, but the last."""
     import pyarrow as pa
 
     from microagg.table.io.hidden import without_hidden_values
 
-    for field in table.schema:
+    for field in schema:
         if pa.types.is_interval(field.type):  # no other format holds them, and no release does
             raise pa.ArrowNotImplementedError("intervals")
     options = pa.ipc.IpcWriteOptions(
         compression="lz4" if pa.Codec.is_available("lz4") else None, unify_dictionaries=True
     )
-    with pa.ipc.new_file(str(path), table.schema, options=options) as file:
-        for batch in table.to_batches(max_chunksize=RECORDS_AT_ONCE):
-            file.write_batch(without_hidden_values(batch))
+    with pa.ipc.new_file(str(path), schema, options=options) as file:
+
+        def write_piece(rows: pa.Table) -> None:
+            for first in range(0, rows.num_rows, RECORDS_AT_ONCE):
+                piece = rows.slice(first, RECORDS_AT_ONCE)
+                # a copy, for what lies behind a slice decides how many bytes are written
+                copy = piece.take(pa.array(range(piece.num_rows))).combine_chunks()
+                for batch in copy.to_batches():
+                    file.write_batch(without_hidden_values(batch))
+
+        yield write_piece
 
 
 def recognise(beginning: bytes) -> bool:
@@ -109,5 +126,6 @@ ARROW = Format(
     typed=True,
     nested=True,
     article="an",
+    in_pieces=in_pieces,
     recognise=recognise,
 )

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from microagg.table.io.labels import Labels
 
 
+RECORDS_IN_A_PIECE = 1 << 18
+"""Of every file that is written in pieces, however large: whoever reads it piece by piece needs room for so many."""
+
+
 def no_options(path: Path) -> dict[str, Any]:
     """What a format without options finds out about a file: nothing."""
     return {}
@@ -63,6 +67,9 @@ class Format:
     """`detect(path)`: the options with which an existing file was written."""
     recognise: Callable[[bytes], bool] = bool
     """`recognise(beginning)`: whether a file that begins so may be one of this format, and so be replaced by one."""
+    in_pieces: Callable[..., Any] | None = None
+    """`in_pieces(path, schema)`: a context in which a function writes a table piece by piece, each of `RECORDS_IN_A_PIECE`
+    records but the last, to the very bytes that `write` would. None where tables are written as a whole only."""
     reading: tuple[Declared, ...] = ()
     """What a user can say about a file to be read. Every command that reads a file has options for these, and so has every
     function: their names are those of `read`'s arguments."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -115,6 +115,106 @@ def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
     )  # fmt: skip
 
 
+MOST_TEXTS = 100_000
+"""Different texts of a column that are counted chunk by chunk."""
+
+
+@dataclass
+class LookFacts:
+    """What chunks of a released column tell, put together to what `look_at` would find in the whole; for numbers but two counts.
+
+    >>> facts = LookFacts.of("age", pa.chunked_array([[30, 31]]))
+    >>> facts.plus(LookFacts.of("age", pa.chunked_array([[31, None]])))
+    >>> look = facts.look(2, 1)
+    >>> look.values, look.whole, look.span
+    (3, True, 1.0)
+    """
+
+    name: str
+    records: int
+    values: int = 0
+    texts: dict[str | bool, int] | None = None
+    """Of text and of true and false: how often each value occurs."""
+    whole: bool = True
+    least: float = float("inf")
+    most: float = float("-inf")
+
+    @staticmethod
+    def of(name: str, column: pa.ChunkedArray) -> LookFacts:
+        """What a chunk tells."""
+        values = pc.drop_null(comparable(column))
+        found = LookFacts(name, len(column), len(values))
+        if is_text(values.type) or pa.types.is_boolean(values.type):
+            counts = pc.value_counts(values)
+            told = zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)
+            found.texts = dict(told)
+        elif len(values):
+            told = _of_numbers(values, Kind.NUMERIC)
+            ends = pc.min_max(pc.cast(values, pa.float64(), safe=False)).as_py()
+            found.whole, found.least, found.most = told["whole"], ends["min"], ends["max"]
+        return found
+
+    def plus(self, more: LookFacts) -> None:
+        """Take in another chunk."""
+        self.records, self.values = self.records + more.records, self.values + more.values
+        self.whole = self.whole and more.whole
+        self.least, self.most = min(self.least, more.least), max(self.most, more.most)
+        for text, count in (more.texts or {}).items():
+            self.texts = self.texts or {}
+            self.texts[text] = self.texts.get(text, 0) + count
+        if len(self.texts or ()) > MOST_TEXTS:
+            raise InputError(
+                f"column {self.name!r} has more than {MOST_TEXTS:,} different texts, which are not counted beyond memory; name it "
+                "as an identifier, or give it more memory."
+            )
+
+    def as_data(self) -> dict[str, Any]:
+        """What `LookFacts(**data)` makes the same of; texts that are true and false aside, which JSON knows by other names."""
+        texts = None if self.texts is None else list(self.texts.items())
+        return {**self.__dict__, "texts": texts}
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any]) -> LookFacts:
+        """The same from what `as_data` gave."""
+        texts = data["texts"]
+        return LookFacts(**{**data, "texts": None if texts is None else dict(texts)})
+
+    def look(self, distinct: int, single: int) -> Look:
+        """The look at the whole; of numbers it must be said how many `distinct` ones there are, and how many occur once."""
+        if self.texts is not None:
+            return self._look_at_texts(self.texts)
+        if self.values == 0:
+            return Look(self.name, Kind.NUMERIC, self.records)
+        return Look(
+            self.name, Kind.NUMERIC, self.records, self.values, distinct, single, whole=self.whole,
+            positive=self.least > 0.0, span=self.most - self.least,
+        )  # fmt: skip
+
+    def _look_at_texts(self, texts: Mapping[str | bool, int]) -> Look:
+        """A look at each different text once, with what depends on how often it occurs counted by that."""
+        column = pa.chunked_array([pa.array(list(texts))])
+        look = look_at(nw.from_native(pa.table({self.name: column}), eager_only=True), self.name)
+        counts = pa.array(list(texts.values()), pa.int64())
+        like = ""
+        if is_text(column.type):
+            column, _ = _read_text(self.name, column, typed=True)
+        if is_text(column.type):
+            column = _without_markers(pc.cast(column, pa.large_string()))
+            like = _like(column, counts)
+        values = comparable(column)
+        summed = (
+            pa.table({"value": values, "count": counts})
+            .filter(pc.is_valid(values))
+            .group_by("value")
+            .aggregate([("count", "sum")])
+        )
+        often = summed.column("count_sum")
+        return replace(
+            look, records=self.records, values=int(pc.sum(often).as_py() or 0), distinct=len(often),
+            single=int(pc.sum(pc.equal(often, 1)).as_py() or 0), like=like,
+        )  # fmt: skip
+
+
 def _without_codes(column: pa.ChunkedArray, codes: Sequence[Any]) -> pa.ChunkedArray:
     """A column without codes that its labels declare missing."""
     if is_text(column.type):
@@ -162,13 +262,20 @@ def _without_markers(text: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(gone, pa.scalar(None, trimmed.type), trimmed)
 
 
-def _like(text: pa.ChunkedArray) -> str:
-    """What a share of the texts look like, if they do."""
+def _like(text: pa.ChunkedArray, counts: pa.Array | None = None) -> str:
+    """What a share of the texts look like, if they do; `counts` says how often each occurs, where they are different ones."""
+    often = pa.scalar(1) if counts is None else counts
     there = len(text) - text.null_count
+    if counts is not None:
+        there = int(pc.sum(counts.filter(pc.is_valid(text).combine_chunks())).as_py() or 0)
     dates = pc.match_substring_regex(text, f"{_DATE}|{DAY}|{MOMENT}")
     found = {
-        what: pc.sum(pc.and_not(pc.match_substring_regex(text, pattern), dates)).as_py() or 0
+        what: _counted(pc.and_not(pc.match_substring_regex(text, pattern), dates), often)
         for what, pattern in LIKE.items()
     }
     most = max(found, key=lambda what: found[what])
     return most if there and found[most] >= SHARE * there else ""
+
+
+def _counted(hits: pa.ChunkedArray, often: Any) -> int:
+    return pc.sum(pc.multiply(pc.cast(hits, pa.int64()), often)).as_py() or 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
 from microagg.table.io.arrow_format import refuse_broken
-from microagg.table.io.format import Format
+from microagg.table.io.format import RECORDS_IN_A_PIECE, Format
 from microagg.table.io.unpacking import largest_table, refuse_larger
 
 if TYPE_CHECKING:
@@ -93,9 +95,25 @@ def _unpacked(path: Path, file: Any) -> pa.Table:
 
 def write(table: pa.Table, path: Path) -> None:
     """Write a table as a parquet file."""
+    with in_pieces(path, table.schema) as write_piece:
+        for first in range(0, table.num_rows, RECORDS_IN_A_PIECE):
+            write_piece(table.slice(first, RECORDS_IN_A_PIECE))
+
+
+@contextlib.contextmanager
+def in_pieces(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
+    """What writes a parquet file row group by row group: each of `RECORDS_IN_A_PIECE` records, but the last.
+
+    The bytes of a file follow from its values and their types alone, not from how they lay in memory.
+    """
     from pyarrow import parquet
 
-    parquet.write_table(table, path)
+    with parquet.ParquetWriter(path, schema) as file:
+
+        def write_piece(rows: pa.Table) -> None:
+            file.write_table(rows.combine_chunks(), row_group_size=RECORDS_IN_A_PIECE)
+
+        yield write_piece
 
 
 def recognise(beginning: bytes) -> bool:
@@ -111,4 +129,5 @@ PARQUET = Format(
     typed=True,
     nested=True,
     recognise=recognise,
+    in_pieces=in_pieces,
 )

@@ -1,0 +1,440 @@
+"""A large table in passes, from file to file: what `auto` does in blocks in memory, with no more than a few blocks in memory at once.
+
+1. *Scan* and *fit*: facts, digest, space (`scanning.py`, `fitting.py`), then a sample by a hash of record numbers and a tree of cuts.
+2. *Route*: every chunk's records to the leaves of the tree, as spill files.
+3. *Blocks*: a search within each; whole groups go on to the leaf of a second tree in which their centroid lies.
+4. *Shifted blocks*: local search from these groups; what the groups release is made there and then (`finish`).
+
+Every task is a function of this module with small arguments, writes one file under a name of its own, and returns what that file tells
+of itself: done already, it is not done again. Memory, chunks and threads decide what is done when, never what comes out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from microagg.engine.executor import Executor, asked_to_stop
+from microagg.engine.fitting import Centres, Passes, Totals, coordinate_totals
+from microagg.engine.run import told_of_strata
+from microagg.engine.scanning import Facts, cells_in
+from microagg.engine.spill import forget, read_batches, told_in, write_piece
+from microagg.engine.territories import StrataCodes, Territory, territories_of
+from microagg.errors import Cancelled
+from microagg.kernels import sums
+from microagg.methods.parts import rng_of_part
+from microagg.methods.search import blockwise
+from microagg.methods.search.auto import BLOCK
+from microagg.methods.search.blockwise import (
+    SHIFTED,
+    Trees,
+    largest_block,
+    least_block,
+    shifted_leaves,
+    told_of_blocks,
+)
+from microagg.problem.blocks import in_sample
+from microagg.problem.problem import Problem
+from microagg.table.encoder import Space
+from microagg.table.variable import Cells, Variable
+
+NUMBER, GROUP, FORMER = "microagg record", "microagg group", "microagg block"
+"""Columns that records carry along: their number in the table, their group, and the block in which it was formed."""
+
+Finish = Callable[[Any, pa.Table, Cells, np.ndarray, np.ndarray, str], dict[str, Any]]
+"""`finish(about, rows, cells, points, labels, path)`: makes what groups release, writes it to `path` and tells about it."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What every task knows of the table."""
+
+    variables: tuple[Variable, ...]
+    space: Space
+    carried: tuple[str, ...]
+    """The columns that go with the records: all that are released, and what they are made from."""
+    records: int
+    k: int
+    effort: str | float
+    columns: int | None
+    """How many columns the axes of points stand for; None where each is one."""
+    strata: StrataCodes | None = None
+
+    @property
+    def axes(self) -> int:
+        """How many axes points have."""
+        return self.space.size_of_points
+
+    @property
+    def strata_names(self) -> tuple[str, ...]:
+        """The columns of strata."""
+        return () if self.strata is None else self.strata.names
+
+    def by_territory(self, rows: pa.Table) -> list[tuple[int, np.ndarray]]:
+        """(territory, its records) for each that has some among these rows."""
+        if self.strata is None:
+            return [(0, np.arange(rows.num_rows))]
+        strata = self.strata.of_records(rows)
+        order = np.argsort(strata, kind="stable")
+        found, starts = np.unique(strata[order], return_index=True)
+        return list(zip(found.tolist(), np.split(order, starts[1:]), strict=True))
+
+    def problem(self, points: np.ndarray) -> Problem:
+        """The problem of some of the records."""
+        problem = Problem.of(points, self.k, threads=1)
+        return replace(problem, of_records=self.records, columns=self.columns)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A spill file: where it is, and how many records of which key each of its batches has."""
+
+    path: str
+    index: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def of(path: str, told: dict[str, Any]) -> Piece:
+        """The file that tells this of itself."""
+        return Piece(path, tuple((key, count) for key, count in told["index"]))
+
+
+Holding = tuple[tuple[str, tuple[int, ...]], ...]
+"""Where records lie: files, and which of their batches. All that a task is told of them."""
+
+
+class Pieces:
+    """Spill files, and which of them hold what.
+
+    >>> pieces = Pieces([Piece("a", ((1, 5), (2, 7))), Piece("b", ((2, 5),))])
+    >>> pieces.holding([2]), pieces.counts(3).tolist()
+    ((('a', (1,)), ('b', (0,))), [0, 5, 12])
+    """
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.pieces = pieces
+        self._places: dict[int, list[tuple[int, int]]] = {}
+        for number, piece in enumerate(pieces):
+            for place, (key, _) in enumerate(piece.index):
+                self._places.setdefault(key, []).append((number, place))
+
+    def holding(self, keys: Iterable[int]) -> Holding:
+        """Where the records of these keys lie."""
+        found: dict[int, list[int]] = {}
+        for key in keys:
+            for number, place in self._places.get(key, ()):
+                found.setdefault(number, []).append(place)
+        return tuple((self.pieces[number].path, tuple(sorted(found[number]))) for number in sorted(found))
+
+    def counts(self, keys: int) -> np.ndarray:
+        """(keys,): how many records each key has."""
+        counts = np.zeros(keys, np.int64)
+        for piece in self.pieces:
+            for key, count in piece.index:
+                counts[key] += count
+        return counts
+
+    def forget(self) -> None:
+        """Remove the files, but for what they tell of themselves."""
+        for piece in self.pieces:
+            forget(piece.path)
+
+
+def batches_in(holding: Holding) -> list[pa.RecordBatch]:
+    """All batches that lie there."""
+    return [batch for path, places in holding for batch in read_batches(path, places)]
+
+
+def sample_chunk(
+    source: Any, first: int, count: int, layout: Layout, territories: Sequence[Territory], before: np.ndarray
+) -> tuple[dict[int, np.ndarray], Totals]:
+    """A task: by territory the points of the records that belong to its sample; and the sums of all coordinates.
+
+    `before` says how many records each territory has before this chunk.
+    """
+    rows = source.read(first, count, list(dict.fromkeys([*_names(layout), *layout.strata_names])))
+    cells = cells_in(rows, layout.variables, first)
+    samples = {}
+    for number, own in layout.by_territory(rows):
+        territory = territories[number]
+        if territory.in_blocks:
+            wanted = territory.wanted(layout.axes, layout.k)
+            chosen = in_sample(
+                int(before[number]), len(own), territory.records, territory.sample_seed, wanted
+            )
+            samples[number] = layout.space.points(cells.rows(own[chosen]))
+    return samples, coordinate_totals(layout.space, cells)
+
+
+def route_chunk(
+    source: Any,
+    first: int,
+    count: int,
+    layout: Layout,
+    centres: Centres,
+    territories: Sequence[Territory],
+    folder: str,
+) -> dict[str, Any]:
+    """A task: the records of a chunk by the leaves in which they lie."""
+    path = f"{folder}/route-{first}-{count}.arrow"
+    if (told := told_in(path)) is not None:
+        return {**told, "path": path}
+    rows = source.read(first, count, layout.carried)
+    cells = cells_in(rows, layout.variables, first)
+    squares = centres.squares(layout.space, cells)
+    points = layout.space.points(cells)
+    leaves = np.empty(count, np.int64)
+    for number, own in layout.by_territory(rows):
+        trees, begin = territories[number].trees, territories[number].first_leaf
+        leaves[own] = begin if trees is None else begin + trees.first.leaf_of(points[own])
+    rows = rows.append_column(NUMBER, pa.array(np.arange(first, first + count)))
+    told = {
+        "squares": [each.tolist() for each in squares.columns],
+        "low": points.min(axis=0).tolist(),
+        "high": points.max(axis=0).tolist(),
+    }
+    return {**write_piece(path, rows, leaves, told), "path": path}
+
+
+def work_block_of(
+    place: int, number: int, holding: Holding, layout: Layout, territory: Territory, folder: str
+) -> dict[str, Any]:
+    """A task: search within block `number` of a territory, then send whole groups to the leaves of the second tree."""
+    path = f"{folder}/block-{place}.arrow"
+    if (told := told_in(path)) is not None:
+        return {**told, "path": path}
+    rows = gathered(holding)
+    points = layout.space.points(cells_in(rows, layout.variables))
+    found: Any = BLOCK.run(
+        layout.problem(points), rng=territory.rng(number), effort=layout.effort, progress=go_on
+    )
+    rows = rows.append_column(GROUP, pa.array(found.labels))
+    rows = rows.append_column(FORMER, pa.array(np.full(len(rows), number, np.int32)))
+    leaves = np.full(len(rows), territory.first_shifted, np.int64)
+    if territory.trees is not None:
+        leaves += shifted_leaves(territory.trees.second, points, found.labels)
+    return {**write_piece(path, rows, leaves, {}), "path": path}
+
+
+def work_shifted_block_of(
+    place: int,
+    number: int,
+    holding: Holding,
+    layout: Layout,
+    territory: Territory,
+    finish: Finish,
+    about: Any,
+    folder: str,
+) -> dict[str, Any]:
+    """A task: go on from groups that were formed in several blocks of a territory, then make what they release."""
+    path = f"{folder}/shifted-{place}.arrow"
+    if (told := told_in(path)) is not None:
+        return {**told, "path": path}
+    rows = gathered(holding)
+    blocks = rows.column(FORMER).to_numpy()
+    formed = blocks.astype(np.int64) * layout.records + rows.column(GROUP).to_numpy()
+    labels = sums.number_by_first_record(
+        np.unique(formed, return_inverse=True)[1].astype(np.int32).reshape(-1)
+    )
+    rows = rows.drop_columns([GROUP, FORMER])
+    cells = cells_in(rows, layout.variables)
+    points = layout.space.points(cells)
+    if territory.in_blocks:
+        run: Any = SHIFTED.run
+        labels = run(
+            layout.problem(points), labels=labels, blocks=np.ascontiguousarray(blocks),
+            rng=rng_of_part(territory.shifted_seed, number), effort=layout.effort, progress=go_on,
+        ).labels  # fmt: skip
+    return {**finish(about, rows, cells, points, labels, path), "path": path}
+
+
+def go_on(done: int, total: int) -> None:
+    """The progress of a search within a task: ends it where nobody waits for it any more."""
+    if asked_to_stop():
+        raise Cancelled("stopped; nothing was written.")
+
+
+def gathered(holding: Holding) -> pa.Table:
+    """The records that lie there, in the order of their numbers."""
+    rows = pa.Table.from_batches(batches_in(holding)).replace_schema_metadata(None)
+    order = np.argsort(rows.column(NUMBER).to_numpy(), kind="stable")
+    return rows.take(pa.array(order)).combine_chunks()
+
+
+def _names(layout: Layout) -> list[str]:
+    return [variable.name for variable in layout.variables]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """What the passes come to: a piece for each shifted block with what it releases, and what was found on the way."""
+
+    pieces: list[dict[str, Any]]
+    """What each shifted block tells."""
+    totals: Totals
+    """The squared distances of all records to the centroid of all, column by column."""
+    chosen: tuple[str, ...]
+    """What was done and why, in sentences."""
+
+
+def needs_plan(records: int, axes: int, k: int) -> bool:
+    """Whether a table is worked on in blocks at all."""
+    return records > blockwise.MOST_AS_ONE and records > largest_block(axes, k)
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Where the territories of a table are cut into blocks, and where the centroid of all records lies."""
+
+    territories: tuple[Territory, ...]
+    centres: Centres
+
+    @property
+    def digest(self) -> str:
+        """The same for the same cuts and random numbers, and for no others."""
+        told = hashlib.sha256()
+        for each in self.territories:
+            told.update(f"{each.records} {each.state} {each.in_blocks}".encode())
+            if each.trees is not None:
+                told.update(f"{each.trees.first.digest} {each.trees.second.digest}".encode())
+        return told.hexdigest()
+
+
+@dataclass
+class Plan:
+    """A table on its way through the passes."""
+
+    passes: Passes
+    layout: Layout
+    facts: Sequence[Facts]
+    seed: int
+    at_once: int
+    """How many blocks may be worked on at a time."""
+    counts: np.ndarray | None = None
+    """(chunks, strata): how many records of each stratum each chunk has."""
+
+    def cuts(self) -> Cuts:
+        """Where the table is cut."""
+        layout, strata = self.layout, self.counts is not None
+        counts = (
+            np.array([[count] for _, count in self.passes.chunks]) if self.counts is None else self.counts
+        )
+        territories = territories_of(
+            counts.sum(axis=0).tolist(), self.seed, layout.axes, layout.k, strata=strata
+        )
+        before = np.cumsum(counts, axis=0) - counts
+        samples: dict[int, list[np.ndarray]] = {}
+        totals = None
+        for found, more in self.passes.over(
+            "sampling", sample_chunk, layout, tuple(territories), each=list(before)
+        ):
+            for number, points in found.items():
+                samples.setdefault(number, []).append(points)
+            totals = _plus(totals, more)
+        assert totals is not None
+        first, shifted = 0, 0
+        for number, each in enumerate(territories):
+            trees = None
+            if each.in_blocks:
+                trees = Trees.fit(np.concatenate(samples.pop(number)), each.records, layout.k)
+            territories[number] = replace(each, trees=trees, first_leaf=first, first_shifted=shifted)
+            own = territories[number].leaves
+            first, shifted = first + own[0], shifted + own[1]
+        centres = Centres.of(layout.space, totals, self.facts, layout.records)
+        return Cuts(tuple(territories), centres)
+
+    def grouped(self, cuts: Cuts, folder: Path, finish: Finish, about: Any) -> Grouped:
+        """Route, blocks, shifted blocks."""
+        layout, room = self.layout, str(folder)
+        routed, totals = [], None
+        low, high = np.full(layout.axes, np.inf), np.full(layout.axes, -np.inf)
+        for told in self.passes.over("routing", route_chunk, layout, cuts.centres, cuts.territories, room):
+            routed.append(Piece.of(told["path"], told))
+            low, high = np.minimum(low, told["low"]), np.maximum(high, told["high"])
+            totals = _plus(totals, Totals([np.array(each) for each in told["squares"]]))
+        assert totals is not None
+        pieces = Pieces(routed)
+        blocks = self._blocks(cuts, pieces, shifted=False)
+        given = (
+            (place, each.number, each.holding, layout, each.territory, room)
+            for place, each in enumerate(blocks)
+        )
+        formed = [
+            Piece.of(told["path"], told) for told in self._done("grouping", work_block_of, given, blocks)
+        ]
+        pieces.forget()
+        pieces = Pieces(formed)
+        shifted = self._blocks(cuts, pieces, shifted=True)
+        given = (
+            (place, each.number, each.holding, layout, each.territory, finish, about, room)
+            for place, each in enumerate(shifted)
+        )
+        finished = self._done("mending borders", work_shifted_block_of, given, shifted)
+        pieces.forget()
+        return Grouped(finished, totals, self._told(cuts, blocks, shifted, int((low < high).sum())))
+
+    def _told(
+        self, cuts: Cuts, blocks: Sequence[_Block], shifted: Sequence[_Block], varying: int
+    ) -> tuple[str, ...]:
+        """What was done and why: the sentences of `auto`, or of `run_method` within strata."""
+        layout = self.layout
+        if layout.strata is not None:
+            return (told_of_strata(np.array([each.records for each in cuts.territories]), "auto"),)
+        sizes, of_shifted = (np.array([each.records for each in found]) for found in (blocks, shifted))
+        return told_of_blocks(
+            records=layout.records, varying=varying, columns=layout.columns, k=layout.k, promise=None, sizes=sizes,
+            shifted=of_shifted, effort=layout.effort,
+        )  # fmt: skip
+
+    def _blocks(self, cuts: Cuts, pieces: Pieces, *, shifted: bool) -> list[_Block]:
+        """The blocks of all territories: where their records lie, and how many there are."""
+        found = []
+        counts = pieces.counts(sum(each.leaves[shifted] for each in cuts.territories))
+        least = least_block(self.layout.axes, self.layout.k)
+        for territory in cuts.territories:
+            begin = territory.first_shifted if shifted else territory.first_leaf
+            blocks = np.zeros(1, np.int32)
+            if territory.trees is not None:
+                tree = territory.trees.second if shifted else territory.trees.first
+                blocks = tree.joined(counts[begin : begin + len(tree)], least)
+            for number in range(int(blocks.max()) + 1):
+                leaves = begin + np.flatnonzero(blocks == number)
+                holding = pieces.holding(leaves.tolist())
+                found.append(_Block(number, territory, holding, int(counts[leaves].sum())))
+        return found
+
+    def _done(
+        self,
+        what: str,
+        task: Callable[..., Any],
+        arguments: Iterable[tuple[Any, ...]],
+        blocks: Sequence[_Block],
+    ) -> list[dict[str, Any]]:
+        executor: Executor = self.passes.executor
+        done = []
+        for told, block in zip(executor.in_order(task, arguments, self.at_once), blocks, strict=True):
+            done.append(told)
+            self.passes.tell(what, block.records)
+        return done
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A block of a territory, by its number there."""
+
+    number: int
+    territory: Territory
+    holding: Holding
+    records: int
+
+
+def _plus(totals: Totals | None, more: Totals) -> Totals:
+    if totals is None:
+        return more
+    totals.plus(more)
+    return totals

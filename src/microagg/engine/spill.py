@@ -1,0 +1,206 @@
+"""What a plan keeps on disk while it works: a folder for its owner's eyes only, which goes when the work ends, however it ends.
+
+A lock in the folder tells whether its run still goes: the system takes it from a process that dies, so what a kill leaves is known
+by a lock that can be had, and removed by the next run beside the same target or by `microagg clean`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from microagg.errors import InputError
+from microagg.table.io import system
+from microagg.table.io.locking import reason
+
+FOLDER = re.compile(r"\.microagg-[0-9a-f]{16}\.spill")
+LOCK = "lock"
+TOLD = b"told"
+LEFT = ".told"
+_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
+
+
+class Spill:
+    """A folder of a run.
+
+    >>> import tempfile
+    >>> with Spill(Path(tempfile.mkdtemp())) as spill:
+    ...     there = spill.folder
+    ...     oct(there.stat().st_mode & 0o777)
+    '0o700'
+    >>> there.exists()
+    False
+    """
+
+    def __init__(self, parent: Path, target: Path | None = None, *, resume: bool = False) -> None:
+        """A folder below `parent`; for one `target` always the same, so that a run can go on from what a killed one left."""
+        token = secrets.token_hex(8) if target is None else _token(target)
+        self.parent = parent
+        self.folder = parent / f".microagg-{token}.spill"
+        self._resume = resume
+
+    def __enter__(self) -> Spill:
+        if not self.parent.is_dir():
+            raise InputError(f"the folder {str(self.parent)!r} does not exist; create it first.")
+        remove_left_spill(self.parent, but=self.folder if self._resume else None)
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            self.folder.chmod(0o700)
+            self._lock = system.open_lock(self.folder / LOCK)
+            os.fchmod(self._lock, 0o600)
+        except OSError as error:
+            raise InputError(
+                f"nothing can be kept in the folder {str(self.parent)!r} ({reason(error)}); name another with spill."
+            ) from None
+        if system.take_lock(self._lock) is False:
+            os.close(self._lock)
+            raise InputError("another run works on the same target; wait until it has ended.")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        finally:
+            os.close(self._lock)
+
+    def room(self, key: str) -> Path:
+        """A folder within for what was made by one key (of settings, cuts and input); those of other keys go."""
+        room = self.folder / key[:32]
+        for other in self.folder.iterdir():
+            if other.is_dir() and other != room:
+                shutil.rmtree(other, ignore_errors=True)
+        room.mkdir(mode=0o700, exist_ok=True)
+        for left in room.glob("*.part"):
+            left.unlink(missing_ok=True)
+        return room
+
+    def refuse_full(self, needed: int) -> None:
+        """Raise unless the disk has room for so many bytes."""
+        free = shutil.disk_usage(self.folder).free
+        if free < needed:
+            raise InputError(
+                f"the work needs about {needed / 1e9:.3g} GB of disk in {str(self.parent)!r}, and {free / 1e9:.3g} GB are free; "
+                "make room, or name another folder with spill."
+            )
+
+
+def _token(target: Path) -> str:
+    return hashlib.sha256(os.fsencode(target.resolve())).hexdigest()[:16]
+
+
+def remove_left_spill(parent: Path, but: Path | None = None) -> list[str]:
+    """Remove what killed runs have left in a folder; returns what was done."""
+    done = []
+    for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
+        if not FOLDER.fullmatch(folder.name) or folder == but or folder.is_symlink() or not folder.is_dir():
+            continue
+        with contextlib.suppress(OSError):
+            descriptor = system.open_lock(folder / LOCK)
+            try:
+                if system.take_lock(descriptor) is not False:
+                    shutil.rmtree(folder)
+                    done.append(f"removed {str(folder)!r}, which a run that was stopped had left")
+            finally:
+                os.close(descriptor)
+    return done
+
+
+@contextlib.contextmanager
+def told_if_full(where: str) -> Iterator[None]:
+    """One sentence in place of what the system or Arrow says where a disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL or "No space left" in str(error):
+            raise InputError(
+                f"the disk is full ({where}); nothing was put in place. Make room, or name another folder with spill."
+            ) from None
+        raise
+
+
+def write_piece(path: str, table: pa.Table, keys: np.ndarray, told: dict[str, Any]) -> dict[str, Any]:
+    """Write records as an Arrow file with a batch for each key that occurs; under a name of its own until it is whole.
+
+    The file carries what is `told` of it, and "index": (key, how many) of each batch. That is returned, and `told_in` reads it again.
+    """
+    batches, index = sorted_batches(table, keys)
+    told = {**told, "index": index}
+    schema = table.schema.with_metadata({TOLD: json.dumps(told).encode()})
+    part = Path(f"{path}.{secrets.token_hex(4)}.part")
+    with told_if_full("while parts of the table were set aside"):
+        try:
+            system.fill(part, lambda place: _write(place, schema, batches))
+            system.rename(part, Path(path))
+        except BaseException:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+            raise
+    return json.loads(json.dumps(told))
+
+
+def told_in(path: str) -> dict[str, Any] | None:
+    """What a file that is there and whole tells of itself; None where there is none yet."""
+    with contextlib.suppress(FileNotFoundError):
+        return json.loads(Path(f"{path}{LEFT}").read_text("utf-8"))
+    if not os.path.exists(path):
+        return None
+    with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
+        return json.loads((reader.schema.metadata or {})[TOLD])
+
+
+def forget(path: str) -> None:
+    """Remove a file whose records are needed no more; what it tells of itself stays, for a run that goes on from here."""
+    told = told_in(path)
+    if told is not None and os.path.exists(path):
+        part = Path(f"{path}{LEFT}.{secrets.token_hex(4)}.part")
+        with told_if_full("while parts of the table were set aside"):
+            part.write_text(json.dumps(told), "utf-8")
+            system.rename(part, Path(f"{path}{LEFT}"))
+            system.remove(Path(path))
+
+
+def _write(part: Path, schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> None:
+    options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with (
+        os.fdopen(descriptor, "wb") as raw,
+        pa.PythonFile(raw, "w") as file,
+        pa.ipc.new_file(file, schema, options=options) as writer,
+    ):
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def read_batches(path: str, places: Sequence[int]) -> list[pa.RecordBatch]:
+    """Some batches of such a file."""
+    with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
+        return [reader.get_batch(place) for place in places]
+
+
+def sorted_batches(table: pa.Table, keys: np.ndarray) -> tuple[list[pa.RecordBatch], list[tuple[int, int]]]:
+    """A batch for each key that occurs, in ascending order, records as they were; and (key, how many) of each batch.
+
+    >>> batches, index = sorted_batches(pa.table({"a": [1, 2, 3]}), np.array([1, 0, 1]))
+    >>> [batch.to_pydict() for batch in batches], index
+    ([{'a': [2]}, {'a': [1, 3]}], [(0, 1), (1, 2)])
+    """
+    order = np.argsort(keys, kind="stable")
+    whole = table.take(pa.array(order)).combine_chunks()
+    found, counts = np.unique(keys, return_counts=True)
+    starts = np.cumsum(counts) - counts
+    batches = []
+    for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
+        batches.extend(whole.slice(start, count).combine_chunks().to_batches())
+    return batches, list(zip(found.tolist(), counts.tolist(), strict=True))

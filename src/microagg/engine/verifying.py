@@ -1,0 +1,151 @@
+"""Verification in bounded memory: the classes of a written file by a 128-bit hash of their values, counted bucket by bucket.
+
+All records of a class are in one bucket, for a bucket is the first bits of its hash. That two classes share a hash would hide one that
+is too small with a chance of about n² / 2¹²⁹: for 10¹⁰ records, less than one in 10¹⁸.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from microagg.engine.plan import Holding, batches_in
+from microagg.engine.spill import told_in, write_piece
+from microagg.kernels import partial_sums
+from microagg.table.io.digests import RowSums
+from microagg.table.io.looks import LookFacts
+from microagg.table.io.row_hashes import class_hashes, take_in
+
+
+@dataclass
+class Counted:
+    """What the classes of some buckets come to."""
+
+    records: int = 0
+    sizes: dict[int, int] = field(default_factory=dict)
+    """How many classes have so many records."""
+    all_sizes: dict[int, int] = field(default_factory=dict)
+    """The same where all released columns are known."""
+    largest_error: float = 0.0
+    """The largest squared error of one class."""
+
+    def plus(self, more: Counted) -> None:
+        """Take in other buckets."""
+        self.records += more.records
+        for own, other in ((self.sizes, more.sizes), (self.all_sizes, more.all_sizes)):
+            for size, count in other.items():
+                own[size] = own.get(size, 0) + count
+        self.largest_error = max(self.largest_error, more.largest_error)
+
+    def class_sizes(self) -> np.ndarray:
+        """(classes,): the size of each class, in ascending order."""
+        sizes = np.array(sorted(self.sizes), np.int32)
+        return np.repeat(sizes, [self.sizes[size] for size in sizes.tolist()])
+
+
+def hash_chunk(
+    source: Any,
+    first: int,
+    count: int,
+    classes: tuple[str, ...],
+    others: tuple[str, ...],
+    bits: int,
+    folder: str,
+) -> dict[str, Any]:
+    """A task: the hashes of a chunk of a written file, by bucket; and what its rows and its other columns come to."""
+    path = f"{folder}/hashes-{first}-{count}.arrow"
+    if (told := told_in(path)) is not None:
+        return {**told, "path": path}
+    table = source.read(first, count)
+    lanes = class_hashes(table, classes)
+    every = class_hashes(table, [*classes, *(name for name in others if name not in classes)])
+    rows = RowSums.of(table)
+    looks = {name: LookFacts.of(name, table.column(name)).as_data() for name in others}
+    hashes = pa.table({"h0": lanes[:, 0], "h1": lanes[:, 1], "a0": every[:, 0], "a1": every[:, 1]})
+    told = {"records": rows.records, "rows": list(rows.totals), "looks": looks}
+    return {**write_piece(path, hashes, _first_bits(lanes[:, 0], bits), told), "path": path}
+
+
+def count_bucket(hashes: Holding, errors: Holding) -> Counted:
+    """A task: the classes of one bucket; `errors` has those of groups by the hash of their class."""
+    table = _table_of(hashes)
+    found = Counted()
+    if table is None:
+        return found
+    found.records = table.num_rows
+    found.sizes = _sizes(_pairs(table, "h0", "h1"))
+    found.all_sizes = _sizes(_pairs(table, "a0", "a1"))
+    groups = _table_of(errors)
+    if groups is not None:
+        found.largest_error = _largest(groups)
+    return found
+
+
+def values_chunk(
+    source: Any, first: int, count: int, name: str, bits: int, folder: str, number: int
+) -> dict[str, Any]:
+    """A task: the hashes of one column's values, by bucket: to count how many there are, and how many occur once."""
+    path = f"{folder}/values-{number}-{first}-{count}.arrow"
+    if (told := told_in(path)) is not None:
+        return {**told, "path": path}
+    lanes = class_hashes(source.read(first, count, [name]), [name])
+    missing = np.zeros((1, 2), np.uint64)
+    take_in(missing, pa.chunked_array([pa.array([None], pa.int64())]))
+    lanes = lanes[~(lanes == missing).all(axis=1)]
+    table = pa.table({"h0": lanes[:, 0], "h1": lanes[:, 1]})
+    return {**write_piece(path, table, _first_bits(lanes[:, 0], bits), {}), "path": path}
+
+
+def count_values(hashes: Holding) -> tuple[int, int]:
+    """A task: how many different values a bucket has, and how many of them occur once."""
+    table = _table_of(hashes)
+    if table is None:
+        return 0, 0
+    sizes = _sizes(_pairs(table, "h0", "h1"))
+    return sum(sizes.values()), sizes.get(1, 0)
+
+
+def _first_bits(lane: np.ndarray, bits: int) -> np.ndarray:
+    return (lane >> np.uint64(64 - bits)).astype(np.int64) if bits else np.zeros(len(lane), np.int64)
+
+
+def _table_of(holding: Holding) -> pa.Table | None:
+    batches = batches_in(holding)
+    return pa.Table.from_batches(batches).replace_schema_metadata(None) if batches else None
+
+
+def _pairs(table: pa.Table, *names: str) -> np.ndarray:
+    pairs = np.empty((table.num_rows, 2), np.uint64)
+    for place, name in enumerate(names):
+        pairs[:, place] = table.column(name).to_numpy()
+    return pairs
+
+
+def _runs(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """An order in which equal pairs are side by side, and where each run of them starts."""
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    ordered = pairs[order]
+    new = np.ones(len(pairs), bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    return order, np.flatnonzero(new)
+
+
+def _sizes(pairs: np.ndarray) -> dict[int, int]:
+    """How many different pairs occur so many times."""
+    _, starts = _runs(pairs)
+    sizes, counts = np.unique(np.diff(np.append(starts, len(pairs))), return_counts=True)
+    return dict(zip(sizes.tolist(), counts.tolist(), strict=True))
+
+
+def _largest(groups: pa.Table) -> float:
+    """The largest error of a class, whose groups may be of several blocks."""
+    pairs = _pairs(groups, "h0", "h1")
+    order, starts = _runs(pairs)
+    labels = np.empty(len(pairs), np.int32)
+    labels[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(pairs))))
+    parts = np.column_stack([groups.column(f"e{row}").to_numpy() for row in range(3)])
+    total = partial_sums.group_error_sums(np.ascontiguousarray(parts), labels, len(starts))
+    return float(partial_sums.rounded_each(total).max())

@@ -1,0 +1,216 @@
+"""How much memory there is, what fits into it, and what is not worked on beyond it yet."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from microagg.engine.plan import needs_plan
+from microagg.errors import InputError
+from microagg.methods.search.blockwise import largest_block
+from microagg.release.settings import Settings
+from microagg.table.aggregates import AGGREGATES, DEFAULT_AGGREGATE
+from microagg.table.encoder import RUN
+from microagg.table.io.chunks import READ_IN_PIECES, Source, is_in_parts
+from microagg.table.io.formats import format_of
+from microagg.table.io.journal import settle
+from microagg.table.io.sidecar import sidecar_of
+from microagg.table.schema import Kind, Role, Schema
+
+LEAST_CHUNK, LARGEST_CHUNK = 1, 16  # in runs of records
+OF_A_RECORD, OF_A_CELL = 110, 30  # bytes that a record takes in memory at the peak, and each of its cells
+IN_A_BLOCK, IN_A_BLOCK_CELL = 200, 40  # the same for a record of a block that is worked on
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?\s*", re.IGNORECASE)
+
+
+def bytes_in(memory: str | int | float) -> int:
+    """How many bytes a size names.
+
+    >>> bytes_in("4GB"), bytes_in("300 MB"), bytes_in(5_000_000)
+    (4000000000, 300000000, 5000000)
+    """
+    if isinstance(memory, int | float) and not isinstance(memory, bool) and memory > 0:
+        return int(memory)
+    found = _SIZE.fullmatch(memory) if isinstance(memory, str) else None
+    size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    if size <= 0:
+        raise InputError("memory must be a size such as 4GB or 500MB.")
+    return size
+
+
+def free_memory() -> int:
+    """Half of the memory that is free; a gigabyte where that is not known.
+
+    >>> free_memory() > 0
+    True
+    """
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/meminfo").read_text("ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024 // 2
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    return 10**9
+
+
+def goes_beyond(path: str | Path, settings: Settings, memory: str | int | float | None) -> bool:
+    """Whether a table is to be worked on in passes: it does not fit into memory, and is large enough for blocks.
+
+    Where nothing is said of memory, what a plan cannot do is done in memory, as far as that reaches.
+    """
+    given = None if memory is None else bytes_in(memory)
+    source = _source_of(path)
+    if source is None:
+        return False
+    wide = len(source.schema)
+    needed = source.records * (OF_A_RECORD + OF_A_CELL * wide)
+    if needed <= (free_memory() if given is None else given):
+        return False
+    if not needs_plan(source.records, len(settings.quasi), settings.k):
+        return False
+    if memory is None:
+        try:
+            refuse_beyond(settings)
+            refuse_labels(path)
+        except InputError:
+            return False
+    return True
+
+
+def refuse_labels(path: str | Path) -> None:
+    """Raise where labels lie beside a table: they are not carried along in passes."""
+    beside = sidecar_of(Path(path))
+    if os.path.lexists(beside):
+        raise InputError(
+            f"the labels in {str(beside)!r} are not carried along beyond memory yet; give it more memory, or move them away."
+        )
+
+
+def _source_of(path: str | Path) -> Source | None:
+    """The table that lies there, if it can be read piece by piece; what is wrong with others, those say who read them as a whole."""
+    if is_in_parts(path):
+        return Source.of(path)
+    path = Path(path)
+    if format_of(path).name not in READ_IN_PIECES:
+        return None
+    settle(path)
+    try:
+        return Source.of(path) if path.is_file() else None
+    except (InputError, OSError):
+        return None
+
+
+def refuse_beyond(settings: Settings, schema: Schema | None = None) -> None:
+    """Raise where something is asked for that is not done beyond memory; one sentence that names it."""
+    effort = settings.params.get("effort")
+    if settings.method != "auto":
+        raise InputError(
+            f"method {settings.method} works on the whole table at once, which does not fit into memory; use method hybrid with it inside "
+            "on a machine with more memory, or the default method, auto."
+        )
+    if effort in ("thorough", "prove"):
+        raise InputError(
+            f"effort {effort} works on the whole table at once, which does not fit into memory; choose quick or balanced, or method "
+            "hybrid on a machine with more memory."
+        )
+    asked = {
+        "refine": settings.refine,
+        "time_limit": settings.params.get("time_limit") is not None,
+        "stop_after": settings.params.get("stop_after") is not None,
+        "l": settings.l is not None,
+        "t": settings.t is not None,
+        "unit": settings.unit is not None,
+        "special": bool(settings.special),
+        "na": bool(settings.na),
+        "hierarchy": bool(settings.hierarchy),
+        "cap": bool(settings.cap),
+        "importance": any(each != 1.0 for each in settings.importance.values()),
+        f"small_strata={settings.small_strata}": bool(settings.stratum) and settings.small_strata == "drop",
+        f"missing={settings.missing}": settings.missing == "drop",
+        f"scale={settings.scale}": settings.scale != "zscore",
+        "publish": bool(settings.publish),
+    }
+    for name, value in asked.items():
+        if value:
+            raise InputError(
+                f"{name} is not worked on beyond memory yet; give it more memory, or leave it out."
+            )
+    usual = {DEFAULT_AGGREGATE[kind] for kind in (Kind.NUMERIC, Kind.NOMINAL)}
+    for name, how in settings.aggregates.items():
+        if how not in usual and how in AGGREGATES:
+            raise InputError(
+                f"aggregate {how} of {name!r} is not worked on beyond memory yet; give it more memory."
+            )
+    if schema is not None and settings.weight is not None and settings.weight_becomes == "drop":
+        raise InputError(
+            "a weight that is dropped is not worked on beyond memory yet; name it as an identifier."
+        )
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is in memory at a time; decides nothing but that."""
+
+    memory: int
+    threads: int
+    chunk: int = RUN
+    """Records of a chunk, in whole runs."""
+    at_once: int = 1
+    """Blocks that are worked on at a time."""
+    row_bits: int = 0
+    class_bits: int = 0
+
+    def checked(self, source: Source, schema: Schema, k: int) -> Budget:
+        """The same for one table; refused where one block does not fit."""
+        quasi = len(schema.names(Role.QUASI))
+        carried = _record_bytes(source, schema)
+        block = largest_block(quasi, k) * (IN_A_BLOCK + IN_A_BLOCK_CELL * quasi + 3 * carried)
+        if self.memory < block:
+            raise InputError(
+                f"memory of {self.memory / 1e6:,.0f} MB is less than one block of this table needs, about {block / 1e6:,.0f} MB; "
+                "give it that much."
+            )
+        at_once = max(1, min(self.threads, int(self.memory // block)))
+        a_record = 3 * carried + 24 * quasi + 64
+        chunk = int(self.memory // (2 * self.threads * a_record)) // RUN
+        room = self.memory / (6 * self.threads)
+        return replace(
+            self,
+            chunk=RUN * min(max(chunk, LEAST_CHUNK), LARGEST_CHUNK),
+            at_once=at_once,
+            row_bits=_bits(source.records * 3 * (carried + 8), room),
+            class_bits=_bits(source.records * 100, room),
+        )
+
+    def disk(self, source: Source, schema: Schema) -> int:
+        """How many bytes the work keeps on disk at most, about: two copies of what records carry, and their hashes."""
+        rows = source.read(0, min(source.records, RUN), schema.released())
+        buffer: Any = pa.BufferOutputStream()
+        options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
+        with pa.ipc.new_file(buffer, rows.schema, options=options) as file:
+            file.write_table(rows)
+        each = buffer.getvalue().size / max(rows.num_rows, 1)
+        return int(source.records * (2.2 * (each + 12) + 40))
+
+
+def _record_bytes(source: Source, schema: Schema) -> int:
+    """How many bytes a record's released columns take as Arrow has them."""
+    rows = source.read(0, min(source.records, RUN), schema.released())
+    return int(np.ceil(rows.nbytes / max(rows.num_rows, 1)))
+
+
+def _bits(total: float, room: float) -> int:
+    """How many bits number buckets of which each fits.
+
+    >>> _bits(1000, 300), _bits(1, 300)
+    (2, 0)
+    """
+    return max(0, int(np.ceil(np.log2(max(total / room, 1.0)))))

@@ -1,0 +1,172 @@
+"""What the groups of one block release, beyond memory: their rows by the order they are written in, their errors by class.
+
+The very functions that work on whole tables work on the records of a block, with what they have to know of the whole handed in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from microagg.engine.plan import NUMBER
+from microagg.engine.scanning import cells_in
+from microagg.engine.spill import write_piece
+from microagg.kernels import hashing, partial_sums, sums
+from microagg.measures.loss.sse import error_sums
+from microagg.release.release import with_released
+from microagg.release.settings import Settings
+from microagg.release.weighting import Weighting, summed_totals
+from microagg.table.aggregate import Aggregated, WholeTable, aggregated
+from microagg.table.encoder import Space
+from microagg.table.io.arrow import bare
+from microagg.table.io.arrow import compute as pc
+from microagg.table.io.frames import to_arrow, values_of
+from microagg.table.io.row_hashes import class_hashes
+from microagg.table.schema import Schema
+from microagg.table.variable import Cells, Variable
+
+KEY = "microagg key"
+
+
+@dataclass(frozen=True)
+class Finishing:
+    """What the last task of a block has to know."""
+
+    schema: Schema
+    settings: Settings
+    space: Space
+    whole: WholeTable
+    class_columns: tuple[str, ...]
+    with_nulls: tuple[str, ...]
+    """Columns of floats whose gaps are nulls somewhere: there NaN becomes null in what is released, as it does in memory."""
+    key: tuple[int, int] | None
+    """Of the order in which rows are written; None where they keep their order."""
+    row_bits: int
+    """Rows are set aside by so many first bits of what orders them."""
+    class_bits: int
+    """Classes by so many of their hash."""
+    weight: tuple[Variable, WholeTable] | None = None
+
+    def row_buckets(self, order: np.ndarray, records: int) -> np.ndarray:
+        """(n,): which bucket each row is set aside in: all rows of one come before those of the next."""
+        if self.key is None:
+            return (order.astype(np.int64) << self.row_bits) // records
+        return (
+            (order >> np.uint64(64 - self.row_bits)).astype(np.int64)
+            if self.row_bits
+            else np.zeros(len(order), np.int64)
+        )
+
+
+def bucket_of(hashes: np.ndarray, bits: int) -> np.ndarray:
+    """(n,): the first bits of hashes.
+
+    >>> bucket_of(np.array([[1 << 63, 0]], np.uint64), 1).tolist()
+    [1]
+    """
+    return (
+        (hashes[:, 0] >> np.uint64(64 - bits)).astype(np.int64) if bits else np.zeros(len(hashes), np.int64)
+    )
+
+
+def finish_block(
+    about: tuple[Finishing, int],
+    rows: pa.Table,
+    cells: Cells,
+    points: np.ndarray,
+    labels: np.ndarray,
+    path: str,
+) -> dict[str, Any]:
+    """Make what the groups of a block release, write it, and tell what it comes to; `about` has the number of all records, too."""
+    finishing, records = about
+    settings, schema = finishing.settings, finishing.schema
+    numbers = rows.column(NUMBER).to_numpy()
+    rows = _with_nulls(rows.drop_columns([NUMBER]), finishing.with_nulls)
+    frame = nw.from_native(rows, eager_only=True)
+    weighting = _weighting(finishing, rows, labels)
+    made = aggregated(
+        cells, labels, how=settings.aggregates, precision=settings.precision, k=settings.k, seed=settings.seed or 0,
+        space=finishing.space, exact=cells, weights=None if weighting is None else weighting.before, whole=finishing.whole,
+    )  # fmt: skip
+    released = with_released(frame, schema, made, weighting, settings.precision)
+    told, errors = _loss(finishing, cells, made, released, points, labels)
+    told |= {"filled": list(made.filled), "blanked": list(made.blanked), "groups": int(labels.max()) + 1}
+    if weighting is not None:
+        told["totals"] = summed_totals(frame, schema, settings, weighting, cells, made)
+    arrow = bare(to_arrow(released))
+    _write_classes(f"{path}.classes", finishing, arrow, labels, errors)
+    order = numbers.astype(np.uint64)
+    if finishing.key is not None:
+        order = hashing.order_keys_of(numbers, np.array(finishing.key, np.uint64))
+    keyed = arrow.append_column(KEY, pa.array(order))
+    return write_piece(path, keyed, finishing.row_buckets(order, records), told)
+
+
+def _with_nulls(rows: pa.Table, names: tuple[str, ...]) -> pa.Table:
+    for name in names:
+        column = rows.column(name)
+        gone = pc.fill_null(pc.is_nan(column), True)
+        place = rows.schema.get_field_index(name)
+        rows = rows.set_column(place, name, pc.if_else(gone, pa.scalar(None, column.type), column))
+    return rows
+
+
+def _weighting(finishing: Finishing, rows: pa.Table, labels: np.ndarray) -> Weighting | None:
+    if finishing.weight is None:
+        return None
+    variable, whole = finishing.weight
+    settings = finishing.settings
+    cells = cells_in(rows, [variable])
+    becomes = settings.weight_becomes or "mean"
+    made = None
+    if becomes == "mean":
+        made = aggregated(cells, labels, precision=settings.precision, k=settings.k, whole=whole)
+    return Weighting(variable.name, becomes, cells, made)
+
+
+def _loss(
+    finishing: Finishing,
+    cells: Cells,
+    made: Aggregated,
+    released: nw.DataFrame[Any],
+    points: np.ndarray,
+    labels: np.ndarray,
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Partial sums of what is lost, on the exact encoding; and (groups, 3) the errors of each group."""
+    space = finishing.space
+    if space.is_plain and cells.is_plain:
+        moved = values_of(released, cells.names)
+        moved = space.points(moved, out=moved)
+        every = np.arange(len(points), dtype=np.int32)
+        sse = [partial_sums.squared_error_sums(points, moved, every)]
+        means = sums.group_means(points, labels, int(labels.max()) + 1)
+        within = [partial_sums.squared_error_sums(points, means, labels)]
+        errors = error_sums((points - moved) ** 2, labels)
+    else:
+        by_column = list(space.errors_by_column(cells, made.cells, labels))
+        sse = [sums.column_sums(np.ascontiguousarray(each).reshape(-1, 1)) for each in by_column]
+        within = [
+            sums.column_sums(np.ascontiguousarray(each).reshape(-1, 1))
+            for each in space.variation_by_column(cells, labels)
+        ]
+        record_errors = np.zeros(len(cells))
+        for each in by_column:
+            record_errors += each
+        errors = error_sums(record_errors.reshape(-1, 1), labels)
+    return {"sse": [each.tolist() for each in sse], "within": [each.tolist() for each in within]}, errors
+
+
+def _write_classes(
+    path: str, finishing: Finishing, released: pa.Table, labels: np.ndarray, errors: np.ndarray
+) -> None:
+    """Set aside the error of each group by the hash of its class: groups of other blocks may be of the same class."""
+    _, first = np.unique(labels, return_index=True)
+    hashes = class_hashes(released.take(pa.array(first)), finishing.class_columns)
+    table = pa.table(
+        {"h0": hashes[:, 0], "h1": hashes[:, 1], **{f"e{row}": errors[:, row] for row in range(3)}}
+    )
+    write_piece(path, table, bucket_of(hashes, finishing.class_bits), {})

@@ -1,0 +1,204 @@
+"""Tables that are read piece by piece: one file, or the parts of one in a folder or by a pattern, by record number."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from microagg.errors import InputError
+from microagg.table.io.arrow_format import refuse_broken
+from microagg.table.io.formats import format_of
+
+AT_ONCE = 1 << 16  # records that are unpacked at a time
+READ_IN_PIECES = ("parquet", "Arrow")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table in files; holds no more than where they lie and how many records they have.
+
+    `pieces` are the row groups of parquet files and the batches of Arrow files: what can be read alone.
+    """
+
+    files: tuple[str, ...]
+    format: str
+    pieces: tuple[tuple[int, ...], ...]
+    """Of each file how many records each of its pieces has."""
+    schema: pa.Schema
+    """The columns, and nothing else that the files carry."""
+
+    @staticmethod
+    def of(path: str | Path) -> Source:
+        """The table that lies there: a file, a folder of parquet parts, or a pattern such as parts/*.parquet."""
+        files = files_of(path)
+        format = format_of(files[0]).name
+        if format not in READ_IN_PIECES:
+            raise InputError(
+                f"{files[0].name!r} does not fit into memory, and {format_of(files[0]).one_file} is not read piece by piece; "
+                "write it as a parquet file first, or give it more memory."
+            )
+        pieces, schema = tuple(_pieces(each, format) for each in files), _schema(files[0], format)
+        for file in files[1:]:
+            if not _schema(file, format).equals(schema):
+                raise InputError(
+                    f"{str(file)!r} does not have the columns and types of {str(files[0])!r}; write the parts alike."
+                )
+        return Source(tuple(map(str, files)), format, pieces, schema)
+
+    @staticmethod
+    def of_part(path: Path, format: str) -> Source:
+        """A file that was just written, and still lies beside its place."""
+        return Source((str(path),), format, (_pieces(path, format),), _schema(path, format))
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return sum(map(sum, self.pieces))
+
+    def read(self, first: int, count: int, names: Sequence[str] | None = None) -> pa.Table:
+        """The records first .. first + count - 1, of these columns or of all."""
+        wanted = self.schema.names if names is None else list(names)
+        parts, before = [], 0
+        for file, pieces in zip(self.files, self.pieces, strict=True):
+            start, stop = max(first - before, 0), min(first + count - before, sum(pieces))
+            if start < stop:
+                parts.append(_read(Path(file), self.format, pieces, start, stop, wanted))
+            before += sum(pieces)
+        kinds = pa.schema([self.schema.field(name) for name in wanted])
+        return pa.concat_tables(parts) if parts else kinds.empty_table()
+
+    def chunks(self, size: int) -> list[tuple[int, int]]:
+        """(first, count) of chunks of so many records.
+
+        >>> Source((), "parquet", ((5,),), pa.schema([])).chunks(2)
+        [(0, 2), (2, 2), (4, 1)]
+        """
+        return [(first, min(size, self.records - first)) for first in range(0, self.records, size)]
+
+
+def is_in_parts(path: str | Path) -> bool:
+    """Whether this names a folder or a pattern, not one file.
+
+    >>> is_in_parts("survey.parquet"), is_in_parts("parts/*.parquet")
+    (False, True)
+    """
+    path = Path(path)
+    return path.is_dir() or (not path.exists() and glob.has_magic(str(path)))
+
+
+def files_of(path: str | Path) -> list[Path]:
+    """The files of a table, in the order of their names: one, those of a folder that are no hidden ones, or those of a pattern."""
+    path = Path(path)
+    if not is_in_parts(path):
+        if not path.is_file():
+            raise InputError(f"there is no file {str(path)!r}; check the path.")
+        return [path]
+    if path.is_dir():
+        found = [each for each in path.iterdir() if not each.name.startswith((".", "_"))]
+        found = [each for each in found if each.name.lower().endswith(".parquet")]
+    else:
+        found = [Path(each) for each in glob.glob(str(path))]
+    if not found:
+        raise InputError(f"there is no parquet file in {str(path)!r}; check the path.")
+    for each in found:
+        if not each.is_file() or format_of(each).name != "parquet":
+            raise InputError(f"{str(each)!r} is no parquet file; parts of a table are parquet files.")
+    return sorted(found)
+
+
+def read_whole(path: str | Path) -> pa.Table:
+    """All records of a table in parts."""
+    source = Source.of(path)
+    if source.records == 0:
+        raise InputError(f"{str(path)!r} has no records; there is nothing to protect.")
+    return source.read(0, source.records)
+
+
+def _pieces(file: Path, format: str) -> tuple[int, ...]:
+    from pyarrow import parquet
+
+    try:
+        if format == "parquet":
+            with parquet.ParquetFile(file) as opened:
+                found = opened.metadata
+                return tuple(found.row_group(place).num_rows for place in range(found.num_row_groups))
+        with pa.memory_map(str(file)) as mapped, pa.ipc.open_file(mapped) as reader:
+            return tuple(reader.get_batch(place).num_rows for place in range(reader.num_record_batches))
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        raise _unreadable(file, format) from None
+
+
+def _unreadable(file: Path, format: str) -> InputError:
+    return InputError(f"{str(file)!r} is not a readable {format} file; write it anew.")
+
+
+def _schema(file: Path, format: str) -> pa.Schema:
+    from pyarrow import parquet
+
+    try:
+        if format == "parquet":
+            found = parquet.read_schema(file)
+        else:
+            with pa.memory_map(str(file)) as mapped, pa.ipc.open_file(mapped) as reader:
+                found = reader.schema
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        raise _unreadable(file, format) from None
+    return pa.schema([pa.field(field.name, field.type) for field in found])
+
+
+def _read(
+    file: Path, format: str, pieces: Sequence[int], start: int, stop: int, names: Sequence[str]
+) -> pa.Table:
+    """The records start .. stop - 1 of one file: only the pieces that hold them are unpacked."""
+    ends = np.cumsum(pieces)
+    chosen = [
+        place for place in range(len(pieces)) if ends[place] > start and ends[place] - pieces[place] < stop
+    ]
+    skipped = start - (int(ends[chosen[0]]) - pieces[chosen[0]])
+    try:
+        table = (_parquet if format == "parquet" else _arrow)(file, chosen, skipped, stop - start, names)
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        raise _unreadable(file, format) from None
+    refuse_broken(table, file)
+    if table.num_rows != stop - start:
+        raise InputError(f"{str(file)!r} was changed while it was read; start again.")
+    return table
+
+
+def _parquet(file: Path, chosen: list[int], skipped: int, count: int, names: Sequence[str]) -> pa.Table:
+    from pyarrow import parquet
+
+    batches: list[pa.RecordBatch] = []
+    with parquet.ParquetFile(file, pre_buffer=False) as opened:
+        seen = 0
+        for batch in opened.iter_batches(AT_ONCE, row_groups=chosen, columns=list(names), use_threads=False):
+            here = batch.slice(max(skipped - seen, 0), max(0, skipped + count - max(seen, skipped)))
+            seen += batch.num_rows
+            if here.num_rows:
+                batches.append(here)
+            if seen >= skipped + count:
+                break
+        schema = opened.schema_arrow
+    table = pa.Table.from_batches(batches, None if batches else schema)
+    return _plainly(table, names)
+
+
+def _arrow(file: Path, chosen: list[int], skipped: int, count: int, names: Sequence[str]) -> pa.Table:
+    with pa.OSFile(str(file)) as opened, pa.ipc.open_file(opened) as reader:
+        table = pa.Table.from_batches([reader.get_batch(place) for place in chosen], reader.schema)
+    return _plainly(table.slice(skipped, count), names)
+
+
+def _plainly(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    kinds: list[Any] = [pa.field(name, table.schema.field(name).type) for name in names]
+    return pa.Table.from_arrays([table.column(name) for name in names], schema=pa.schema(kinds))

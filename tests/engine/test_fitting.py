@@ -1,0 +1,101 @@
+"""Facts and spaces chunk by chunk against those of the whole table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from microagg.engine import fitting
+from microagg.engine.executor import Threads
+from microagg.engine.fitting import Centres, Passes, coordinate_totals, fit
+from microagg.engine.scanning import cells_in, merged, scan_chunk, variable_of
+from microagg.kernels import sums
+from microagg.table import encoder
+from microagg.table.encoder import Space
+from microagg.table.io.cells import cells_of
+from microagg.table.io.chunks import Source
+from microagg.table.io.digests import digest_of, digest_of_runs
+from microagg.table.precision import decimals_of_variable
+from microagg.table.schema import Column, Kind, Role
+
+
+def random_table(seed: int, records: int = 700) -> tuple[pa.Table, list[Column]]:
+    """Columns of many kinds: whole, floats of few and of all decimals, of very different sizes, gaps of both sorts, categories."""
+    rng = np.random.default_rng(seed)
+    gaps = rng.random(records) < 0.2
+    lognormal = rng.lognormal(9.0, 2.0, records)
+    every = {
+        "whole": pa.array(rng.integers(-50, 50, records)),
+        "gappy": pa.array(rng.integers(0, 9, records), mask=gaps),
+        "tails": pa.array(lognormal),
+        "cents": pa.array(np.round(lognormal, 2)),
+        "nan": pa.array(np.where(gaps, np.nan, np.round(rng.standard_normal(records), 1))),
+        "single": pa.array(np.round(rng.standard_normal(records), 2).astype(np.float32)),
+        "constant": pa.array(np.full(records, 7.5)),
+        "one value": pa.array(np.full(records, 3), mask=gaps),
+        "empty": pa.array([None] * records, pa.int64()),
+        "town": pa.array([f"t{each}" for each in rng.integers(0, 1 + seed % 70, records)], mask=rng.random(records) < 0.1),
+        "flag": pa.array(rng.random(records) < 0.5),
+        "code": pa.array(rng.integers(0, 3, records)),
+    }  # fmt: skip
+    names = list(every) if seed % 3 else ["whole", "tails", "cents"]
+    names = [name for name in names if seed % 3 == 0 or rng.random() < 0.7] or ["whole"]
+    kinds = {"town": Kind.NOMINAL, "flag": Kind.NOMINAL, "code": Kind.NOMINAL, "empty": Kind.NUMERIC}
+    columns = [Column(name, Role.QUASI, kinds.get(name, Kind.NUMERIC)) for name in names]
+    return pa.table({name: every[name] for name in names}), columns
+
+
+def in_chunks(tmp_path: Path, table: pa.Table, size: int, groups: int) -> Passes:
+    pa.parquet.write_table(table, tmp_path / "in.parquet", row_group_size=groups)
+    source = Source.of(tmp_path / "in.parquet")
+    return Passes(source, source.chunks(size), Threads(2))
+
+
+@pytest.mark.parametrize("scale", ["zscore", "minmax", "none"])
+@pytest.mark.parametrize("seed", range(9))
+def test_a_space_in_passes_is_that_of_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, scale: str
+) -> None:
+    for module in (encoder, fitting):
+        monkeypatch.setattr(module, "RUN", 64)
+    table, columns = random_table(seed)
+    whole = cells_of(nw.from_native(table, eager_only=True), columns)
+    passes = in_chunks(tmp_path, table, 128, 90)
+    found: dict = {}
+    for chunk in passes.over("scanning", scan_chunk, columns):
+        merged(found, chunk.columns)
+    facts = [found[column.name] for column in columns]
+    variables = [variable_of(column, each) for column, each in zip(columns, facts, strict=True)]
+    assert tuple(variables) == whole.variables
+    cells = cells_in(table, variables)
+    assert np.array_equal(cells.values, whole.values, equal_nan=True)
+    assert (cells.atoms is None and whole.atoms is None) or np.array_equal(cells.atoms, whole.atoms)
+    fitted, expected = fit(passes, variables, facts, scale), Space.fit(whole, scale)
+    assert fitted.space.points(cells).tolist() == expected.points(whole).tolist()
+    assert [fitted.space.about_column(j) for j in range(len(columns))] == [
+        expected.about_column(j) for j in range(len(columns))
+    ]
+    decimals = [
+        decimals_of_variable(each, whole.values[:, j]) if each.kind is Kind.NUMERIC else None
+        for j, each in enumerate(variables)
+    ]
+    assert list(fitted.decimals) == decimals
+    totals = coordinate_totals(expected, cells.rows(slice(0, 300)))
+    totals.plus(coordinate_totals(expected, cells.rows(slice(300, None))))
+    centres = Centres.of(expected, totals, facts, len(cells))
+    squares = centres.squares(expected, cells.rows(slice(0, 99)))
+    squares.plus(centres.squares(expected, cells.rows(slice(99, None))))
+    assert [sums.rounded(each, 0) for each in squares.columns] == expected.column_totals(whole).tolist()
+
+
+@pytest.mark.parametrize("size", [1 << 16, 3 << 16])
+def test_the_digest_is_that_of_the_whole(tmp_path: Path, size: int) -> None:
+    table = pa.table({"a": np.arange(200_000), "b": [f"{each % 7}" for each in range(200_000)]})
+    passes = in_chunks(tmp_path, table, size, 30_000)
+    runs = [run for chunk in passes.over("scanning", scan_chunk, []) for run in chunk.runs]
+    assert digest_of_runs(table.column_names, 200_000, runs) == digest_of(table)
