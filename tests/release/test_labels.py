@@ -67,7 +67,7 @@ def test_labels_tell_kinds_and_atoms() -> None:
     told = " ".join(release.notes)
     assert "sex and ill: taken for nominal" in told
     assert "education: taken for ordinal" in told
-    assert "wage: codes that are declared missing are special ones" in told
+    assert "wage: codes that the file declares missing are kept apart" in told
     assert "-9" not in told
 
 

@@ -33,7 +33,7 @@ def notes_on_labels(source: pa.Table, schema: Schema, settings: Settings) -> tup
     apart = [name for name, each in told.items() if _is_apart(name, each, settings)]
     if apart:
         notes.append(
-            f"{listed(apart)}: codes that are declared missing are special ones, in no mean; missing ones stay so"
+            f"{listed(apart)}: codes that the file declares missing are kept apart from values: no mean includes them"
         )
     medians = [name for name, how in settings.columns.aggregate.items() if said.aggregate.get(name) != how]
     medians = [name for name in medians if name in schema.names(Role.QUASI)]
