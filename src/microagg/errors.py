@@ -15,6 +15,10 @@ class InputError(MicroaggError, ValueError):
     exit_code = 2
 
 
+class OnlyInMemory(InputError):
+    """What is asked for is not worked on beyond memory: where nothing was said of memory, it is done in memory."""
+
+
 class GuaranteeError(MicroaggError):
     """The output table misses a guarantee. Nothing has been written."""
 

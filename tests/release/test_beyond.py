@@ -225,6 +225,40 @@ def test_odd_types_texts_and_targets_are_named(
         in_passes(monkeypatch, source, source, **SETTINGS, rest="drop")
 
 
+@pytest.mark.parametrize(
+    ("more", "target", "named"),
+    [
+        ({"l": 2}, "out.parquet", "l is not worked on beyond memory yet"),
+        ({"scale": "rank"}, "out.parquet", "scale=rank is not worked on beyond memory yet"),
+        ({"aggregate": {"age": "median"}, "accept_risk": ["true-values"]}, "out.parquet", "aggregate median of 'age'"),
+        ({"report": "out.html"}, "out.parquet", "reports are not made beyond memory yet"),
+        ({"method": "mdav"}, "out.parquet", "method mdav works on the whole table at once.* hybrid"),
+        ({}, "out.csv", "a csv file is not written beyond memory"),
+    ],
+)  # fmt: skip
+def test_what_is_not_done_beyond_memory_is_done_in_memory_unless_that_is_said(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    source: Path,
+    more: dict[str, Any],
+    target: str,
+    named: str,
+) -> None:
+    settings = {**SETTINGS, **more}
+    if "report" in more:
+        settings["report"] = tmp_path / "out.html"
+    if "method" in more:
+        del settings["effort"]
+    with pytest.raises(ma.InputError, match=named):
+        in_passes(monkeypatch, source, tmp_path / target, **settings)
+    assert not (tmp_path / target).exists()
+    monkeypatch.setattr("microagg.release.beyond_limits.free_memory", lambda: 1)
+    monkeypatch.setattr("microagg.release.files.free_memory", lambda: 1)
+    anonymize_file(source, tmp_path / target, **settings)
+    assert (tmp_path / target).exists()
+    assert left_in(tmp_path) == []
+
+
 def test_less_memory_than_a_block_needs_is_refused_with_the_figure(tmp_path: Path, source: Path) -> None:
     with pytest.raises(
         ma.InputError, match=r"memory of 0 MB is less than one block of this table needs, about \d+ MB"

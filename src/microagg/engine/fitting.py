@@ -14,7 +14,7 @@ import numpy as np
 
 from microagg.engine.executor import Executor
 from microagg.engine.scanning import Facts, LevelFacts, NumberFacts, cells_in, excused_values
-from microagg.errors import InputError
+from microagg.errors import InputError, OnlyInMemory
 from microagg.kernels import partial_sums, sums
 from microagg.table.axes import (
     Coded,
@@ -76,7 +76,7 @@ class Fitted:
 def fit(passes: Passes, variables: Sequence[Variable], facts: Sequence[Facts], scale: str) -> Fitted:
     """What `Space.fit` and `decimals_of_variable` find in the whole table."""
     if scale not in SCALES_IN_PASSES:
-        raise InputError(
+        raise OnlyInMemory(
             f"scale {scale} is not worked on beyond memory yet; give it more memory, or say another scale."
         )
     squares, excused = _squares(passes, variables, facts, scale)

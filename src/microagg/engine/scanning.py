@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import InputError
+from microagg.errors import InputError, OnlyInMemory
 from microagg.kernels import partial_sums, sums
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text
@@ -111,7 +111,7 @@ class LevelFacts:
         for value, count in more.counts.items():
             self.counts[value] = self.counts.get(value, 0) + count
         if len(self.counts) > MOST_LEVELS:
-            raise InputError(
+            raise OnlyInMemory(
                 f"column {self.name!r} has more than {MOST_LEVELS:,} different values, too many for categories beyond memory; "
                 "give it more memory or another role."
             )
@@ -247,7 +247,7 @@ def refuse_type(column: Column, kind: pa.DataType) -> None:
     ):
         return
     what = "ordered levels" if column.kind is Kind.ORDINAL else f"{column.kind} values of the type {kind}"
-    raise InputError(
+    raise OnlyInMemory(
         f"column {column.name!r} holds {what}, which are not worked on beyond memory yet; give it more memory, or make it plain "
         "numbers or text."
     )

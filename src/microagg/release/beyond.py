@@ -31,7 +31,7 @@ from microagg.engine.scanning import (
 from microagg.engine.spill import Spill, told_if_full, told_in
 from microagg.engine.territories import StrataCodes
 from microagg.engine.verifying import Counted, count_bucket, count_values, hash_chunk, values_chunk
-from microagg.errors import GuaranteeError, InputError
+from microagg.errors import GuaranteeError, InputError, OnlyInMemory
 from microagg.guarantees.k import Anonymity
 from microagg.kernels import partial_sums, sums
 from microagg.measures.measure import Pair
@@ -149,7 +149,7 @@ def protect_beyond(
     refuse_labels(target)  # those of what was there before must not be read with the new table
     format = format_of(target)
     if format.in_pieces is None:
-        raise InputError(
+        raise OnlyInMemory(
             f"{format.one_file} is not written beyond memory; name a parquet file, or give it more memory."
         )
     options = options_for(format, settings.writing)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.engine.plan import needs_plan
-from microagg.errors import InputError
+from microagg.errors import InputError, OnlyInMemory
 from microagg.methods.search.blockwise import largest_block
 from microagg.release.settings import Settings
 from microagg.table.aggregates import AGGREGATES, DEFAULT_AGGREGATE
@@ -63,10 +63,7 @@ def free_memory() -> int:
 
 
 def goes_beyond(path: str | Path, settings: Settings, memory: str | int | float | None) -> bool:
-    """Whether a table is to be worked on in passes: it does not fit into memory, and is large enough for blocks.
-
-    Where nothing is said of memory, what a plan cannot do is done in memory, as far as that reaches.
-    """
+    """Whether a table is to be worked on in passes: it does not fit into memory, and is large enough for blocks."""
     given = None if memory is None else bytes_in(memory)
     source = _source_of(path)
     if source is None:
@@ -74,15 +71,7 @@ def goes_beyond(path: str | Path, settings: Settings, memory: str | int | float 
     needed = source.records * _bytes_in_memory(source.schema, settings)
     if needed <= (free_memory() if given is None else given):
         return False
-    if not needs_plan(source.records, len(settings.quasi), settings.k):
-        return False
-    if memory is None:
-        try:
-            refuse_beyond(settings)
-            refuse_labels(path)
-        except InputError:
-            return False
-    return True
+    return needs_plan(source.records, len(settings.quasi), settings.k)
 
 
 def _bytes_in_memory(schema: pa.Schema, settings: Settings) -> int:
@@ -102,7 +91,7 @@ def refuse_labels(path: str | Path) -> None:
     """Raise where labels lie beside a table: they are not carried along in passes."""
     beside = sidecar_of(Path(path))
     if os.path.lexists(beside):
-        raise InputError(
+        raise OnlyInMemory(
             f"the labels in {str(beside)!r} are not carried along beyond memory yet; give it more memory, or move them away."
         )
 
@@ -125,12 +114,12 @@ def refuse_beyond(settings: Settings, schema: Schema | None = None) -> None:
     """Raise where something is asked for that is not done beyond memory; one sentence that names it."""
     effort = settings.params.get("effort")
     if settings.method != "auto":
-        raise InputError(
+        raise OnlyInMemory(
             f"method {settings.method} works on the whole table at once, which does not fit into memory; use method hybrid with it inside "
             "on a machine with more memory, or the default method, auto."
         )
     if effort in ("thorough", "prove"):
-        raise InputError(
+        raise OnlyInMemory(
             f"effort {effort} works on the whole table at once, which does not fit into memory; choose quick or balanced, or method "
             "hybrid on a machine with more memory."
         )
@@ -153,17 +142,17 @@ def refuse_beyond(settings: Settings, schema: Schema | None = None) -> None:
     }
     for name, value in asked.items():
         if value:
-            raise InputError(
+            raise OnlyInMemory(
                 f"{name} is not worked on beyond memory yet; give it more memory, or leave it out."
             )
     usual = {DEFAULT_AGGREGATE[kind] for kind in (Kind.NUMERIC, Kind.NOMINAL)}
     for name, how in settings.aggregates.items():
         if how not in usual and how in AGGREGATES:
-            raise InputError(
+            raise OnlyInMemory(
                 f"aggregate {how} of {name!r} is not worked on beyond memory yet; give it more memory."
             )
     if schema is not None and settings.weight is not None and settings.weight_becomes == "drop":
-        raise InputError(
+        raise OnlyInMemory(
             "a weight that is dropped is not worked on beyond memory yet; name it as an identifier."
         )
 

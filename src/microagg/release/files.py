@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from microagg.errors import InputError
+from microagg.errors import InputError, OnlyInMemory
 from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.showing import shown
 from microagg.release.beyond_limits import Budget, bytes_in, free_memory, goes_beyond
@@ -75,14 +76,11 @@ def anonymize_file(
             reading={**asked.reading, **(reading or {})}, writing={**asked.writing, **(writing or {})}
         )
     if goes_beyond(source, asked, memory):
-        if report is not None:
-            raise InputError(
-                "reports are not made beyond memory yet; give it more memory, or leave report out."
-            )
-        return anonymize_beyond(
-            source, Path(target), asked, memory, keep_order=keep_order, spill=spill, resume=resume, threads=threads,
-            progress=progress,
-        )  # fmt: skip
+        with in_memory_else(memory):
+            return anonymize_beyond(
+                source, Path(target), asked, memory, keep_order=keep_order, report=report, spill=spill, resume=resume,
+                threads=threads, progress=progress,
+            )  # fmt: skip
     table = read_for(source, target, asked, report=report)
     return anonymize_table(
         table, source, target, asked, keep_order=keep_order, report=report, threads=threads, progress=progress
@@ -105,18 +103,33 @@ def read_for(
     return read_table(source, quasi=settings.numbers, asked=settings.columns, **settings.reading)
 
 
+@contextlib.contextmanager
+def in_memory_else(memory: str | float | None) -> Iterator[None]:
+    """What is not worked on beyond memory is gone on with in memory, as far as that reaches, unless somebody said how much there is."""
+    try:
+        yield
+    except OnlyInMemory:
+        if memory is not None:
+            raise
+
+
 def anonymize_beyond(
     source: str | Path,
     target: Path,
     settings: Settings,
     memory: str | float | None,
     *,
+    report: str | Path | None = None,
     progress: Progress | bool | None = None,
     **asked: Any,
 ) -> Release:
     """What anonymize_file() does with a table that does not fit into memory: in passes."""
     from microagg.release.beyond import protect_beyond
 
+    if report is not None:
+        raise OnlyInMemory(
+            "reports are not made beyond memory yet; give it more memory, or leave report out."
+        )
     refuse_unaccepted(settings)
     if target.exists() and any(target.samefile(file) for file in files_of(source)):
         raise InputError(SAME_FILE)

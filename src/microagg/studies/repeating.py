@@ -11,7 +11,7 @@ import pyarrow as pa
 from microagg.errors import DifferentRelease, InputError
 from microagg.problem.problem import Progress
 from microagg.release.beyond_limits import goes_beyond
-from microagg.release.files import anonymize_beyond, anonymize_table
+from microagg.release.files import anonymize_beyond, anonymize_table, in_memory_else
 from microagg.release.manifest import OF_WHOLE_COLUMNS, digest_in
 from microagg.release.manifest_reading import read_manifest, settings_of, version_of
 from microagg.release.release import Release
@@ -42,9 +42,10 @@ def repeat_file(
     then = read_manifest(Path(manifest))
     settings = with_risks_accepted(settings_of(then, Path(manifest)))
     if then["format"] > OF_WHOLE_COLUMNS and goes_beyond(source, settings, memory):
-        return _repeated_beyond(
-            then, source, Path(target), settings, memory, progress=progress, anyway=anyway, spill=spill
-        )
+        with in_memory_else(memory):
+            return _repeated_beyond(
+                then, source, Path(target), settings, memory, progress=progress, anyway=anyway, spill=spill
+            )
     if is_in_parts(source):
         table = read_whole(source)
     else:
