@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
 from microagg.errors import Cancelled
-from microagg.problem.watch import Enough
+from microagg.problem.watch import Enough, first_ctrl_c
 
 
 class Bar:
@@ -57,23 +53,12 @@ class Bar:
         """Show what a search has found so far."""
         self._shown.update(self._task, description=f"{self._what}, {telling}")
 
-    @contextlib.contextmanager
-    def searching(self) -> Iterator[None]:
+    def searching(self) -> contextlib.AbstractContextManager[None]:
         """While there is something to keep, the first Ctrl-C is a question."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before: Any = signal.getsignal(signal.SIGINT)
-        self._end_asking: Callable[[], Any] = lambda: signal.signal(signal.SIGINT, before)
-        signal.signal(signal.SIGINT, self._ask_to_stop)
-        try:
-            yield
-        finally:
-            self._end_asking()
+        return first_ctrl_c(self._ask_to_stop)
 
-    def _ask_to_stop(self, *_: object) -> None:
+    def _ask_to_stop(self) -> None:
         self._asked_to_stop = True
-        self._end_asking()
         self._console.print("stopping at the next checkpoint; Ctrl-C again to stop at once ...")
 
     def _stop(self) -> None:

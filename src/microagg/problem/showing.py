@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from html import escape
 from typing import Any, Protocol
 
 from microagg.errors import InputError
 from microagg.problem.problem import Progress
-from microagg.problem.watch import Enough
+from microagg.problem.watch import Enough, first_ctrl_c
 
 OFTEN = 0.1
 """Seconds between two looks of a bar."""
@@ -104,23 +102,12 @@ class ShownBar:
         """Show what a search has found so far."""
         self._telling = telling
 
-    @contextlib.contextmanager
-    def searching(self) -> Iterator[None]:
+    def searching(self) -> contextlib.AbstractContextManager[None]:
         """While there is something to keep, the first Ctrl-C keeps it."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before: Any = signal.getsignal(signal.SIGINT)
-        self._end_listening: Callable[[], Any] = lambda: signal.signal(signal.SIGINT, before)
-        signal.signal(signal.SIGINT, self._ask_to_stop)
-        try:
-            yield
-        finally:
-            self._end_listening()
+        return first_ctrl_c(self._ask_to_stop)
 
-    def _ask_to_stop(self, *_: object) -> None:
+    def _ask_to_stop(self) -> None:
         self._asked_to_stop = True
-        self._end_listening()
         self._telling = STOPPING
         self._show()
 

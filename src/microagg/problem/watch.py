@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from microagg.errors import Cancelled
 from microagg.problem.problem import Progress
@@ -30,6 +33,25 @@ def ctrl_c_heard() -> Iterator[None]:
                 raise KeyboardInterrupt from None
             cause = cause.__cause__ or cause.__context__
         raise
+
+
+@contextlib.contextmanager
+def first_ctrl_c(heard: Callable[[], None]) -> Iterator[None]:
+    """Within, the first Ctrl-C calls `heard`, and the next one is what it was before. Only the main thread hears of Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before: Any = signal.getsignal(signal.SIGINT)
+
+    def once(*_: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        heard()
+
+    signal.signal(signal.SIGINT, once)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class Watch:
