@@ -60,6 +60,14 @@ SpillFolder = Annotated[
         help="The folder for what such passes set aside, for your eyes only until it goes; by default that of the output."
     ),
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Let the workers of a Dask cluster do the work: its scheduler, such as tcp://10.0.0.1:8786, or local:4 for four "
+        "processes of this machine. Nothing but the time depends on it.",
+    ),
+]
 Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")]
 
 
@@ -186,6 +194,7 @@ def anonymize(
         bool,
         typer.Option("--resume", help="Go on from the blocks that a killed run had done, beyond memory."),
     ] = False,
+    dask: Dask = None,
 ) -> None:
     """Write a verified k-anonymous version of a table, with its manifests."""
     from microagg.cli import show
@@ -202,7 +211,7 @@ def anonymize(
         release = anonymize_file(
             source, target, settings=settings, keep_order=keep_order, report=report, reading=reading,
             writing={"escape_formulas": escape_formulas}, memory=memory, spill=spill, resume=resume, threads=threads,
-            progress=progress,
+            engine=dask, progress=progress,
         )  # fmt: skip
     _end_with(release, target, lambda: show.reports(report))
 

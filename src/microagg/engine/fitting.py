@@ -50,11 +50,15 @@ class Passes:
     executor: Executor
     tell: Callable[[str, int], None] = lambda what, records: None
     """Told after each chunk which pass it was and how many records it has."""
+    a_record: int = 0
+    """Bytes that a record of a chunk takes at the peak."""
 
     def over(self, what: str, task: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
         """What `task(source, first, count, *arguments)` returns for each chunk, in their order."""
         given = ((self.source, first, count, *arguments) for first, count in self.chunks)
-        for (_, count), result in zip(self.chunks, self.executor.in_order(task, given), strict=True):
+        needs = (count * self.a_record for _, count in self.chunks)
+        done = self.executor.in_order(task, given, needs=needs)
+        for (_, count), result in zip(self.chunks, done, strict=True):
             self.tell(what, count)
             yield result
 

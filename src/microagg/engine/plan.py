@@ -261,7 +261,9 @@ class Plan:
     facts: Sequence[Facts]
     seed: int
     at_once: int
-    """How many blocks may be worked on at a time."""
+    """How many blocks a process may work on at a time."""
+    a_record: int = 0
+    """Bytes that a record of a block takes at the peak."""
 
     def cuts(self) -> Cuts:
         """Where the table is cut. Random numbers are drawn as `auto` draws them in memory: for the sample, the blocks, the shifted ones."""
@@ -329,7 +331,8 @@ class Plan:
     ) -> list[dict[str, Any]]:
         executor: Executor = self.passes.executor
         done = []
-        for told, size in zip(executor.in_order(task, arguments, self.at_once), sizes, strict=True):
+        needs = (size * self.a_record for size in sizes)
+        for told, size in zip(executor.in_order(task, arguments, self.at_once, needs), sizes, strict=True):
             done.append(told)
             self.passes.tell(what, size)
         return done

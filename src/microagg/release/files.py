@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from microagg.engine.dask import Crew, connected, refuse_engine
 from microagg.errors import InputError
 from microagg.problem.problem import Progress, checked_threads
 from microagg.release.beyond_limits import Budget, bytes_in, free_memory, goes_beyond
@@ -21,6 +24,7 @@ from microagg.table.io.chunks import files_of, is_in_parts, read_whole
 from microagg.table.io.formats import format_of, options_for, options_shared
 from microagg.table.io.reading import read_table
 
+NOTHING_TO_SHARE = "worked on by this process alone: a cluster shares the blocks of parquet and Arrow files with more records than one block has"
 SAME_FILE = "output and input are the same file; name another output, the original must not be lost."
 
 
@@ -38,6 +42,7 @@ def anonymize_file(
     spill: str | Path | None = None,
     resume: bool = False,
     threads: int | None = None,
+    engine: Any = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Release:
@@ -51,6 +56,10 @@ def anonymize_file(
     (such as "4GB"; half of what is free, if nothing is said) is worked on in passes, and gives the same release to the byte. What
     that sets aside lies in the folder `spill` (that of the target, if nothing is said), for its owner's eyes only, and goes in the
     end. With `resume`, a run that was killed goes on from the blocks that were done.
+
+    `engine` is a `distributed.Client`, the address of a Dask scheduler ("tcp://10.0.0.1:8786") or "local:4": the workers of that cluster
+    do the work of a table that is more than one block, with the same release to the byte. They must see the input, the output and
+    `spill` at the same paths; `memory` is that of one worker then, and threads are those that each worker has.
     """
     if settings is None:
         asked = Settings.of(k=k, **options)
@@ -60,23 +69,28 @@ def anonymize_file(
     refuse_unaccepted(asked)
     format_of(Path(target))
     report_places(report, taken=places_of(source, target))
-    if goes_beyond(source, asked, memory):
+    if engine is not None:
+        refuse_engine(engine)
+    if goes_beyond(source, asked, memory, engine=engine is not None):
         if report is not None:
             raise InputError(
                 "reports are not made beyond memory yet; give it more memory, or leave report out."
             )
         return anonymize_beyond(
             source, Path(target), asked, memory, keep_order=keep_order, reading=reading, writing=writing, spill=spill,
-            resume=resume, threads=threads, progress=progress,
+            resume=resume, threads=threads, engine=engine, progress=progress,
         )  # fmt: skip
     if is_in_parts(source):
         table = read_whole(source)
     else:
         table = read_table(source, quasi=asked.numbers, asked=asked.columns, **(reading or {}))
-    return anonymize_table(
+    release = anonymize_table(
         table, source, target, asked, keep_order=keep_order, report=report, reading=reading, writing=writing, threads=threads,
         progress=progress,
     )  # fmt: skip
+    if engine is not None:
+        release = replace(release, notes=(*release.notes, NOTHING_TO_SHARE))
+    return release
 
 
 def anonymize_beyond(
@@ -87,9 +101,23 @@ def anonymize_beyond(
 
     if target.exists() and any(target.samefile(file) for file in files_of(source)):
         raise InputError(SAME_FILE)
-    threads = checked_threads(asked.get("threads"))
-    budget = Budget(free_memory() if memory is None else bytes_in(memory), threads)
-    return protect_beyond(source, target, settings, budget, **asked)
+    engine = asked.pop("engine", None)
+    if engine is None:
+        budget = Budget(
+            free_memory() if memory is None else bytes_in(memory), checked_threads(asked.get("threads"))
+        )
+        return protect_beyond(source, target, settings, budget, **asked)
+    with connected(engine, asked.get("threads")) as client:
+        crew = Crew.of(client)
+        if asked.get("spill") is not None:
+            asked["spill"] = _absolute(asked["spill"])
+        budget = Budget(crew.memory(None if memory is None else bytes_in(memory)), crew.threads)
+        return protect_beyond(_absolute(source), _absolute(target), settings, budget, crew=crew, **asked)
+
+
+def _absolute(path: str | Path) -> Path:
+    """The same path for workers, whose folder may be another one."""
+    return Path(os.path.abspath(path))
 
 
 def anonymize_table(

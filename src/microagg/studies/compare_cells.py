@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-import microagg
+from microagg.engine.workers import code_digest
 from microagg.errors import Cancelled, InputError, MicroaggError
 from microagg.kernels.compiling import seconds_compiling
 from microagg.measures.registry import assess_pair
@@ -42,16 +40,6 @@ class Study:
         shared = {name: value for name, value in self.settings.as_data().items() if name not in OF_A_CELL}
         measured = {"known": self.known, "measures": self.measures}
         return {"input": digest_of(self.table), "microagg": code_digest(), **shared, **measured}
-
-
-@functools.cache
-def code_digest() -> str:
-    """SHA-256 over this package's own code: what another version has found does not count."""
-    digest = hashlib.sha256()
-    root = Path(microagg.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
