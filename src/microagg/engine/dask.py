@@ -123,9 +123,11 @@ class Terms:
         return f"microagg-{self.token}"
 
 
-def count_let_in(entrance: str, dask_scheduler: Any = None) -> int:
-    """How many workers of a scheduler, which Dask hands in, have been let in."""
-    return sum(bool(worker.resources.get(entrance)) for worker in dask_scheduler.workers.values())
+def look_around(entrance: str, keys: Sequence[str] = (), dask_scheduler: Any = None) -> tuple[int, list[str]]:
+    """How many workers have been let in, and which of these tasks wait for nobody; Dask hands in the scheduler."""
+    let_in = sum(bool(worker.resources.get(entrance)) for worker in dask_scheduler.workers.values())
+    states = {key: getattr(dask_scheduler.tasks.get(key), "state", None) for key in keys}
+    return let_in, [key for key, state in states.items() if state == "no-worker"]
 
 
 async def let_in(worker: Any, terms: Terms) -> None:
@@ -363,6 +365,18 @@ def warm_and_tell(k: int, axes: int, note: str) -> int:
         on_first_compile(None)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A task that somebody is to do."""
+
+    place: int
+    how: Callable[[Order], Told]
+    task: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    needs: int
+    address: str | None = None
+
+
 class Workers:
     """An executor whose tasks are done by the workers of a cluster."""
 
@@ -390,63 +404,59 @@ class Workers:
         self, task: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], needs: Iterable[int] = ()
     ) -> Iterator[tuple[int, Any]]:
         """(place, what `task` returned) for each of the arguments, as workers are done with them."""
-        given, bytes_of, token = enumerate(arguments), iter(needs), secrets.token_hex(4)
-        running: dict[Any, int] = {}
-        finished: Finished = SimpleQueue()
-        try:
-            while True:
-                while len(running) < 2 * self.threads and (following := next(given, None)) is not None:
-                    place, each = following
-                    future = self._submit(
-                        perform, task, each, f"{task.__name__}-{place}-{token}", next(bytes_of, 0)
-                    )
-                    running[future] = place
-                    future.add_done_callback(finished.put)
-                if not running:
-                    return
-                future = self._next(finished)
-                yield running.pop(future), self._result(future)
-        finally:
-            self._cancel(list(running))
+        bytes_of = iter(needs)
+        asked = (Asked(place, perform, task, each, next(bytes_of, 0)) for place, each in enumerate(arguments))
+        return self._collected(asked)
 
     def alone(self, task: Callable[..., Any], *arguments: Any, tell: Tell, needs: int = 0) -> Any:
         """What `task(threads, tell, *arguments)` returns on one worker, with its threads."""
-        future = self._submit(
-            perform_alone, task, arguments, f"{task.__name__}-{secrets.token_hex(4)}", needs
-        )
-        finished: Finished = SimpleQueue()
-        future.add_done_callback(finished.put)
-        try:
-            return self._result(self._next(finished))
-        finally:
-            self._cancel([future])
+        return next(iter(self._collected(iter([Asked(0, perform_alone, task, arguments, needs)]))))[1]
 
     def once(
         self, tasks: Sequence[tuple[Callable[..., Any], tuple[Any, ...], str]], look: Callable[[], object]
     ) -> None:
         """Do each task on the worker of an address, or on another one where that is gone; `look` is called now and then."""
-        finished: Finished = SimpleQueue()
-        futures = []
-        try:
-            for place, (task, each, address) in enumerate(tasks):
-                key = f"{task.__name__}-{place}-{secrets.token_hex(4)}"
-                futures.append(self._submit(perform, task, each, key, 0, address))
-                futures[-1].add_done_callback(finished.put)
-            for _ in tasks:
-                self._result(self._next(finished, look))
-        finally:
-            self._cancel(futures)
+        asked = (
+            Asked(place, perform, task, each, 0, address) for place, (task, each, address) in enumerate(tasks)
+        )
+        for _ in self._collected(asked, look):
+            pass
 
-    def _submit(
-        self, how: Callable[[Order], Told], task: Callable[..., Any], arguments: tuple[Any, ...], key: str, needs: int,
-        address: str | None = None,
-    ) -> Any:  # fmt: skip
-        order = Order(task.__module__, task.__name__, tuple(map(self._as_told, arguments)), self.folder)
-        resources = {self.terms.entrance: 1.0, MEMORY: float(min(needs, self.terms.memory))}
+    def _collected(
+        self, given: Iterator[Asked], look: Callable[[], object] = lambda: None
+    ) -> Iterator[tuple[int, Any]]:
+        """(place, result) of what is asked for, as it is done; what a dead worker was to do, others do."""
+        running: dict[Any, Asked] = {}
+        finished: Finished = SimpleQueue()
+        try:
+            while True:
+                while len(running) < 2 * self.threads and (asked := next(given, None)) is not None:
+                    self._start(asked, running, finished)
+                if not running:
+                    return
+                future = self._next(running, finished, look)
+                if future not in running:  # it was started anew
+                    continue
+                told = self._told(future)
+                if told is None:  # its worker died before anybody had the result
+                    future.add_done_callback(finished.put)
+                    continue
+                yield running.pop(future).place, told.result()
+        finally:
+            self._cancel(list(running))
+
+    def _start(self, asked: Asked, running: dict[Any, Asked], finished: Finished) -> None:
+        task = asked.task
+        order = Order(task.__module__, task.__name__, tuple(map(self._as_told, asked.arguments)), self.folder)
+        resources = {self.terms.entrance: 1.0, MEMORY: float(min(asked.needs, self.terms.memory))}
+        key = f"{task.__name__}-{asked.place}-{secrets.token_hex(4)}"
         with _told_if_lost():
-            return self.client.submit(
-                how, order, key=key, pure=False, resources=resources, workers=address, allow_other_workers=address is not None,
+            future = self.client.submit(
+                asked.how, order, key=key, pure=False, resources=resources, workers=asked.address,
+                allow_other_workers=asked.address is not None,
             )  # fmt: skip
+        running[future] = asked
+        future.add_done_callback(finished.put)
 
     def _as_told(self, argument: Any) -> Any:
         """An argument as it is if it is numbers and paths of the spill; else where it lies."""
@@ -458,7 +468,7 @@ class Workers:
             self._kept[id(argument)] = known  # with the argument itself, or another one could get its number
         return known[1]
 
-    def _next(self, finished: Finished, look: Callable[[], object] = lambda: None) -> Any:
+    def _next(self, running: dict[Any, Asked], finished: Finished, look: Callable[[], object]) -> Any:
         """The next future that is done; raises where nobody is left to do any."""
         alone_since = None
         while True:
@@ -466,32 +476,43 @@ class Workers:
                 return finished.get(timeout=LOOK)
             look()
             with _told_if_lost():
-                if self._anybody_there():
-                    alone_since = None
-                    continue
+                if self.client.status != "running":
+                    raise OSError
+                keys = [future.key for future in running]
+                let_in, stranded = self.client.run_on_scheduler(look_around, self.terms.entrance, keys)
+            if let_in:
+                alone_since = None
+                self._start_anew(set(stranded), running, finished)
+                continue
             alone_since = alone_since or time.monotonic()
             if time.monotonic() - alone_since > PATIENCE:
                 raise LostWorkers(
                     "there is no worker left that can do the work; nothing was put in place. Start some, and go on with resume."
                 )
 
-    def _anybody_there(self) -> bool:
-        if self.client.status != "running":
-            raise OSError
-        return bool(self.client.run_on_scheduler(count_let_in, self.terms.entrance))
+    def _start_anew(self, keys: set[str], running: dict[Any, Asked], finished: Finished) -> None:
+        """Dask does not look again at tasks that nobody could do when it got them; those are given anew."""
+        stranded = [future for future in running if future.key in keys]
+        again = [running.pop(future) for future in stranded]
+        self._cancel(stranded)
+        for asked in again:
+            self._start(asked, running, finished)
 
-    def _result(self, future: Any) -> Any:
+    def _told(self, future: Any) -> Told | None:
+        """What was told; None if it was lost with its worker, and is being done again."""
         from distributed.scheduler import KilledWorker
 
         try:
             with _told_if_lost():
-                told = future.result()
+                told = future.result(timeout=LOOK)
+        except TimeoutError:
+            return None
         except KilledWorker:
             raise InputError(
                 "several workers died over the same part of the work, one after the other; give each of them more memory."
             ) from None
         future.release()
-        return told.result()
+        return told
 
     def _cancel(self, futures: list[Any]) -> None:
         with contextlib.suppress(Exception):  # where the scheduler is gone, so are they
