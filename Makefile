@@ -5,11 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYCANON := .venv-pycanon
+LOWEST := .venv-lowest
 WORKERS ?= auto
 # In order, a few at a time: fast tests come first, and no worker is left with a heap of slow ones.
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=load --maxschedchunk=4
 
-.PHONY: demo fuzz quick test test-all lint types imports warm unit pycanon docs bench clean
+.PHONY: demo fuzz quick test test-all test-lowest lint types imports warm unit pycanon docs bench clean
 
 demo: $(READY)
 	$(BIN)/microagg demo
@@ -23,6 +24,14 @@ test: $(READY)
 
 test-all: test
 	$(PYTEST) -m nightly
+
+# the quick tests with the lowest version of each dependency that pyproject.toml allows; old libraries may warn of one another
+test-lowest: $(READY)
+	$(PYTHON) -m venv $(LOWEST)
+	$(BIN)/python tests/lowest.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/constraints.txt -e '.[all]' \
+		pandas polars duckdb 'pytest>=8' 'pytest-xdist>=3.6' 'hypothesis>=6.100'
+	$(LOWEST)/bin/python -m pytest --numprocesses=$(WORKERS) -m 'not slow and not nightly' -W default::DeprecationWarning
 
 # until Ctrl-C; what it finds goes to fuzz-findings/
 fuzz: warm
@@ -65,5 +74,5 @@ bench: $(READY)
 	$(BIN)/python benchmarks/speed/run.py
 
 clean:
-	rm -rf $(VENV) $(PYCANON) microagg-demo
+	rm -rf $(VENV) $(PYCANON) $(LOWEST) microagg-demo
 	find . -name __pycache__ -prune -exec rm -rf {} +

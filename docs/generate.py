@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import datetime
+import json
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from microagg.cli.options import flag_of, option_names
 from microagg.errors import InputError
 from microagg.methods.families import by_family
-from microagg.methods.registry import methods
-from microagg.table.io.formats import format_of, formats
+from microagg.methods.registry import method_named, methods
+from microagg.release.settings_schema import settings_schema
+from microagg.table.io.formats import format_of, formats, reading_options, writing_options
+from microagg.table.io.labels import Labels, labels_of, with_labels
 from microagg.table.io.reading import read_table
+from microagg.table.io.sidecar import labels_beside
 from microagg.table.io.writing import write_table
+from microagg.table.parameters import Choice
 
 ROOT = Path(__file__).parent.parent
 MOMENT = datetime.datetime(2024, 1, 31, 12, 30)
 PROBES: dict[str, pa.Array] = {
     "whole numbers": pa.array([7, None, 2**40]),
     "numbers": pa.array([0.1, None, -1e-7]),
-    "text": pa.array(["Ä – 東京", None, "x" * 40_000]),
+    "text": pa.array(["Ä – 東京", None, "x" * 30_000]),
+    "text of 40,000 letters": pa.array(["x" * 40_000, None]),
     "007": pa.array(["007", None, "08"]),
     "empty text beside missing": pa.array(["x", None, ""]),
     "yes and no": pa.array([True, None, False]),
@@ -29,6 +36,15 @@ PROBES: dict[str, pa.Array] = {
     "moments": pa.array([MOMENT, None], pa.timestamp("s")),
     "categories": pa.array(["Ulm", None, "Bonn"]).dictionary_encode(),
     "lists": pa.array([[1], None]),
+}
+LABELS: dict[str, tuple[pa.Array, Labels]] = {
+    "label of a column": (pa.array([1, 2]), Labels("Sex of the person")),
+    "labels of codes": (pa.array([1, 2]), Labels("", {1: "female", 2: "male"})),
+    "labels of texts": (pa.array(["f", "m"]), Labels("", {"f": "female", "m": "male"})),
+    "measure level": (pa.array([1, 2]), Labels(measure="ordinal")),
+    "missing codes": (pa.array([31, -9]), Labels("", {-9: "refused"}, "", (-9,))),
+    "missing texts": (pa.array(["f", "?"]), Labels(missing=("?",))),
+    "a label of 300 letters": (pa.array([1, 2]), Labels("long " * 60)),
 }
 ALIKE: dict[pa.DataType, tuple[pa.DataType, ...]] = {
     pa.timestamp("s"): tuple(map(pa.timestamp, ("ms", "us", "ns"))),
@@ -47,21 +63,43 @@ def reading_back(path: Path) -> dict[str, Any]:
     return dict(format_of(path).read_back)
 
 
+SIX = ("auto", "mdav", "v-mdav", "imhm", "hm", "t-first")
+"""The methods that the README names: the default, and one of each idea."""
+
+
 def methods_table() -> str:
-    """The registry as a Markdown table."""
-    lines = [
-        "| method | what it does | good for | parameters | largest group | source |",
-        "|---|---|---|---|---|---|",
+    """The registry as a Markdown table, after a sentence on the groups of those that form larger ones than others."""
+    found = [method for _, members in by_family(methods()) for method in members]
+    usual = {k: 2 * k - 1 for k in (3, 10)}
+    others = [
+        f"`{method.name}` ({largest} for k = 10)"
+        if (largest := method.largest_group(10, 10_000))
+        else f"`{method.name}` (no bound)"
+        for method in found
+        if any(method.largest_group(k, 10_000) != most for k, most in usual.items())
     ]
-    for method in (method for _, members in by_family(methods()) for method in members):
+    lines = [
+        f"No group has more than 2k - 1 records, but for {', '.join(others)}.",
+        "",
+        "| method | what it does | good for | parameters | source |",
+        "|---|---|---|---|---|",
+    ]
+    for method in found:
         parameters = "; ".join(
             f"`{p.name}={p.default}` ({p.describes.replace(' | ', ', ')})" for p in method.parameters
         )
-        largest = method.largest_group(10, 10_000)
-        bound = f"{largest} for k = 10" if largest else "no bound"
         lines.append(
-            f"| `{method.name}` | {method.summary} | {method.good_for} | {parameters} | {bound} | {method.source} |"
+            f"| `{method.name}` | {method.summary} | {method.good_for} | {parameters} | {method.source} |"
         )
+    return "\n".join(lines)
+
+
+def six_methods() -> str:
+    """A few methods as a Markdown table."""
+    lines = ["| method | what it does | good for |", "|---|---|---|"]
+    for name in SIX:
+        method = method_named(name)
+        lines.append(f"| `{name}` | {method.summary} | {method.good_for} |")
     return "\n".join(lines)
 
 
@@ -74,11 +112,44 @@ def formats_table() -> str:
     with tempfile.TemporaryDirectory() as folder:
         for format in formats():
             path = Path(folder) / f"probe{format.suffixes[0]}"
-            cells = [_comes_back(column, path) for column in PROBES.values()]
+            if format.read_only:
+                cells = ["read only"] * len(PROBES)
+            else:
+                cells = [_comes_back(column, path) for column in PROBES.values()]
             endings = ", ".join(format.suffixes)
             name = f"{format.name} (`microagg[{format.extra}]`)" if format.extra else format.name
             lines.append(f"| {name} | {endings} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def labels_table() -> str:
+    """Which labels each format can hold, as a Markdown table: found out by writing and reading."""
+    lines = [
+        f"| format | endings | {' | '.join(LABELS)} |",
+        f"|---|---|{'---|' * len(LABELS)}",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        for format in formats():
+            if format.read_only:
+                continue
+            path = Path(folder) / f"probe{format.suffixes[0]}"
+            cells = [_comes_back_labelled(column, labels, path) for column, labels in LABELS.values()]
+            lines.append(f"| {format.name} | {', '.join(format.suffixes)} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _comes_back_labelled(column: pa.Array, labels: Labels, path: Path) -> str:
+    """Whether labels are in the file itself, in the same codes or in others, or in the file beside."""
+    table = with_labels(pa.table({"number": range(len(column)), "probe": column}), {"probe": labels})
+    write_table(table, path)
+    format = format_of(path)
+    found = labels_of(format.read(path, **reading_back(path)).schema.field("probe"))
+    if labels_beside(table, format):
+        return "beside"
+    told = (found.label, sorted(found.values.values()), found.measure, len(found.missing))
+    if told != (labels.label, sorted(labels.values.values()), labels.measure, len(labels.missing)):
+        return "lost"
+    return "yes" if found.missing == labels.missing else "as .a to .z"
 
 
 def _comes_back(column: pa.Array, path: Path) -> str:
@@ -98,6 +169,20 @@ def _what_is_lost(found: pa.ChunkedArray, column: pa.Array) -> str:
     return "one becomes the other" if found.null_count != column.null_count else "shortened"
 
 
+def options_table() -> str:
+    """What can be said about files to be read and written, as a Markdown table."""
+    lines = ["| command line | Python | what it says | |", "|---|---|---|---|"]
+    for setting, names in option_names().items():
+        said = reading_options() if setting == "reading" else writing_options()
+        for option, name in names.items():
+            declared = said[name]
+            takes = getattr(declared, "describes", "").replace(" | ", ", ")
+            takes = ", ".join(declared.choices) if isinstance(declared, Choice) else takes
+            takes = takes.replace("|", "\\|")
+            lines.append(f'| `{flag_of(option)}` | `{setting}={{"{name}": …}}` | {declared.help} | {takes} |')
+    return "\n".join(lines)
+
+
 def with_generated_parts(text: str) -> str:
     """The text with the tables between their marks made anew."""
     for name, table in PARTS.items():
@@ -109,8 +194,24 @@ def with_generated_parts(text: str) -> str:
     return text
 
 
-PARTS = {"methods": methods_table, "formats": formats_table}
+PARTS = {
+    "methods": methods_table,
+    "six methods": six_methods,
+    "formats": formats_table,
+    "labels": labels_table,
+    "options": options_table,
+}
+PAGES = ("README.md", "docs/methods.md", "docs/formats.md", "docs/files.md")
+
+SCHEMA = ROOT / "docs" / "settings.schema.json"
+
+
+def schema_text() -> str:
+    """The JSON Schema of a file of settings, as `microagg schema` prints it."""
+    return json.dumps(settings_schema(), indent=2, ensure_ascii=False) + "\n"
+
 
 if __name__ == "__main__":
-    for page in (ROOT / "README.md", ROOT / "docs" / "formats.md"):
+    SCHEMA.write_text(schema_text(), "utf-8")
+    for page in (ROOT / name for name in PAGES):
         page.write_text(with_generated_parts(page.read_text("utf-8")), "utf-8")

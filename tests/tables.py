@@ -13,6 +13,11 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 
+from microagg.table.io.formats import formats
+from microagg.table.io.writing import write_table
+
+ENDINGS = tuple(suffix for format in formats() if not format.read_only for suffix in format.suffixes)
+"""Of all formats that are written: what every format must keep is asked of these."""
 QUASI = ["income", "debt"]
 ROLES = ["--quasi", "income,debt", "--identifier", "name", "--confidential", "disease", "--keep", "code"]
 """The roles of `people`, as a user would type them."""
@@ -43,11 +48,13 @@ def _cell(value: object) -> str:
 
 
 def write(table: pa.Table, path: Path) -> Path:
-    """Write a table without help from microagg."""
+    """Write a table, without help from microagg if it is a csv, parquet or Arrow file."""
     if path.suffix == ".csv":
         path.write_text(csv_text(table), "utf-8")
     elif path.suffix in (".arrow", ".feather"):
         feather.write_feather(table, path)
+    elif path.suffix != ".parquet":
+        write_table(table, path)
     else:
         parquet.write_table(table, path)
     return path

@@ -28,14 +28,36 @@ def python_blocks(name: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text("utf-8"), re.DOTALL)
 
 
-def generated(name: str) -> str:
-    """A page as docs/generate.py writes it."""
+def generator() -> Any:
+    """docs/generate.py as a module."""
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
-    return generate.with_generated_parts((ROOT / name).read_text("utf-8"))
+    return generate
+
+
+def generated(name: str) -> str:
+    """A page as docs/generate.py writes it."""
+    return generator().with_generated_parts((ROOT / name).read_text("utf-8"))
+
+
+def test_the_schema_of_settings_is_current() -> None:
+    assert (ROOT / "docs" / "settings.schema.json").read_text("utf-8") == generator().schema_text(), (
+        "run `make docs`"
+    )
+
+
+def test_the_settings_that_the_docs_show_are_read(tmp_path: Path) -> None:
+    (example,) = re.findall(
+        r"```toml\n(.*?)```", (ROOT / "docs" / "pipelines.md").read_text("utf-8"), re.DOTALL
+    )
+    (tmp_path / "survey.toml").write_text(example, "utf-8")
+    with pytest.raises(ma.InputError, match=r"leaves to be decided: 'sex' \(numbers or codes\)"):
+        ma.Settings.from_file(tmp_path / "survey.toml")
+    settings = ma.Settings.from_file(tmp_path / "survey.toml", as_proposed=True)
+    assert (settings.k, settings.quasi) == (5, ("age", "sex"))
 
 
 def joined_lines(name: str) -> str:
@@ -43,16 +65,44 @@ def joined_lines(name: str) -> str:
     return re.sub(r"\\\n *", "", (ROOT / name).read_text("utf-8"))
 
 
-def test_the_readme_has_the_registry_as_it_is() -> None:
+def test_the_page_of_methods_has_the_registry_as_it_is() -> None:
+    page = (ROOT / "docs" / "methods.md").read_text("utf-8")
+    assert generated("docs/methods.md") == page, "run `make docs`"
+    assert all(f"| `{method.name}` |" in page for method in ma.methods())
+    assert "19 for k = 10" not in page
+
+
+def test_the_readme_has_six_of_them() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     assert generated("README.md") == readme, "run `make docs`"
-    assert all(f"| `{method.name}` |" in readme for method in ma.methods())
+    assert len(re.findall(r"^\| `[a-z0-9-]+` \|", readme, re.MULTILINE)) == 6
+    assert len(ma.methods()) > 40
+
+
+def test_the_first_screen_prints_what_stands_below_it(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    code, said = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", readme, re.DOTALL)[0]
+    scope: dict[str, Any] = {}
+    exec(code, scope)
+    assert capsys.readouterr().out == said
+    assert ma.check(scope["release"].table, ["age", "town", "income"], k=3).holds
+    first_screen = readme.splitlines()[:70]
+    for wanted in ("pip install microagg", "make demo", "make test", "before-and-after.png"):
+        assert any(wanted in line for line in first_screen), wanted
+
+
+def test_every_link_of_the_pages_leads_somewhere() -> None:
+    for name in ("README.md", "SECURITY.md", "docs/methods.md"):
+        page = ROOT / name
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
+            assert (page.parent / link).exists(), f"{name}: {link}"
 
 
 @pytest.mark.slow
 def test_the_docs_say_what_each_format_can_hold() -> None:
     page = (ROOT / "docs" / "formats.md").read_text("utf-8")
     assert generated("docs/formats.md") == page, "run `make docs`"
+    assert generated("docs/files.md") == (ROOT / "docs" / "files.md").read_text("utf-8"), "run `make docs`"
     assert all(", ".join(format.suffixes) in page for format in formats())
 
 
@@ -61,11 +111,15 @@ def test_the_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     rows = "\n".join(f"N{i},{20 + i % 50},{1000 + 37 * i},{300 + i % 90},D{i % 3}" for i in range(60))
     Path("survey.csv").write_text(f"name,age,income,rent,diagnosis\n{rows}\n")
-    example, of_mixed_tables = python_blocks("README.md")
+    _, example, in_pipelines, of_mixed_tables = python_blocks("README.md")
     scope: dict[str, Any] = {}
     exec(example, scope)
     assert Path("survey-protected.csv").exists()
     assert list(scope["release"].table.columns) == ["age", "income", "rent", "diagnosis"]
+    exec(in_pipelines, scope)
+    assert ma.check(
+        scope["pipeline"][0].transform(scope["table"][["age", "income"]]), ["age", "income"], k=5
+    ).holds
     exec(of_mixed_tables, scope)
     release = scope["release"]
     assert release.table.schema.field("born").type == scope["survey"].schema.field("born").type

@@ -12,7 +12,19 @@ import pytest
 import microagg as ma
 from running import run
 
-HEAVY = ("numpy", "numba", "llvmlite", "pandas", "polars", "pyarrow", "narwhals", "typer", "rich")
+HEAVY = (
+    "numpy",
+    "numba",
+    "llvmlite",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "narwhals",
+    "typer",
+    "rich",
+    "sklearn",
+    "scipy",
+)
 
 
 def python(code: str, folder: Path) -> str:
@@ -45,7 +57,10 @@ def test_every_name_resolves(name: str) -> None:
 def test_the_names_of_the_design_are_there() -> None:
     promised = {
         "anonymize",
+        "anonymize_file",
+        "Microaggregator",
         "Release",
+        "Settings",
         "partition",
         "information_loss",
         "lower_bound",
@@ -81,7 +96,7 @@ def test_methods_can_be_called_whatever_was_imported_before(tmp_path: Path, firs
 
 
 def test_errors_have_their_exit_codes() -> None:
-    assert {error: getattr(ma, error).exit_code for error in ma.__all__ if inspect.isclass(getattr(ma, error)) and error != "Release"} == {
+    assert {error: getattr(ma, error).exit_code for error in ma.__all__ if inspect.isclass(getattr(ma, error)) and error not in ("Release", "Settings", "Microaggregator")} == {
         "MicroaggError": 1,
         "InputError": 2,
         "GuaranteeError": 3,
@@ -90,7 +105,28 @@ def test_errors_have_their_exit_codes() -> None:
     assert issubclass(ma.InputError, ValueError), "what a caller of a library expects of a wrong value"
 
 
-@pytest.mark.parametrize("name", ["anonymize", "partition", "information_loss", "check", "propose"])
+@pytest.mark.parametrize("name", ma.__all__)
+def test_every_public_name_has_a_type(name: str) -> None:
+    """What a type checker is told: each parameter and what comes back, also of the public methods of classes."""
+    thing = getattr(ma, name)
+    if inspect.isclass(thing):
+        own = [each for key, each in vars(thing).items() if not key.startswith("_") or key == "__init__"]
+        functions = [getattr(each, "fget", None) or getattr(each, "func", each) for each in own]
+        functions = [each for each in functions if inspect.isfunction(each)]
+    else:
+        functions = [thing] if inspect.isfunction(thing) else []
+    for function in functions:
+        signature = inspect.signature(function)
+        assert signature.return_annotation is not inspect.Signature.empty, f"{name}: {function.__qualname__}"
+        for parameter in signature.parameters.values():
+            typed = parameter.annotation is not inspect.Parameter.empty or parameter.name == "self"
+            assert typed, f"{name}: {parameter.name} of {function.__qualname__}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["anonymize", "anonymize_file", "partition", "information_loss", "check", "propose", "Microaggregator"],
+)
 def test_every_public_function_has_an_example(name: str) -> None:
     text = inspect.getdoc(getattr(ma, name))
     assert text is not None

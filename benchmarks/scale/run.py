@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -88,19 +89,16 @@ def measure(source: Path, target: Path, records: int, memory: str, threads: int)
 
 
 def exponents(results: list[dict[str, Any]]) -> dict[str, float]:
-    """By memory, the exponent of CPU time between the smallest and the largest table."""
-    import math
-
+    """In memory and beyond it, the exponent of CPU time between the smallest and the largest table."""
     found = {}
-    for memory in dict.fromkeys(each["memory"] for each in results):
+    for where in ("in memory", "beyond memory"):
         runs = sorted(
-            (each for each in results if each["memory"] == memory), key=lambda each: each["records"]
+            (each for each in results if bool(each["memory"]) == (where != "in memory")),
+            key=lambda each: each["records"],
         )
-        if len(runs) > 1:
+        if len({each["records"] for each in runs}) > 1:
             first, last = runs[0], runs[-1]
-            found[memory] = math.log(last["cpu"] / first["cpu"]) / math.log(
-                last["records"] / first["records"]
-            )
+            found[where] = math.log(last["cpu"] / first["cpu"]) / math.log(last["records"] / first["records"])
     return found
 
 
@@ -141,7 +139,7 @@ def page(results: list[dict[str, Any]]) -> str:
             f"{1e6 * each['cpu'] / each['records']:.1f} | {each['peak'] / 1e6:,.0f} | {each['peak'] / each['records']:,.0f} | "
             f"{each['IL']:.4f} |"
         )
-    told = [f"{power:.3f} with {memory or 'all'} memory" for memory, power in exponents(results).items()]
+    told = [f"{power:.3f} {where}" for where, power in exponents(results).items()]
     if told:
         lines += ["", f"CPU time grows with the number of records to the power of {', '.join(told)}."]
     same = {
@@ -159,7 +157,7 @@ def page(results: list[dict[str, Any]]) -> str:
         "## What is not done beyond memory yet",
         "",
         "It is refused with one sentence that names it: other methods than `auto` and the efforts `thorough` and `prove` (`hybrid` works in",
-        "parts, in memory), `refine`, `time_limit`, `l`, `t`, `unit`, `stratum`, `special`, `na`, `hierarchy`, `cap`, `importance`,",
+        "parts, in memory), `refine`, `time_limit`, `l`, `t`, `unit`, `small_strata=drop`, `special`, `na`, `hierarchy`, `cap`, `importance`,",
         "`missing=drop`, scales other than `zscore`, aggregates other than the mean of numbers and the mode of categories, dates, decimals,",
         "ordered levels and categorical types, csv files, and reports. Texts that are kept have 100,000 different values at most. Where",
         "nothing is said of memory, such tables are worked on in memory as far as that reaches.",
@@ -185,16 +183,10 @@ def main() -> None:
             make_table(source, records)
             # small tables fit into any memory; they are worked on beyond it all the same, with what a block needs
             for memory in ["", given.memory] if records <= IN_MEMORY else [given.memory]:
-                found = measure(
-                    source,
-                    target,
-                    records,
-                    "250MB" if memory and records <= 1_000_000 else memory,
-                    given.threads,
-                )
-                found["memory"] = memory
+                least = "250MB" if memory and records <= 1_000_000 else memory
+                found = measure(source, target, records, least, given.threads)
                 results = [
-                    each for each in results if (each["records"], each["memory"], each["threads"]) != (records, memory, given.threads)
+                    each for each in results if (each["records"], each["memory"], each["threads"]) != (records, least, given.threads)
                 ] + [found]  # fmt: skip
                 results.sort(key=lambda each: (each["records"], each["memory"]))
                 RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")

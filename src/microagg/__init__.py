@@ -9,25 +9,34 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+logging.getLogger("microagg").addHandler(logging.NullHandler())  # steps and numbers, for those who listen
 
 if TYPE_CHECKING:
     from microagg import datasets
     from microagg.bounds.lower import lower_bound
     from microagg.engine.run import partition
     from microagg.errors import Cancelled, GuaranteeError, InputError, MicroaggError
+    from microagg.estimator.microaggregator import Microaggregator
     from microagg.guarantees.check import check
     from microagg.measures.loss.sse import information_loss
     from microagg.methods.registry import methods
+    from microagg.release.files import anonymize_file
     from microagg.release.release import Release, anonymize
+    from microagg.release.settings import Settings
     from microagg.table.proposal import propose
 
 # Every public name and its room. Nothing is imported before it is used: `import microagg` stays quick.
 _HOMES = {
     "anonymize": "microagg.release.release",
+    "anonymize_file": "microagg.release.files",
     "Release": "microagg.release.release",
+    "Microaggregator": "microagg.estimator.door",
+    "Settings": "microagg.release.settings",
     "propose": "microagg.table.proposal",
     "partition": "microagg.engine.run",
     "information_loss": "microagg.measures.loss.sse",
@@ -46,9 +55,12 @@ __all__ = [
     "GuaranteeError",
     "InputError",
     "MicroaggError",
+    "Microaggregator",
     "Release",
+    "Settings",
     "__version__",
     "anonymize",
+    "anonymize_file",
     "check",
     "datasets",
     "information_loss",

@@ -47,3 +47,7 @@ class LostWorkers(MicroaggError):
 
 class SavingWarning(UserWarning):
     """Something to know about files that were put in place: a disk that does not confirm, a killed run that was ended."""
+
+
+class ReadingWarning(UserWarning):
+    """Something to know about how a file was read: an encoding that was found out, numbers that can be read in two ways."""

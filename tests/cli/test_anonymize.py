@@ -20,7 +20,7 @@ RELEASED = ["income", "debt", "disease", "code"]
 
 def rows_of(path: Path, delimiter: str = ",") -> list[list[str]]:
     """A csv file as Python's own reader sees it."""
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.reader(file, delimiter=delimiter))
 
 

@@ -84,7 +84,7 @@ def test_a_broken_engine(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path:
 
 def test_a_broken_aggregation(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
     def nothing_done(cells: Cells, labels: np.ndarray, **options: Any) -> Aggregated:
-        return dataclasses.replace(aggregated(cells, labels, **options), cells=cells)
+        return dataclasses.replace(aggregated(cells, labels, **options), _cells=cells, by_group=False)
 
     monkeypatch.setattr("microagg.release.release.aggregated", nothing_done)
     refused(microagg, tmp_path, "not 4-anonymous")

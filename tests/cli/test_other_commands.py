@@ -75,9 +75,9 @@ def test_a_method_says_whether_its_text_was_at_hand(microagg: Microagg) -> None:
 
 @pytest.mark.slow
 def test_demo_repeats_itself(microagg: Microagg, tmp_path: Path) -> None:
-    microagg("demo")
+    assert microagg("demo").code == 0
     first = tables.snapshot(tmp_path)
-    microagg("demo")
+    assert microagg("demo").code == 0
     assert tables.snapshot(tmp_path) == first
 
 

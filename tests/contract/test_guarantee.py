@@ -24,7 +24,7 @@ from microagg.table.io.formats import formats
 
 METHODS = methods()
 FORMATS = [each for each in formats() if all(importlib.util.find_spec(name) for name in each.needs)]
-RELEASES, SOME_RELEASES = 300, 60
+RELEASES, SOME_RELEASES = len(METHODS) * len(FORMATS), 60
 Confidential = dict[str, tuple[list[Any], bool]]
 
 
@@ -140,9 +140,8 @@ def test_many_releases_keep_what_was_promised(seed: int, tmp_path: Path) -> None
 
 def test_every_method_meets_every_format() -> None:
     assert {chosen(seed)[0].name for seed in range(SOME_RELEASES)} == {method.name for method in METHODS}
-    pairs = {(chosen(seed)[0].name, chosen(seed)[1].name) for seed in range(RELEASES)}
-    turns = min(len(FORMATS), RELEASES // len(METHODS))
-    assert len(pairs) >= turns * len(METHODS)
+    pairs = {(method.name, format.suffixes) for method, format in map(chosen, range(RELEASES))}
+    assert len(pairs) == len(METHODS) * len(FORMATS)
 
 
 def test_the_count_sees_what_breaks_a_promise() -> None:

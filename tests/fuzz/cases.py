@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 import microagg as ma
+import tables
 from fuzz import hostile, mixed_cases
 from fuzz.judging import call, command, judged
 from microagg.release.settings import Settings
@@ -72,7 +73,7 @@ def frame(rng: random.Random, folder: Path) -> None:
         ma.anonymize, table, 3, quasi, **{role: rest}, method=rng.choice(METHODS[:4]), seed=1, **named
     )
     if release is not None:
-        call(release.save, folder / rng.choice(["out.csv", "out.parquet"]))
+        call(release.save, folder / rng.choice(TARGETS))
         call(assess, table, release.table, quasi=quasi)
         repr(release)
     call(ma.check, table, quasi, 3, rest, **({"l": 2, "t": 0.5} if rest else {}))
@@ -147,6 +148,7 @@ KINDS: list[Callable[[random.Random, Path], None]] = [
     mixed_cases.mixed_csv, mixed_cases.mixed_csv, mixed_cases.mixed_parquet, mixed_cases.mixed_frame, mixed_cases.mixed_frame, mixed_cases.mixed_manifest,
 ]  # fmt: skip
 
+TARGETS = [f"out{ending}" for ending in tables.ENDINGS]
 COMPARED = ("compare", "in.csv", "--k", "3", "--methods", "mdav", "--quasi", "age,wage", "--state", "state")
 
 
@@ -154,7 +156,7 @@ def _any_command(
     rng: random.Random, folder: Path, source: str, names: list[str], odd: int = 0, fused: Sequence[str] = ()
 ) -> None:
     quasi = _typed(names[:1] if rng.random() < 0.75 else rng.sample(names, min(len(names), 2)))
-    target = rng.choice(["out.csv", "out.parquet", "out.csv"])
+    target = rng.choice(["out.csv", *TARGETS])
     method = rng.choice(METHODS)
     by = ["--method", method, *(["--effort", "quick"] if method == "auto" else [])]
     many = [

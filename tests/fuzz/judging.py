@@ -19,6 +19,8 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 
+import labelled
+import tables
 from microagg.cli.commands import main
 from microagg.errors import MicroaggError
 from microagg.kernels.compiling import seconds_compiling
@@ -126,7 +128,7 @@ def refuse_leftovers(folder: Path, fused: Sequence[str] = ()) -> None:
 
 def _released_texts(folder: Path) -> set[str]:
     """The canaries in the quasi-identifying columns of the released table: what everybody has anyway."""
-    for name in ("out.csv", "out.parquet"):
+    for name in (f"out{ending}" for ending in tables.ENDINGS):
         if (folder / name).exists():
             roles = json.loads((folder / f"{name}.public.json").read_text("utf-8"))["roles"]
             columns = columns_of(folder / name)
@@ -141,6 +143,8 @@ def columns_of(path: Path) -> dict[str, list[Any]]:
     """The columns of a file, read without microagg."""
     if path.suffix == ".parquet":
         return parquet.read_table(path).to_pydict()
+    if path.suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst"):
+        return next(iter(labelled.read_by_others(path).values()))
     with path.open(encoding="utf-8", newline="") as file:
         bare = re.sub(r'"[^"]*"', "", file.readline())
         file.seek(0)

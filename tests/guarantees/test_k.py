@@ -73,7 +73,7 @@ def test_the_same_from_polars(table: pa.Table, k: int) -> None:
         pa.array([1, 1, 2, 2], pa.duration("s")),
         pa.array(["1.50", "1.50", "2.00", "2.00"]).cast(pa.decimal128(10, 2)),
         pa.array(["x", "x", "y", "y"], pa.string_view()),
-        pa.array([1, 1, 2, 2], pa.float16()),
+        pa.array(np.array([1, 1, 2, 2], np.float16)),
         pa.nulls(4),
     ],
     ids=lambda column: str(column.type).split("<")[0],

@@ -10,7 +10,13 @@ def slow_leaf(tree: BlockTree, point: np.ndarray) -> int:
     node = 0
     while tree.axes[node] >= 0:
         axis = tree.axes[node]
-        x = point[axis] if axis < len(point) else slow_distance(point, tree.centre)
+        d = len(point)
+        if axis < d:
+            x = point[axis]
+        elif axis == d:
+            x = slow_distance(point, tree.centre)
+        else:
+            x = slow_length(point, tree.centre, tree.directions[axis - d - 1])
         node = tree.children[node][1] if x > tree.values[node] else tree.children[node][0]
     return int(tree.leaves[node])
 
@@ -19,6 +25,13 @@ def slow_distance(point: np.ndarray, centre: np.ndarray) -> float:
     total = 0.0
     for x, y in zip(point.tolist(), centre.tolist(), strict=True):
         total += (x - y) * (x - y)
+    return total
+
+
+def slow_length(point: np.ndarray, centre: np.ndarray, direction: np.ndarray) -> float:
+    total = 0.0
+    for x, y, along in zip(point.tolist(), centre.tolist(), direction.tolist(), strict=True):
+        total += (x - y) * along
     return total
 
 
@@ -102,8 +115,9 @@ def test_a_shifted_tree_cuts_elsewhere() -> None:
     points = np.random.default_rng(2).normal(size=(8_000, 3))
     first = BlockTree.fit(points, len(points), 1_000)
     second = BlockTree.fit(points, len(points), 1_000, shifted=True)
-    cuts = {(axis, value) for axis, value in zip(first.axes, first.values, strict=True) if axis >= 0}
-    assert not cuts & {(axis, value) for axis, value in zip(second.axes, second.values, strict=True)}
+    cuts, others = (set(tree.values[tree.axes >= 0].tolist()) for tree in (first, second))
+    assert len(cuts) > 5
+    assert not cuts & others
     assert first.digest != second.digest
 
 
@@ -117,11 +131,29 @@ def test_equal_points_are_not_cut_apart() -> None:
 
 
 def test_a_lopsided_cut_is_the_last_choice() -> None:
-    """The first axis is by far the widest, but only a fifth lies apart in it."""
+    """The first axis is by far the longest, but only a fifth lies apart there."""
     rng = np.random.default_rng(0)
-    points = np.column_stack([np.where(np.arange(1000) % 5 == 0, 1e6, 0.0), rng.normal(size=1000)])
+    points = np.zeros((1000, 40))
+    points[:, 0], points[:, 1] = np.where(np.arange(1000) % 5 == 0, 1e6, 0.0), rng.normal(size=1000)
     tree = BlockTree.fit(points, 1000, 400)
     assert tree.axes[tree.axes >= 0][1] == 1
+
+
+def test_nodes_are_cut_across_their_longest_direction() -> None:
+    rng = np.random.default_rng(4)
+    along, aside = 10.0 * rng.normal(size=5_000), rng.normal(size=5_000)
+    points = np.column_stack([along + aside, along - aside])  # long in the diagonal
+    tree = BlockTree.fit(points, len(points), 2_500)
+    assert tree.axes[:2].tolist() == [2, 3]  # the farthest are cut off, then the rest is halved
+    np.testing.assert_allclose(np.abs(tree.directions[0]), np.sqrt([0.5, 0.5]), atol=0.02)
+
+
+def test_many_axes_are_cut_one_by_one() -> None:
+    points = np.random.default_rng(4).normal(size=(2_000, 40))
+    points[:, 7] *= 10.0
+    tree = BlockTree.fit(points, len(points), 1_000)
+    assert len(tree.directions) == 0
+    assert tree.axes[:2].tolist() == [40, 7]
 
 
 def test_a_tree_comes_back_from_its_arrays() -> None:

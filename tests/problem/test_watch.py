@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from microagg.errors import Cancelled
-from microagg.problem.watch import Enough, Watch
+from microagg.problem.watch import Enough, Watch, ctrl_c_heard
 
 
 def passes(watch: Watch, checkpoints: int = 10) -> int:
@@ -111,3 +111,12 @@ def test_a_progress_that_listens_hears_the_figures() -> None:
     with Watch(lambda done, total: None).searching():
         pass
     assert listener.heard == ["begins", "IL 3 %", 500, "ends"]
+
+
+def test_ctrl_c_that_compiled_code_made_an_error_of_is_ctrl_c_again() -> None:
+    stop, inner = KeyboardInterrupt(), SystemError("returned a result with an exception set")
+    inner.__cause__ = stop
+    with pytest.raises(KeyboardInterrupt), ctrl_c_heard():
+        raise SystemError("and so did its caller") from inner
+    with pytest.raises(SystemError, match="of another kind"), ctrl_c_heard():
+        raise SystemError("of another kind")

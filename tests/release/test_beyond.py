@@ -22,7 +22,6 @@ from microagg.release.beyond_limits import Budget, bytes_in
 from microagg.release.files import anonymize_file
 from microagg.studies.repeating import repeat_file
 
-
 pytestmark = pytest.mark.slow
 
 
@@ -182,7 +181,7 @@ def test_repeating_beyond_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ({"l": 2}, "l is not"),
         ({"t": 0.5}, "t is not"),
         ({"keep": ["w"], "unit": "id"}, "unit is not"),
-        ({"keep": ["id", "w"], "stratum": "ill", "confidential": ()}, "stratum is not"),
+        ({"stratum": "ill", "confidential": (), "small_strata": "drop"}, "small_strata=drop is not"),
         ({"special": {"age": [97]}}, "special is not"),
         ({"na": "9999"}, "na is not"),
         ({"cap": {"income": 5e4}}, "cap is not"),
@@ -360,3 +359,23 @@ def test_resuming_does_only_what_was_not_done(
         assert not done & set(worked)
         assert contents(target) == whole
         assert left_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("stratum", [["region"], ["region", "urban"]])
+def test_strata_are_those_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stratum: list[str]
+) -> None:
+    rng = np.random.default_rng(8)
+    table = table_of(4000)
+    # one region is worked on in blocks, the others as a whole
+    region = pa.array(rng.choice(["N", "S", "W"], 4000, p=[0.7, 0.2, 0.1]), mask=rng.random(4000) < 0.05)
+    table = table.append_column("region", region).append_column("urban", pa.array(rng.random(4000) < 0.5))
+    source = tmp_path / "in.parquet"
+    pa.parquet.write_table(table, source)
+    kept = ["id"] if len(stratum) == 2 else ["id", "urban"]
+    settings = asked("mixed", weight="w", stratum=stratum, keep=kept)
+    anonymize_file(source, tmp_path / "memory.parquet", **settings)
+    in_passes(monkeypatch, source, tmp_path / "beyond.parquet", 192, **settings)
+    assert contents(tmp_path / "beyond.parquet") == contents(tmp_path / "memory.parquet")
+    with pytest.raises(ma.InputError, match="fewer than k = 3000 records"):
+        in_passes(monkeypatch, source, tmp_path / "other.parquet", **{**settings, "k": 3000})

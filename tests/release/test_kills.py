@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tables
 from running import run
 
 HERE = Path(__file__).parents[1]
@@ -33,6 +34,11 @@ def found(folder: Path, ending: str, what: str, count: int) -> dict[str, int]:
         (".csv", 24),
         pytest.param(".csv", 200, marks=pytest.mark.nightly),
         pytest.param(".parquet", 200, marks=pytest.mark.nightly),
+        *(
+            pytest.param(ending, 60, marks=pytest.mark.nightly)
+            for ending in tables.ENDINGS
+            if ending not in (".csv", ".parquet")
+        ),
     ],
 )
 def test_a_kill_leaves_the_old_release_or_the_new_one(tmp_path: Path, ending: str, count: int) -> None:

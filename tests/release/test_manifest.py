@@ -69,7 +69,7 @@ def test_the_internal_manifest_has_all_that_a_run_needs() -> None:
     manifest = release.manifest
     assert json.loads(json.dumps(manifest)) == manifest, "not plain data"
     assert manifest["settings"]["seed"] == 8
-    assert manifest["input"] == {"file": None, "digest": digest_of(tables.people()), "reading": {}}
+    assert manifest["input"] == {"file": None, "digest": digest_of(tables.people())}
     assert set(manifest["scaling"]) == set(tables.QUASI)
     assert manifest["scaling"]["debt"]["decimals"] == 2
     assert manifest["guarantee"] == {

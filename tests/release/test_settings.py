@@ -22,7 +22,7 @@ from microagg.release.settings import Settings
 from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
 from microagg.table.io.digests import digest_of_whole_columns
-from microagg.table.io.formats import reading_options
+from microagg.table.io.formats import reading_options, writing_options
 from microagg.table.io.reading import read_table
 
 NOT_SETTINGS = {"table", "settings", "threads", "progress", "params"}
@@ -66,16 +66,28 @@ def options_of(command: str) -> set[str]:
 
 
 def test_the_command_line_has_an_option_for_each_setting() -> None:
-    flags = {flag_of(name) for name in Settings.parameters() if name != "params"}
+    flags = {flag_of(name) for name in Settings.parameters() if name not in ("params", "reading", "writing")}
     searching = {f"--{name.replace('_', '-')}" for name in SEARCHING}
-    own = {"--threads", "--keep-order", "--report", "--escape-formulas"}
-    own |= {f"--{name}" for name in reading_options()}
+    own = {
+        "--threads",
+        "--keep-order",
+        "--report",
+        "--config",
+        "--as-proposed",
+        "--memory",
+        "--spill",
+        "--resume",
+    }
+    own |= {"--manifest", "--public-manifest", "--dry-run", "--json"}
+    own |= {f"--{name}" for name in reading_options()} | {"--escape-formulas"}
+    own |= {flag_of(f"out_{name}") for name in writing_options() if name != "escape_formulas"}
     assert options_of("anonymize") - {"--help"} == flags | searching | {"--param"} | own
     assert options_of("check") >= {"--k", "--quasi", "--confidential", "--l", "--t", "--diversity", "--c"}
 
 
 def test_a_comparison_has_an_option_for_each_setting_that_releases_can_share() -> None:
-    flags = {flag_of(name) for name in Settings.parameters() if name not in NOT_SHARED}
+    flags = {flag_of(name) for name in Settings.parameters() if name not in (*NOT_SHARED, "reading")}
+    flags |= {flag_of(name) for name in reading_options()}
     assert {"--l", "--t", "--scale", "--precision", "--refine"} <= flags <= options_of("compare")
 
 
@@ -104,10 +116,11 @@ def test_settings_survive_a_manifest() -> None:
         importance={"age": 2}, aggregate={"age": "median", "town": "generalise"},
         hierarchy={"town": {"Rome": ["Rome", "Italy", "*"], "Pisa": ["Pisa", "Italy", "*"]}}, missing="drop",
         special={"age": [97, "refused"]}, na=[-9, "x"], weight="w", stratum=["region", 3], unit="home", small_strata="drop",
+        reading={"delimiter": "semicolon", "decimal": ",", "header": False}, writing={"encoding": "latin1", "escape_formulas": True},
     )  # fmt: skip
     assert Settings.from_data(json.loads(json.dumps(asked.as_data()))) == asked
     assert (asked.k, asked.l, asked.c, asked.params) == (4, 2, 3.0, {"gamma": 0.3})
-    assert list(asked.as_data()) == [each.name for each in dataclasses.fields(Settings)]
+    assert list(asked.as_data()) == [each.name for each in dataclasses.fields(Settings) if each.metadata]
 
 
 @pytest.mark.parametrize(

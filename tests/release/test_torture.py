@@ -15,6 +15,8 @@ from failing import KINDS, Failing, Killed, others_can_read
 from microagg.cli import watching
 from microagg.errors import SavingWarning
 from microagg.table.io import locking
+from microagg.table.io.formats import format_of
+from microagg.table.io.labels import Labels, with_labels
 from microagg.table.io.reading import read_table
 from microagg.table.io.writing import clean_folder
 
@@ -26,7 +28,8 @@ class Stage:
     """A folder that a release is saved to, what was in it before, and what is in it if saving comes to its end."""
 
     def __init__(self, folder: Path, scenario: str, ending: str) -> None:
-        table = tables.people(40)
+        # a label, so that there is a file of labels where a format cannot hold it
+        table = with_labels(tables.people(40), {"income": Labels("Income of a month")})
         releases = [
             ma.anonymize(table, k, quasi=tables.QUASI, rest="drop", method="mdav", seed=k) for k in (4, 6)
         ]
@@ -139,8 +142,13 @@ def _recover(stage: Stage, how: str) -> None:
             read_table(stage.place)
 
 
-def test_every_call_fails_once(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, "release", ".csv")
+@pytest.mark.parametrize(
+    "ending",
+    [".csv", *(pytest.param(each, marks=pytest.mark.slow) for each in tables.ENDINGS if each != ".csv")],
+)
+def test_every_call_fails_once(tmp_path: Path, ending: str) -> None:
+    stage = Stage(tmp_path, "release", ending)
+    assert (f"out{ending}.labels.json" in stage.new) == (format_of(stage.place).holds is None)
     calls = calls_of_saving(stage)
     assert {"create", "fill", "flush", "read_back", "rename", "link", "flush_folder", "set_mode"} <= set(
         calls
@@ -159,7 +167,7 @@ def test_calls_that_go_on_failing(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("ending", tables.ENDINGS)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_call_fails_in_every_way(tmp_path: Path, scenario: str, ending: str, kind: str) -> None:

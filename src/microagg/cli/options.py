@@ -7,14 +7,17 @@ import functools
 import inspect
 import re
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from microagg.errors import InputError
-from microagg.release.settings import MeasuresByName, MethodByName, MethodParameters, Settings
-from microagg.table.io.formats import reading_options
+from microagg.release.settings import FileOptions, MeasuresByName, MethodByName, MethodParameters, Settings
+from microagg.table.io.formats import reading_options, writing_options
+from microagg.table.io.text_parameters import DatePattern, Encoding, Letter
 from microagg.table.kind_parameters import ByColumn, Codes, Hierarchies, Markers, Orders, WeightByColumn
 from microagg.table.parameters import (
     Caps,
@@ -29,8 +32,10 @@ from microagg.table.parameters import (
     Several,
 )
 
+NO_K = "k is missing; give it with --k, or in a file of settings with --config."
 GIVEN = "given"
-READING = "reading"
+OUT = "out_"
+"""How the options that say how a file is written begin, for those that say how one is read have the plain names."""
 QUOTES = "'"
 SEVERAL = "Comma-separated; may be repeated."
 METAVARS: dict[type, str] = {
@@ -42,6 +47,9 @@ METAVARS: dict[type, str] = {
     WeightByColumn: "COLUMN=NUMBER",
     Hierarchies: "COLUMN=FILE",
     Codes: "COLUMN=CODES",
+    Encoding: "NAME",
+    Letter: "SIGN",
+    DatePattern: "PATTERN",
 }
 TYPED_AS = {"kinds": "kind"}
 """Settings whose option has another name, for it is given for one column at a time."""
@@ -51,69 +59,146 @@ SEARCHING = {
 }
 
 
-def takes_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+CONFIG_OPTIONS = (
+    _parameter(
+        "config",
+        Annotated[
+            Path | None,
+            typer.Option(
+                "--config",
+                metavar="FILE",
+                help="A file of settings: TOML as `microagg propose` writes it, or the internal manifest of a release. Options "
+                "override it.",
+            ),
+        ],
+        None,
+    ),
+    _parameter(
+        "as_proposed",
+        Annotated[
+            bool,
+            typer.Option(
+                "--as-proposed", help='Take the careful answer to all that is marked "decide" in --config.'
+            ),
+        ],
+        False,
+    ),
+)
+
+
+def takes_settings(
+    *names: str, beside: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A command with an option for each of these settings (all, if none is named) in place of its parameter `given`.
 
-    The command gets a dictionary of those that were given, ready for `Settings.of`, which checks them.
+    The command gets a dictionary of those that were given, ready for `Settings.of`, which checks them. They may come from a file
+    (`--config`), too, in whose place goes what was typed; from there the command also gets those named in `beside`, for which it has
+    options of its own.
     """
+    wanted = names or tuple(Settings.parameters())
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         options = [
             option
             for name, declared in Settings.parameters().items()
-            if not names or name in names
+            if name in wanted
             for option in _options(name, declared)
         ]
-        return _with_options(command, GIVEN, options, _as_settings)
+        return _with_options(_configured(command, wanted, beside), options)
 
     return decorate
 
 
-def reads_files(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with an option for everything that can be said about a file to be read, in place of its parameter `reading`.
-
-    The command gets a dictionary of what was said, ready for `read_table`.
-    """
-    options = [option for name, declared in reading_options().items() for option in _options(name, declared)]
-    return _with_options(command, READING, options, _said)
-
-
-def _with_options(
-    command: Callable[..., None],
-    slot: str,
-    options: list[inspect.Parameter],
-    gather: Callable[[dict[str, Any]], dict[str, Any]],
+def _configured(
+    command: Callable[..., None], wanted: Sequence[str], beside: Sequence[str]
 ) -> Callable[..., None]:
-    """A command that takes these options in place of one parameter, which gets what `gather` makes of them."""
+    """A command that takes a file of settings, too."""
+
+    def gathered(config: Path | None, as_proposed: bool, **arguments: Any) -> dict[str, Any]:
+        given = arguments[GIVEN]
+        if config is not None:
+            from microagg.release.settings_file import overridden, read_settings
+
+            said = read_settings(config, as_proposed=as_proposed)
+            given = overridden(
+                {name: value for name, value in said.items() if name in (*wanted, *beside)}, given
+            )
+        elif as_proposed:
+            raise InputError("--as-proposed is about a file of settings; name it with --config.")
+        if "k" in wanted and given.get("k") is None:
+            raise InputError(NO_K)
+        return {**arguments, GIVEN: given}
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> None:
+        command(**gathered(**arguments))
+
+    hints = typing.get_type_hints(command, include_extras=True)
+    own = [
+        each.replace(annotation=hints[each.name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for each in inspect.signature(command).parameters.values()
+    ]
+    _show_signature(run, [*own, *CONFIG_OPTIONS])
+    return run
+
+
+def _with_options(command: Callable[..., None], options: list[inspect.Parameter]) -> Callable[..., None]:
+    """A command that takes these options in place of its parameter `given`, which gets the settings among them."""
     hints = typing.get_type_hints(command, include_extras=True)
     own = [
         parameter.replace(annotation=hints[parameter.name])
         for parameter in inspect.signature(command).parameters.values()
-        if parameter.name != slot
+        if parameter.name != GIVEN
     ]
     taken = {option.name for option in options}
 
     @functools.wraps(command)
     def run(**arguments: Any) -> None:
         given = {name: arguments.pop(name) for name in taken}
-        command(**arguments, **{slot: gather(given)})
+        command(**arguments, **{GIVEN: _as_settings(given)})
 
     first = [each for each in own if each.default is inspect.Parameter.empty]
     required = [each for each in options if each.default is inspect.Parameter.empty]
     others = [each for each in (*options, *own) if each.default is not inspect.Parameter.empty]
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [each.replace(kind=keyword) for each in (*first, *required, *others)]
-    run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    del run.__wrapped__  # typer would look at the command's own signature
+    _show_signature(run, parameters)
     return run
 
 
-def _said(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not None}
+def option_names() -> dict[str, dict[str, str]]:
+    """The options about files, by the setting that they are part of: for each the name of what it says.
+
+    >>> names = option_names()
+    >>> names["reading"]["decimal"], names["writing"]["out_decimal"], names["writing"]["escape_formulas"]
+    ('decimal', 'decimal', 'escape_formulas')
+    """
+    writing = {
+        name if isinstance(each, Flag) else OUT + name: name for name, each in writing_options().items()
+    }
+    return {"reading": {name: name for name in reading_options()}, "writing": writing}
+
+
+def _show_signature(run: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
+    """Let typer see these parameters, and not those of the command that is run."""
+    run.__signature__ = inspect.Signature(parameters)
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    del run.__wrapped__  # pyright: ignore[reportFunctionMemberAccess]  it would look there
 
 
 def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
+    if isinstance(declared, FileOptions):
+        said: dict[str, Any] = {**(reading_options() if name == "reading" else writing_options())}
+        names = option_names()[name]
+        return [
+            option
+            for flag, each in names.items()
+            for option in _options(flag, replace(said[each], default=_none(said[each])))
+        ]
     if isinstance(declared, MethodParameters):
         several = Annotated[
             list[str] | None,
@@ -148,25 +233,68 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
     if isinstance(declared, Caps):
         told = f"{declared.help} May be repeated."
         return [_option(name, list[str] | None, None, told, metavar="COLUMN=LIMIT")]
-    if isinstance(declared, Flag):
-        return [_option(name, bool, False, declared.help)]
+    if isinstance(declared, Flag):  # None, so that a file of settings is overridden only by what was typed
+        flags = f"{flag_of(name)}/--no-{flag_of(name)[2:]}"
+        return [
+            _parameter(
+                name,
+                Annotated[bool | None, typer.Option(flags, help=declared.help, show_default=False)],
+                None,
+            )
+        ]
     if isinstance(declared, Maybe):
         flags = f"--{name}/--no-{name}"
         option = typer.Option(flags, help=declared.help, show_default=False)
         return [_parameter(name, Annotated[bool | None, option], None)]
     if isinstance(declared, GroupSize):
-        return [_option(name, str, inspect.Parameter.empty, declared.help, metavar="NUMBER")]
+        return [_option(name, str | None, None, declared.help, metavar="NUMBER")]
     usual = f" [default: {declared.default}]" if declared.default is not None else ""
     words = (
-        "|".join(declared.choices) if isinstance(declared, Choice) else METAVARS.get(type(declared), "NUMBER")
+        "|".join(declared.choices)
+        if isinstance(declared, Choice)
+        else METAVARS.get(type(declared), getattr(declared, "metavar", "NUMBER"))
     )
     return [_option(name, str | None, None, declared.help + usual, metavar=words)]
 
 
+def _none(declared: Any) -> Any:
+    """What an option about a file is if nobody gives it: nothing was said."""
+    return False if isinstance(declared, Flag) else None
+
+
 def _option(name: str, kind: Any, default: Any, told: str, **more: Any) -> inspect.Parameter:
-    return _parameter(
-        name, Annotated[kind, typer.Option(flag_of(name), help=told, show_default=False, **more)], default
+    option = typer.Option(
+        flag_of(name), help=told, show_default=False, autocompletion=_completion(name), **more
     )
+    return _parameter(name, Annotated[kind, option], default)
+
+
+def _completion(name: str) -> Callable[[str], list[str]] | None:
+    """What a shell offers for an option: the words that its setting takes, also behind column=."""
+    declared = Settings.parameters().get(name)
+    if name in ("effort", "method"):
+        return lambda incomplete: _names_of_methods() if name == "method" else _words_for_effort()
+    words = getattr(declared, "choices", ())
+    if not words:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        column, equals, _ = incomplete.rpartition("=")
+        return [f"{column}{equals}{word}" for word in words]
+
+    return complete
+
+
+def _names_of_methods() -> list[str]:
+    from microagg.methods.registry import methods
+
+    return [method.name for method in methods()]
+
+
+def _words_for_effort() -> list[str]:
+    from microagg.methods.search.auto import WORDS
+
+    return list(WORDS)
 
 
 def flag_of(setting: str) -> str:
@@ -178,16 +306,18 @@ def flag_of(setting: str) -> str:
     return f"--{TYPED_AS.get(setting, setting).replace('_', '-')}"
 
 
-def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
 def _as_settings(given: dict[str, Any]) -> dict[str, Any]:
     """What was typed, as `Settings.of` takes it."""
     declared = Settings.parameters()
+    files: dict[str, dict[str, Any]] = {}
+    for setting, names in option_names().items():
+        said = {name: given.pop(option, None) for option, name in names.items()}
+        unsaid = (None,) if setting == "reading" else (None, False)  # a flag that is not given says nothing
+        files[setting] = {name: value for name, value in said.items() if value not in unsaid}
     params = {name: given.pop(name) for name in SEARCHING if given.get(name) is not None}
     params |= parameters_in(given.pop("param", None))
     settings: dict[str, Any] = {"params": params} if params else {}
+    settings |= {setting: said for setting, said in files.items() if said}
     for name, value in given.items():
         if value is not None and name not in SEARCHING:
             settings[name] = (
@@ -234,8 +364,12 @@ def as_typed(sentence: str) -> str:
     'say --kind sex=nominal, --nominal sex or --na …'
     """
 
+    known = {*Settings.parameters(), *reading_options()}
+
     def of_column(found: re.Match[str]) -> str:
         name, column, value = found.groups()
+        if name == "writing":
+            return f"{flag_of(OUT + column)} {value.strip(QUOTES)}"
         return (
             f"{flag_of(name)} {column}={value.strip(QUOTES)}" if name in Settings.parameters() else found[0]
         )
@@ -245,7 +379,7 @@ def as_typed(sentence: str) -> str:
 
     def option(found: re.Match[str]) -> str:
         name, word, number = found.groups()
-        return f"{flag_of(name)} {word or number}" if name in Settings.parameters() else found[0]
+        return f"{flag_of(name)} {word or number}" if name in known else found[0]
 
     sentence = re.sub(
         r"\b(exact|escape_formulas)=True", lambda flag: f"--{flag[1].replace('_', '-')}", sentence
@@ -253,3 +387,8 @@ def as_typed(sentence: str) -> str:
     sentence = re.sub(r"\b([a-z_]+)=\{'([^']*)': ('[^']*'|[^'}]*)\}", of_column, sentence)
     sentence = re.sub(r"\b([a-z_]+)=\['([^']*)'\]", of_names, sentence)
     return re.sub(r"\b([a-z_]+)=(?:'([^']*)'|(\d+(?:\.\d+)?))", option, sentence)
+
+
+def said_of_file(given: dict[str, Any]) -> dict[str, Any]:
+    """What was said about the file to be read, checked."""
+    return Settings.parameters()["reading"].parse(given.get("reading"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,8 @@ from microagg.studies.bounding import Bounded
 from microagg.studies.compare import Comparison
 from microagg.studies.reproduce import Reproduced, count_verdicts
 from microagg.studies.verdicts import AGREEING
-from microagg.table.proposal import propose_for_file, shell_list
+from microagg.table.io.sidecar import sidecar_of
+from microagg.table.proposal import Proposal, shell_list
 from microagg.table.schema import Role
 
 CHANGED = 30  # columns of which is told what became of their cells
@@ -55,24 +57,47 @@ def progress(what: str) -> Bar:
     return Bar(what, err)
 
 
+@contextlib.contextmanager
+def on_standard_error() -> Iterator[None]:
+    """Show on standard error what would be shown on standard output, which holds a table."""
+    global out
+    usual, out = out, err
+    try:
+        yield
+    finally:
+        out = usual
+
+
 def proposal(
-    source: Path, target: Path, k: int, reading: Mapping[str, Any], nominal: Sequence[str] = ()
+    proposed: Proposal,
+    source: Path,
+    target: Path,
+    k: int,
+    reading: Mapping[str, Any],
+    nominal: Sequence[str] = (),
 ) -> str:
     """Print what is proposed for the columns of a file, and the command that confirms it; returns the sentence that ends the command."""
-    proposed = propose_for_file(source, **reading)
     out.print(proposed.as_rich_table())
     for question in proposed.questions:
         out.print(f"\n{as_typed(str(question))}")
     if not proposed.names(Role.QUASI):
-        return "no column was named with --quasi, and none can be proposed, so nothing was written."
+        return why_stopped(proposed)
     out.print("\nRoles proposed from names, types and counts. If they are right, run:")
     # a shell reads it: rich would fold it or take brackets for its own
     print(printable(f"  {proposed.command(source, target, k, nominal=nominal, **reading)}\n"))
+    out.print("Or correct it as a file: `microagg propose` writes it as one, and --config takes it.")
+    return why_stopped(proposed)
+
+
+def why_stopped(proposed: Proposal) -> str:
+    """Why a command ends with a proposal."""
+    if not proposed.names(Role.QUASI):
+        return "no column was named with --quasi, and none can be proposed, so nothing was written."
     return "no quasi-identifying columns were named, so nothing was written; confirm or correct the proposal."
 
 
-def release(done: Release, target: Path) -> None:
-    """The honest summary of a release."""
+def release(done: Release, target: Path | None) -> None:
+    """The honest summary of a release; without a target it was given out on standard output."""
     manifest, classes = done.manifest, done.anonymity
     asked = manifest["settings"]
     params = ", ".join(f"{name}={value}" for name, value in asked["params"].items() if value is not None)
@@ -125,8 +150,11 @@ def release(done: Release, target: Path) -> None:
         out.print(f"dropped     {', '.join(dropped)}")
     for note in done.notes:
         out.print(f"note        {as_typed(note)}")
+    if target is None:
+        return
     internal, public = manifest_paths(target)
-    out.print(f"written     {target}, {public}")
+    beside = sidecar_of(target)  # there if the format cannot hold all labels
+    out.print(f"written     {target}, {public}{f', {beside}' if beside.exists() else ''}")
     out.print(f"internal    {internal} (do not publish: it holds the seed and the scaling)")
 
 

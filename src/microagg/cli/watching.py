@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from microagg.errors import MicroaggError, SavingWarning
+from microagg.cli.options import as_typed
+from microagg.errors import MicroaggError, ReadingWarning, SavingWarning
 
 _before: dict[Path, object] = {}
 _verified: set[Path] = set()
@@ -56,15 +57,22 @@ def warnings_as_notes() -> Iterator[None]:
     """Warnings about files become sentences on standard error."""
     with warnings.catch_warnings():
         usual = warnings.showwarning
+        told: set[str] = set()  # a file may be read more than once
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-            if issubclass(category, SavingWarning):
-                print(f"note: {message}.", file=sys.stderr)
+            if issubclass(category, SavingWarning | ReadingWarning):
+                from microagg.drawing.wording import printable
+
+                note = f"note: {printable(as_typed(str(message)))}."
+                if note not in told or issubclass(category, SavingWarning):
+                    print(note, file=sys.stderr)
+                told.add(note)
             else:
                 usual(message, category, *place, **more)
 
         warnings.showwarning = show
         warnings.simplefilter("always", SavingWarning)
+        warnings.simplefilter("always", ReadingWarning)
         yield
 
 

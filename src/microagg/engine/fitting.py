@@ -53,9 +53,15 @@ class Passes:
     a_record: int = 0
     """Bytes that a record of a chunk takes at the peak."""
 
-    def over(self, what: str, task: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
-        """What `task(source, first, count, *arguments)` returns for each chunk, in their order."""
-        given = ((self.source, first, count, *arguments) for first, count in self.chunks)
+    def over(
+        self, what: str, task: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
+    ) -> Iterator[Any]:
+        """What `task(source, first, count, *arguments)` returns for each chunk, in their order; `each` has one more for every chunk."""
+        more = [()] * len(self.chunks) if each is None else [(own,) for own in each]
+        given = (
+            (self.source, first, count, *arguments, *own)
+            for (first, count), own in zip(self.chunks, more, strict=True)
+        )
         needs = (count * self.a_record for _, count in self.chunks)
         done = self.executor.in_order(task, given, needs=needs)
         for (_, count), result in zip(self.chunks, done, strict=True):

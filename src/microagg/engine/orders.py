@@ -15,11 +15,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from microagg.engine.executor import Stop, Threads, heard
 from microagg.errors import MicroaggError
 
 LARGEST_RESULT = 1_000_000
 """Bytes of a result that goes over the wire; larger ones lie in the spill."""
+
+MOST_COUNTS = 1000
+"""Counts in one array that are told as they are."""
 
 
 class Kept:
@@ -137,6 +142,8 @@ def is_plain(argument: Any, folder: str) -> bool:
         return argument.startswith(f"{folder}/") or argument in ("", folder)
     if isinstance(argument, tuple):
         return all(is_plain(each, folder) for each in argument)
+    if isinstance(argument, np.ndarray):
+        return argument.dtype.kind in "iu" and argument.size <= MOST_COUNTS
     return argument is None or isinstance(argument, int | float)
 
 

@@ -11,6 +11,7 @@ of itself: done already, it is not done again. Memory, chunks and threads decide
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,10 +22,12 @@ import pyarrow as pa
 
 from microagg.engine.executor import Executor, asked_to_stop
 from microagg.engine.fitting import Centres, Passes, Totals, coordinate_totals
+from microagg.engine.run import told_of_strata
 from microagg.engine.scanning import Facts, cells_in
 from microagg.engine.spill import forget, read_batches, told_in, write_piece
+from microagg.engine.territories import StrataCodes, Territory, territories_of
 from microagg.errors import Cancelled
-from microagg.kernels import random, sums
+from microagg.kernels import sums
 from microagg.methods.parts import rng_of_part
 from microagg.methods.search import blockwise
 from microagg.methods.search.auto import BLOCK
@@ -36,7 +39,7 @@ from microagg.methods.search.blockwise import (
     shifted_leaves,
     told_of_blocks,
 )
-from microagg.problem.blocks import BlockTree, in_sample, sample_size
+from microagg.problem.blocks import in_sample
 from microagg.problem.problem import Problem
 from microagg.table.encoder import Space
 from microagg.table.variable import Cells, Variable
@@ -61,11 +64,26 @@ class Layout:
     effort: str | float
     columns: int | None
     """How many columns the axes of points stand for; None where each is one."""
+    strata: StrataCodes | None = None
 
     @property
     def axes(self) -> int:
         """How many axes points have."""
         return self.space.size_of_points
+
+    @property
+    def strata_names(self) -> tuple[str, ...]:
+        """The columns of strata."""
+        return () if self.strata is None else self.strata.names
+
+    def by_territory(self, rows: pa.Table) -> list[tuple[int, np.ndarray]]:
+        """(territory, its records) for each that has some among these rows."""
+        if self.strata is None:
+            return [(0, np.arange(rows.num_rows))]
+        strata = self.strata.of_records(rows)
+        order = np.argsort(strata, kind="stable")
+        found, starts = np.unique(strata[order], return_index=True)
+        return list(zip(found.tolist(), np.split(order, starts[1:]), strict=True))
 
     def problem(self, points: np.ndarray) -> Problem:
         """The problem of some of the records."""
@@ -133,16 +151,34 @@ def batches_in(holding: Holding) -> list[pa.RecordBatch]:
 
 
 def sample_chunk(
-    source: Any, first: int, count: int, layout: Layout, seed: int, wanted: int
-) -> tuple[np.ndarray, Totals]:
-    """A task: the points of the records that belong to the sample, and the sums of all coordinates."""
-    cells = cells_in(source.read(first, count, _names(layout)), layout.variables, first)
-    chosen = in_sample(first, count, layout.records, seed, wanted)
-    return layout.space.points(cells.rows(chosen)), coordinate_totals(layout.space, cells)
+    source: Any, first: int, count: int, layout: Layout, territories: Sequence[Territory], before: np.ndarray
+) -> tuple[dict[int, np.ndarray], Totals]:
+    """A task: by territory the points of the records that belong to its sample; and the sums of all coordinates.
+
+    `before` says how many records each territory has before this chunk.
+    """
+    rows = source.read(first, count, list(dict.fromkeys([*_names(layout), *layout.strata_names])))
+    cells = cells_in(rows, layout.variables, first)
+    samples = {}
+    for number, own in layout.by_territory(rows):
+        territory = territories[number]
+        if territory.in_blocks:
+            wanted = territory.wanted(layout.axes, layout.k)
+            chosen = in_sample(
+                int(before[number]), len(own), territory.records, territory.sample_seed, wanted
+            )
+            samples[number] = layout.space.points(cells.rows(own[chosen]))
+    return samples, coordinate_totals(layout.space, cells)
 
 
 def route_chunk(
-    source: Any, first: int, count: int, layout: Layout, centres: Centres, trees: Trees, folder: str
+    source: Any,
+    first: int,
+    count: int,
+    layout: Layout,
+    centres: Centres,
+    territories: Sequence[Territory],
+    folder: str,
 ) -> dict[str, Any]:
     """A task: the records of a chunk by the leaves in which they lie."""
     path = f"{folder}/route-{first}-{count}.arrow"
@@ -152,38 +188,51 @@ def route_chunk(
     cells = cells_in(rows, layout.variables, first)
     squares = centres.squares(layout.space, cells)
     points = layout.space.points(cells)
+    leaves = np.empty(count, np.int64)
+    for number, own in layout.by_territory(rows):
+        trees, begin = territories[number].trees, territories[number].first_leaf
+        leaves[own] = begin if trees is None else begin + trees.first.leaf_of(points[own])
     rows = rows.append_column(NUMBER, pa.array(np.arange(first, first + count)))
     told = {
         "squares": [each.tolist() for each in squares.columns],
         "low": points.min(axis=0).tolist(),
         "high": points.max(axis=0).tolist(),
     }
-    told = write_piece(path, rows, trees.first.leaf_of(points), told)
-    return {**told, "path": path}
+    return {**write_piece(path, rows, leaves, told), "path": path}
 
 
 def work_block_of(
-    number: int, holding: Holding, layout: Layout, trees: Trees, seed: int, folder: str
+    place: int, number: int, holding: Holding, layout: Layout, territory: Territory, folder: str
 ) -> dict[str, Any]:
-    """A task: search within a block, then send whole groups to the leaves of the second tree."""
-    path = f"{folder}/block-{number}.arrow"
+    """A task: search within block `number` of a territory, then send whole groups to the leaves of the second tree."""
+    path = f"{folder}/block-{place}.arrow"
     if (told := told_in(path)) is not None:
         return {**told, "path": path}
     rows = gathered(holding)
     points = layout.space.points(cells_in(rows, layout.variables))
     found: Any = BLOCK.run(
-        layout.problem(points), rng=rng_of_part(seed, number), effort=layout.effort, progress=go_on
+        layout.problem(points), rng=territory.rng(number), effort=layout.effort, progress=go_on
     )
     rows = rows.append_column(GROUP, pa.array(found.labels))
     rows = rows.append_column(FORMER, pa.array(np.full(len(rows), number, np.int32)))
-    return {**write_piece(path, rows, shifted_leaves(trees.second, points, found.labels), {}), "path": path}
+    leaves = np.full(len(rows), territory.first_shifted, np.int64)
+    if territory.trees is not None:
+        leaves += shifted_leaves(territory.trees.second, points, found.labels)
+    return {**write_piece(path, rows, leaves, {}), "path": path}
 
 
 def work_shifted_block_of(
-    number: int, holding: Holding, layout: Layout, seed: int, finish: Finish, about: Any, folder: str
+    place: int,
+    number: int,
+    holding: Holding,
+    layout: Layout,
+    territory: Territory,
+    finish: Finish,
+    about: Any,
+    folder: str,
 ) -> dict[str, Any]:
-    """A task: go on from groups that were formed in several blocks, then make what they release."""
-    path = f"{folder}/shifted-{number}.arrow"
+    """A task: go on from groups that were formed in several blocks of a territory, then make what they release."""
+    path = f"{folder}/shifted-{place}.arrow"
     if (told := told_in(path)) is not None:
         return {**told, "path": path}
     rows = gathered(holding)
@@ -195,12 +244,13 @@ def work_shifted_block_of(
     rows = rows.drop_columns([GROUP, FORMER])
     cells = cells_in(rows, layout.variables)
     points = layout.space.points(cells)
-    run: Any = SHIFTED.run
-    found = run(
-        layout.problem(points), labels=labels, blocks=np.ascontiguousarray(blocks), rng=rng_of_part(seed, number),
-        effort=layout.effort, progress=go_on,
-    )  # fmt: skip
-    return {**finish(about, rows, cells, points, found.labels, path), "path": path}
+    if territory.in_blocks:
+        run: Any = SHIFTED.run
+        labels = run(
+            layout.problem(points), labels=labels, blocks=np.ascontiguousarray(blocks),
+            rng=rng_of_part(territory.shifted_seed, number), effort=layout.effort, progress=go_on,
+        ).labels  # fmt: skip
+    return {**finish(about, rows, cells, points, labels, path), "path": path}
 
 
 def go_on(done: int, total: int) -> None:
@@ -239,17 +289,20 @@ def needs_plan(records: int, axes: int, k: int) -> bool:
 
 @dataclass(frozen=True)
 class Cuts:
-    """Where a table is cut into blocks, where its centroid lies, and what blocks and shifted blocks draw their random numbers from."""
+    """Where the territories of a table are cut into blocks, and where the centroid of all records lies."""
 
-    trees: Trees
+    territories: tuple[Territory, ...]
     centres: Centres
-    seed: int
-    shifted_seed: int
 
     @property
     def digest(self) -> str:
-        """The same for the same cuts, and for no others."""
-        return f"{self.trees.first.digest} {self.trees.second.digest} {self.seed} {self.shifted_seed}"
+        """The same for the same cuts and random numbers, and for no others."""
+        told = hashlib.sha256()
+        for each in self.territories:
+            told.update(f"{each.records} {each.state} {each.in_blocks}".encode())
+            if each.trees is not None:
+                told.update(f"{each.trees.first.digest} {each.trees.second.digest}".encode())
+        return told.hexdigest()
 
 
 @dataclass
@@ -262,77 +315,129 @@ class Plan:
     seed: int
     at_once: int
     """How many blocks a process may work on at a time."""
+    counts: np.ndarray | None = None
+    """(chunks, strata): how many records of each stratum each chunk has."""
     a_record: int = 0
     """Bytes that a record of a block takes at the peak."""
 
     def cuts(self) -> Cuts:
-        """Where the table is cut. Random numbers are drawn as `auto` draws them in memory: for the sample, the blocks, the shifted ones."""
-        layout = self.layout
-        rng = random.seeded(self.seed, "auto")
-        wanted = sample_size(layout.records, largest_block(layout.axes, layout.k))
-        sample_seed, *seeds = (int(random.next_integer(rng)) for _ in range(3))
-        sample, totals = [], None
-        for points, more in self.passes.over("sampling", sample_chunk, layout, sample_seed, wanted):
-            sample.append(points)
-            if totals is None:
-                totals = more
-            else:
-                totals.plus(more)
+        """Where the table is cut."""
+        layout, strata = self.layout, self.counts is not None
+        counts = (
+            np.array([[count] for _, count in self.passes.chunks]) if self.counts is None else self.counts
+        )
+        territories = territories_of(
+            counts.sum(axis=0).tolist(), self.seed, layout.axes, layout.k, strata=strata
+        )
+        before = np.cumsum(counts, axis=0) - counts
+        samples: dict[int, list[np.ndarray]] = {}
+        totals = None
+        for found, more in self.passes.over(
+            "sampling", sample_chunk, layout, tuple(territories), each=list(before)
+        ):
+            for number, points in found.items():
+                samples.setdefault(number, []).append(points)
+            totals = _plus(totals, more)
         assert totals is not None
-        trees = Trees.fit(np.concatenate(sample), layout.records, layout.k)
-        return Cuts(trees, Centres.of(layout.space, totals, self.facts, layout.records), seeds[0], seeds[1])
+        first, shifted = 0, 0
+        for number, each in enumerate(territories):
+            trees = None
+            if each.in_blocks:
+                trees = Trees.fit(np.concatenate(samples.pop(number)), each.records, layout.k)
+            territories[number] = replace(each, trees=trees, first_leaf=first, first_shifted=shifted)
+            own = territories[number].leaves
+            first, shifted = first + own[0], shifted + own[1]
+        centres = Centres.of(layout.space, totals, self.facts, layout.records)
+        return Cuts(tuple(territories), centres)
 
     def grouped(self, cuts: Cuts, folder: Path, finish: Finish, about: Any) -> Grouped:
         """Route, blocks, shifted blocks."""
-        layout, room, trees = self.layout, str(folder), cuts.trees
+        layout, room = self.layout, str(folder)
         routed, totals = [], None
         low, high = np.full(layout.axes, np.inf), np.full(layout.axes, -np.inf)
-        for told in self.passes.over("routing", route_chunk, layout, cuts.centres, trees, room):
+        for told in self.passes.over("routing", route_chunk, layout, cuts.centres, cuts.territories, room):
             routed.append(Piece.of(told["path"], told))
             low, high = np.minimum(low, told["low"]), np.maximum(high, told["high"])
-            more = Totals([np.array(each) for each in told["squares"]])
-            if totals is None:
-                totals = more
-            else:
-                totals.plus(more)
+            totals = _plus(totals, Totals([np.array(each) for each in told["squares"]]))
         assert totals is not None
         pieces = Pieces(routed)
-        blocks, sizes = self._blocks(trees.first, pieces)
-        given = ((number, place, layout, trees, cuts.seed, room) for number, place in enumerate(blocks))
+        blocks = self._blocks(cuts, pieces, shifted=False)
+        given = (
+            (place, each.number, each.holding, layout, each.territory, room)
+            for place, each in enumerate(blocks)
+        )
         formed = [
-            Piece.of(told["path"], told) for told in self._done("grouping", work_block_of, given, sizes)
+            Piece.of(told["path"], told) for told in self._done("grouping", work_block_of, given, blocks)
         ]
         pieces.forget()
         pieces = Pieces(formed)
-        shifted, shifted_sizes = self._blocks(trees.second, pieces)
+        shifted = self._blocks(cuts, pieces, shifted=True)
         given = (
-            (number, place, layout, cuts.shifted_seed, finish, about, room)
-            for number, place in enumerate(shifted)
+            (place, each.number, each.holding, layout, each.territory, finish, about, room)
+            for place, each in enumerate(shifted)
         )
-        finished = self._done("mending borders", work_shifted_block_of, given, shifted_sizes)
+        finished = self._done("mending borders", work_shifted_block_of, given, shifted)
         pieces.forget()
-        chosen = told_of_blocks(
-            records=layout.records, varying=int((low < high).sum()), columns=layout.columns, k=layout.k, promise=None,
-            sizes=np.array(sizes), shifted=np.array(shifted_sizes), effort=layout.effort,
-        )  # fmt: skip
-        return Grouped(finished, totals, chosen)
+        return Grouped(finished, totals, self._told(cuts, blocks, shifted, int((low < high).sum())))
 
-    def _blocks(self, tree: BlockTree, pieces: Pieces) -> tuple[list[Holding], list[int]]:
-        """Where the records of each block lie, and how many there are."""
-        counts = pieces.counts(len(tree))
-        blocks = tree.joined(counts, least_block(self.layout.axes, self.layout.k))
-        leaves = [np.flatnonzero(blocks == number) for number in range(int(blocks.max()) + 1)]
-        return [pieces.holding(each.tolist()) for each in leaves], [
-            int(counts[each].sum()) for each in leaves
-        ]
+    def _told(
+        self, cuts: Cuts, blocks: Sequence[_Block], shifted: Sequence[_Block], varying: int
+    ) -> tuple[str, ...]:
+        """What was done and why: the sentences of `auto`, or of `run_method` within strata."""
+        layout = self.layout
+        if layout.strata is not None:
+            return (told_of_strata(np.array([each.records for each in cuts.territories]), "auto"),)
+        sizes, of_shifted = (np.array([each.records for each in found]) for found in (blocks, shifted))
+        return told_of_blocks(
+            records=layout.records, varying=varying, columns=layout.columns, k=layout.k, promise=None, sizes=sizes,
+            shifted=of_shifted, effort=layout.effort,
+        )  # fmt: skip
+
+    def _blocks(self, cuts: Cuts, pieces: Pieces, *, shifted: bool) -> list[_Block]:
+        """The blocks of all territories: where their records lie, and how many there are."""
+        found = []
+        counts = pieces.counts(sum(each.leaves[shifted] for each in cuts.territories))
+        least = least_block(self.layout.axes, self.layout.k)
+        for territory in cuts.territories:
+            begin = territory.first_shifted if shifted else territory.first_leaf
+            blocks = np.zeros(1, np.int32)
+            if territory.trees is not None:
+                tree = territory.trees.second if shifted else territory.trees.first
+                blocks = tree.joined(counts[begin : begin + len(tree)], least)
+            for number in range(int(blocks.max()) + 1):
+                leaves = begin + np.flatnonzero(blocks == number)
+                holding = pieces.holding(leaves.tolist())
+                found.append(_Block(number, territory, holding, int(counts[leaves].sum())))
+        return found
 
     def _done(
-        self, what: str, task: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], sizes: Sequence[int]
+        self,
+        what: str,
+        task: Callable[..., Any],
+        arguments: Iterable[tuple[Any, ...]],
+        blocks: Sequence[_Block],
     ) -> list[dict[str, Any]]:
         executor: Executor = self.passes.executor
         done = []
-        needs = (size * self.a_record for size in sizes)
-        for told, size in zip(executor.in_order(task, arguments, self.at_once, needs), sizes, strict=True):
+        needs = (block.records * self.a_record for block in blocks)
+        for told, block in zip(executor.in_order(task, arguments, self.at_once, needs), blocks, strict=True):
             done.append(told)
-            self.passes.tell(what, size)
+            self.passes.tell(what, block.records)
         return done
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A block of a territory, by its number there."""
+
+    number: int
+    territory: Territory
+    holding: Holding
+    records: int
+
+
+def _plus(totals: Totals | None, more: Totals) -> Totals:
+    if totals is None:
+        return more
+    totals.plus(more)
+    return totals

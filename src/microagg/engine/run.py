@@ -14,7 +14,8 @@ from microagg.methods.method import Found, Method
 from microagg.methods.parts import in_parts
 from microagg.methods.registry import DEFAULT, method_named
 from microagg.problem.problem import Problem, Progress, as_points
-from microagg.problem.watch import Enough, Watch
+from microagg.problem.showing import shown
+from microagg.problem.watch import Enough, Watch, ctrl_c_heard
 from microagg.refine.local import improve
 from microagg.refine.merging import repair
 from microagg.table.confidential import Attribute, as_attributes
@@ -34,7 +35,7 @@ def partition(
     refine: bool = False,
     seed: int = 0,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **params: Any,
 ) -> np.ndarray:
     """Group the rows of a matrix, taken as they are (no scaling), into groups of at least k; returns int32 labels.
@@ -86,27 +87,26 @@ def run_method(
     *,
     seed: int,
     refine: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     strata: np.ndarray | None = None,
 ) -> Found:
-    """Run a method and check what it returns before anybody relies on it.
+    """Run a method and check what it returns before anybody relies on it. `progress=True` shows a bar.
 
     Groups that miss l, t or units are merged with others; with `refine`, local search follows, which never breaks a guarantee. With `strata`
     (n,), numbered from 0, all of that is done within each stratum, whose records keep the promise as one group: the caller ensures it.
     """
-    if progress is not None and not callable(progress):
-        raise InputError("progress must be a function that is called as progress(done, total).")
     if refine and method.scope != "record":
         raise InputError(f"method {method.name} groups each column on its own; its groups cannot be refined.")
     method.refuse_unfit(problem)
     rng = random.seeded(seed, method.name)
-    if strata is None:
-        found = _complete(method, problem, params, rng=rng, refine=refine, progress=progress)
-    else:
-        found = _in_strata(method, problem, params, strata, rng=rng, refine=refine, progress=progress)
-        _refuse_bad_labels(found.labels, problem, method)
-    if progress is not None:
-        progress(len(problem.points), len(problem.points))
+    with ctrl_c_heard(), shown(progress, f"grouping {len(problem.points):,} records") as told:
+        if strata is None:
+            found = _complete(method, problem, params, rng=rng, refine=refine, progress=told)
+        else:
+            found = _in_strata(method, problem, params, strata, rng=rng, refine=refine, progress=told)
+            _refuse_bad_labels(found.labels, problem, method)
+        if told is not None:
+            told(len(problem.points), len(problem.points))
     return found
 
 
@@ -162,12 +162,18 @@ def _in_strata(
     own = {name: value for name, value in params.items() if name not in STOPPING}
     problem = replace(problem, of_records=len(problem.points))
     found = in_parts(problem, strata, inner, rng=rng, params=own, watch=watch)
-    sizes = np.bincount(strata)
-    told = (
-        f"{len(sizes):,} {'stratum' if len(sizes) == 1 else 'strata'} of {sizes.min():,} to {sizes.max():,} records, "
-        f"{method.name} within each"
-    )
+    told = told_of_strata(np.bincount(strata), method.name)
     return replace(found, chosen=(told,), bound=None, least_within_parts=None)
+
+
+def told_of_strata(sizes: np.ndarray, method: str) -> str:
+    """What was done within strata of so many records each.
+
+    >>> told_of_strata(np.array([7, 5]), "auto")
+    '2 strata of 5 to 7 records, auto within each'
+    """
+    strata = "stratum" if len(sizes) == 1 else "strata"
+    return f"{len(sizes):,} {strata} of {sizes.min():,} to {sizes.max():,} records, {method} within each"
 
 
 def _searches(method: Method, params: dict[str, Any]) -> bool:

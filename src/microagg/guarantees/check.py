@@ -12,6 +12,7 @@ from microagg.guarantees.k import Anonymity, anonymity
 from microagg.guarantees.promise import Promise
 from microagg.table.confidential import attributes_of, units_of
 from microagg.table.io.frames import open_frame, to_arrow
+from microagg.table.io.labels import as_labels_say
 from microagg.table.kind_parameters import column_settings
 from microagg.table.parameters import K, Names, OneName
 
@@ -77,6 +78,7 @@ def check(
             raise InputError(
                 f"there is no column {name!r}; the table has {', '.join(map(repr, frame.columns))}."
             )
+    asked = as_labels_say(asked, frame.to_native())
     names += strata
     k = K.parse(k)
     promise = Promise.of(l, t, diversity, c, units=None if belongs is None else k)

@@ -17,6 +17,11 @@ class PartOfPromise:
     describes: str
     default: None = None
 
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        """What a file of settings may hold."""
+        return {"type": "number"}
+
     def parse(self, value: Any) -> Any:
         """The value as it is."""
         return value

@@ -44,10 +44,16 @@ def squared_error_sums(points, others, rows):
 def group_error_sums(errors, labels, groups):
     """(groups, 3): the sums of the errors (n, d) of each group's records, all columns together."""
     found = np.zeros((groups, 3, 1))
+    add_group_errors(found, errors, labels)
+    return found[:, :, 0].copy()
+
+
+@kernel
+def add_group_errors(found, errors, labels):
+    """Add the errors (n, d) of records to the sums of their groups, (groups, 3, 1)."""
     for i in range(errors.shape[0]):
         for j in range(errors.shape[1]):
             add_exactly(found[labels[i]], errors[i, j], 0)
-    return found[:, :, 0].copy()
 
 
 @kernel

@@ -16,6 +16,15 @@ def squared_distances(points, centre):
     return distances
 
 
+@kernel
+def lengths_along(points, rows, centre, direction):
+    """(rows,): how far some points lie from the centre in a direction."""
+    lengths = np.empty(rows.shape[0])
+    for t in range(rows.shape[0]):
+        lengths[t] = _length_along(points, rows[t], centre, direction)
+    return lengths
+
+
 @part
 def _squared_distance(points, i, centre):
     total = 0.0
@@ -25,19 +34,32 @@ def _squared_distance(points, i, centre):
     return total
 
 
+@part
+def _length_along(points, i, centre, direction):
+    total = 0.0
+    for j in range(points.shape[1]):
+        total += (points[i, j] - centre[j]) * direction[j]
+    return total
+
+
 @kernel
-def leaves_of(points, axes, values, children, leaves, centre):
+def leaves_of(points, axes, values, children, leaves, centre, directions):
     """(n,): the leaf of each point. Node i cuts `axes[i]` (-1: it is the leaf `leaves[i]`) at `values[i]`.
 
-    The axis behind the last is the squared distance from the centre.
+    The axis behind the last is the squared distance from the centre, those behind it are `directions` from there.
     A point goes to the first of `children[i]` if it lies at the value or below it, else to the second.
     """
-    found = np.empty(points.shape[0], np.int32)
+    found, d = np.empty(points.shape[0], np.int32), points.shape[1]
     for i in range(points.shape[0]):
         node = 0
         while axes[node] >= 0:
             axis = axes[node]
-            x = points[i, axis] if axis < points.shape[1] else _squared_distance(points, i, centre)
+            if axis < d:
+                x = points[i, axis]
+            elif axis == d:
+                x = _squared_distance(points, i, centre)
+            else:
+                x = _length_along(points, i, centre, directions[axis - d - 1])
             node = children[node, 1 if x > values[node] else 0]
         found[i] = leaves[node]
     return found

@@ -98,7 +98,7 @@ def in_the_same_terms(before: Cells, after: Cells) -> tuple[Cells, Cells]:
             news[j] = replace(new, marks=marks, coarse=True)
             continue
         if old.kind is Kind.NUMERIC:
-            values[:, j] = _counted_like(old, new, values[:, j])
+            values[:, j] = counted_like(old, new, values[:, j])
             news[j] = olds[j] = replace(old, marks=marks)
             continue
         same = _as_spelled_before(old, new)
@@ -125,8 +125,12 @@ def _as_spelled_before(old: Variable, new: Variable) -> list[Any]:
     ]
 
 
-def _counted_like(old: Variable, new: Variable, values: np.ndarray) -> np.ndarray:
-    """Numbers in the unit and from the origin of another column."""
+def counted_like(old: Variable, new: Variable, values: np.ndarray) -> np.ndarray:
+    """Numbers in the unit and from the origin of another column.
+
+    >>> counted_like(Variable("born", unit="s"), Variable("born", unit="D", origin=1), np.array([0.0, 1.0])).tolist()
+    [86400.0, 172800.0]
+    """
     size = Fraction(PER_DAY[old.unit], PER_DAY[new.unit]) if old.unit and new.unit else Fraction(1)
     return values * float(size) + float(Fraction(new.origin) * size - Fraction(old.origin))
 

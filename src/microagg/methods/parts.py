@@ -104,12 +104,14 @@ def refuse_unfit(problem: Problem, method: Method, watch: Watch) -> None:
 
 def _listed(parts: np.ndarray | Sequence[np.ndarray], problem: Problem) -> list[np.ndarray]:
     """The records of each part, checked."""
+    n = len(problem.points)
     if isinstance(parts, np.ndarray) and parts.ndim == 1 and parts.dtype != object:
         listed = [records for records in records_by_label(parts) if len(records) > 0]
+        covered = len(parts) == n
     else:
         listed = [np.asarray(records, np.int64) for records in parts]
-    n = len(problem.points)
-    if not np.array_equal(np.sort(np.concatenate(listed)), np.arange(n)):
+        covered = np.array_equal(np.sort(np.concatenate(listed)), np.arange(n))
+    if not covered:
         raise ValueError("every record must be in one part, and in one only")
     if min(len(records) for records in listed) < problem.k:
         raise ValueError("a part has fewer records than k: join it with another first")

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from microagg.kernels import random
-from microagg.kernels.routing import are_chosen, leaves_of, squared_distances
+from microagg.kernels.routing import are_chosen, leaves_of, lengths_along, squared_distances
+from microagg.kernels.turning import add_moments, principal
 
 LARGEST = 250_000  # records of a block, about
 NUMBERS = 2_000_000  # coordinates of a block, about
@@ -22,7 +23,8 @@ SAMPLE = 65_536  # records from which cuts are found, at least
 SAMPLE_A_LEAF = 256  # so many of them for each leaf
 FAR, FAR_SHIFTED = 0.6, 1.0  # of a leaf: how many of the records farthest from the centre are kept together
 SHELL = 8  # times as many records, or more, has the next shell inwards, where so many leaves are left
-INNER = 10  # the tenth at either end of a column says nothing of how wide it is
+INNER = 20  # the twentieth at either end of a column says nothing of how wide it is
+MOST_AXES = 32  # nodes are cut across their longest direction; with more axes than this, finding it would take too long
 EVEN = 0.25  # the share of a node that either side of a good cut has, at least
 LESS, MORE = 0.38, 0.62  # where the cuts of a shifted tree lie, as shares of a node; others lie in the middle
 
@@ -70,7 +72,7 @@ class BlockTree:
     """
 
     axes: np.ndarray
-    """(nodes,) int32: the axis that a node cuts, -1 for a leaf; the one behind the last is the distance from the centre. The first node is the root, a node's first child is the next one."""
+    """(nodes,) int32: the axis that a node cuts, -1 for a leaf; the one behind the last is the distance from the centre, those behind that are `directions`. The first node is the root, a node's first child is the next one."""
     values: np.ndarray
     """(nodes,) where: points at the value or below it are on the first side."""
     children: np.ndarray
@@ -79,6 +81,8 @@ class BlockTree:
     """(nodes,) int32: the number of a leaf, -1 for others."""
     centre: np.ndarray
     """(axes,): where distances are measured from; the axis behind the last is the squared distance from there."""
+    directions: np.ndarray
+    """(slanting cuts, axes): in which direction they are measured, from the centre too."""
 
     @staticmethod
     def fit(sample: np.ndarray, records: int, largest: int, *, shifted: bool = False) -> BlockTree:
@@ -86,8 +90,9 @@ class BlockTree:
 
         The records farthest from the centre are a leaf of their own, and shells of some leaves come next: few records far out have most of
         the error, and their neighbours are far away, so that any cut through them would cost more than all others together.
-        Each other node is cut near its middle, in the axis in which the middle eight tenths of its sample lie farthest apart, unless equal
-        values would make that cut a lopsided one. `shifted`: one whose cuts lie elsewhere, nearer to either side in turn.
+        Each other node is cut near its middle, across the direction in which the middle of its sample is longest (with many axes: across
+        the widest of them), unless equal values would make that cut a lopsided one: a border has the fewer groups beside it the
+        longer what it cuts. `shifted`: one whose cuts lie elsewhere, nearer to either side in turn.
         Equal points are never cut apart, so a leaf may become larger than asked for.
         """
         sample = np.ascontiguousarray(sample, np.float64)
@@ -106,7 +111,9 @@ class BlockTree:
     def leaf_of(self, points: np.ndarray) -> np.ndarray:
         """(n,) int32: the leaf of each point, by its coordinates alone."""
         points = np.ascontiguousarray(points, np.float64)
-        return leaves_of(points, self.axes, self.values, self.children, self.leaves, self.centre)
+        return leaves_of(
+            points, self.axes, self.values, self.children, self.leaves, self.centre, self.directions
+        )
 
     def joined(
         self, counts: np.ndarray, least: int, fits: Callable[[np.ndarray], bool] | None = None
@@ -146,7 +153,10 @@ class BlockTree:
 
     def as_arrays(self) -> dict[str, np.ndarray]:
         """What `BlockTree(**arrays)` makes the same tree of."""
-        return {name: getattr(self, name) for name in ("axes", "values", "children", "leaves", "centre")}
+        return {
+            name: getattr(self, name)
+            for name in ("axes", "values", "children", "leaves", "centre", "directions")
+        }
 
     @property
     def digest(self) -> str:
@@ -168,6 +178,7 @@ class _Growing:
         self._axes: list[int] = []
         self._values: list[float] = []
         self._children: list[tuple[int, int]] = []
+        self._directions: list[np.ndarray] = []
 
     def grow_shells(self, rows: np.ndarray, beyond: float) -> int:
         """Add the node of these rows of the sample: about so many records, the farthest of them, are cut off, and so on inwards."""
@@ -187,7 +198,11 @@ class _Growing:
         cut = None if len(rows) * self._each <= self._largest else self._cut(rows, depth)
         if cut is None:
             return self._add(-1, 0.0)
-        node, beyond = self._add(*cut), self._sample[rows, cut[0]] > cut[1]
+        axis, value, direction = cut
+        if direction is not None:
+            axis += len(self._directions)
+            self._directions.append(direction)
+        node, beyond = self._add(axis, value), self._lengths(rows, axis, direction) > value
         self._children[node] = self.grow(rows[~beyond], depth + 1), self.grow(rows[beyond], depth + 1)
         return node
 
@@ -197,21 +212,44 @@ class _Growing:
         self._children.append((-1, -1))
         return len(self._axes) - 1
 
-    def _cut(self, rows: np.ndarray, depth: int) -> tuple[int, float] | None:
-        """(axis, value) of the best cut; None where all rows are equal."""
+    def _lengths(self, rows: np.ndarray, axis: int, direction: np.ndarray | None) -> np.ndarray:
+        """What a cut compares."""
+        if direction is None:
+            return self._sample[rows, axis]
+        return lengths_along(self._sample, rows, self._centre, direction)
+
+    def _cut(self, rows: np.ndarray, depth: int) -> tuple[int, float, np.ndarray | None] | None:
+        """(axis, value, direction where it is no axis) of the first cut that is not lopsided, or the least so; None where all are equal."""
         ordered = np.sort(self._sample[rows], axis=0)
-        end = len(rows) - 1
-        inner = end // INNER
-        widths = ordered[end - inner] - ordered[inner]
-        best, share = None, 0.0
-        for axis in np.lexsort((-(ordered[end] - ordered[0]), -widths)):
-            place = _place(ordered[:, axis], self._share(len(rows), depth))
+        inner = (len(rows) - 1) // INNER
+        low, high = ordered[inner], ordered[len(rows) - 1 - inner]
+        best, even = None, 0.0
+        slanting = self._longest(rows, low, high)
+        choices: list[tuple[int, np.ndarray | None]] = (
+            [] if slanting is None else [(self._sample.shape[1] + 1, slanting)]
+        )
+        choices += [(int(axis), None) for axis in np.lexsort((ordered[0] - ordered[-1], low - high))]
+        for axis, direction in choices:
+            lengths = ordered[:, axis] if direction is None else np.sort(self._lengths(rows, axis, direction))
+            place = _place(lengths, self._share(len(rows), depth))
             least = min(place, len(rows) - place) / len(rows)
-            if least > share:
-                best, share = (int(axis), float(ordered[place - 1, axis])), least
-            if share >= EVEN:
+            if least > even:
+                best, even = (axis, float(lengths[place - 1]), direction), least
+            if even >= EVEN:
                 break
         return best
+
+    def _longest(self, rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
+        """The direction in which these rows vary most, what lies beyond the limits counted at them."""
+        d = self._sample.shape[1]
+        if not 1 < d <= MOST_AXES:
+            return None
+        inner = np.clip(self._sample[rows], low, high) - self._centre
+        first, second = np.zeros(d), np.zeros((d, d))
+        add_moments(inner, first, second)
+        mean = first / len(rows)
+        variances, axes = principal(second / len(rows) - np.outer(mean, mean))
+        return axes[0] if variances[0] > 0.0 else None
 
     def _share(self, rows: int, depth: int) -> float:
         """Which share of a node lies below its cut: leaves are to have equal sizes, but for a shifted tree."""
@@ -224,7 +262,8 @@ class _Growing:
         axes = np.array(self._axes, np.int32)
         leaves = np.where(axes < 0, np.cumsum(axes < 0) - 1, -1).astype(np.int32)
         children = np.array(self._children, np.int32).reshape(-1, 2)
-        return BlockTree(axes, np.array(self._values), children, leaves, self._centre)
+        directions = np.array(self._directions).reshape(-1, self._sample.shape[1])
+        return BlockTree(axes, np.array(self._values), children, leaves, self._centre, directions)
 
 
 def _place(ordered: np.ndarray, share: float) -> int:

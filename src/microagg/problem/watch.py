@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterator
 
 from microagg.errors import Cancelled
 from microagg.problem.problem import Progress
@@ -11,6 +12,24 @@ from microagg.problem.problem import Progress
 
 class Enough(Cancelled):
     """Raised by a progress callback: stop, and keep the best so far where there is one."""
+
+
+@contextlib.contextmanager
+def ctrl_c_heard() -> Iterator[None]:
+    """Within, Ctrl-C is Ctrl-C: one that arrives while compiled code hands over its result comes as an error of Python's own.
+
+    >>> with contextlib.suppress(KeyboardInterrupt), ctrl_c_heard():
+    ...     raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+    """
+    try:
+        yield
+    except SystemError as error:
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            cause = cause.__cause__ or cause.__context__
+        raise
 
 
 class Watch:

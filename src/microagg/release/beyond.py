@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import itertools
 import json
@@ -10,6 +11,7 @@ import math
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,14 +35,16 @@ from microagg.engine.scanning import (
     variable_of,
 )
 from microagg.engine.spill import Spill, told_if_full, told_in
+from microagg.engine.territories import StrataCodes
 from microagg.engine.verifying import Counted, count_bucket, count_values, hash_chunk, values_chunk
 from microagg.engine.workers import Place
 from microagg.errors import Cancelled, GuaranteeError, InputError
 from microagg.guarantees.k import Anonymity
 from microagg.kernels import partial_sums, sums
+from microagg.measures.measure import Pair
 from microagg.methods.method import Found
 from microagg.problem.problem import Progress, checked_k, checked_threads
-from microagg.release.beyond_limits import Budget, bytes_of_block, refuse_beyond
+from microagg.release.beyond_limits import Budget, bytes_of_block, refuse_beyond, refuse_labels
 from microagg.release.finishing import KEY, Finishing, finish_block
 from microagg.release.manifest import internal_manifest, name_by
 from microagg.release.publishing import refuse_publishing
@@ -49,7 +53,7 @@ from microagg.release.risks import notes_on_earlier_releases, refuse_unaccepted
 from microagg.release.saving import manifest_pieces, refuse_places
 from microagg.release.settings import Settings
 from microagg.release.shuffling import key_of_order
-from microagg.release.strata import class_columns
+from microagg.release.strata import class_columns, refuse_small, strata_as_data
 from microagg.release.weighting import change_of_weights, percents_of
 from microagg.table import proposing
 from microagg.table.aggregate import Aggregated, WholeTable
@@ -76,8 +80,8 @@ class FiledRelease(Release):
         """Not asked of a table that was never in memory."""
         return False
 
-    @property
-    def pair(self) -> Any:
+    @functools.cached_property
+    def pair(self) -> Pair:
         """Both tables at once: that is what there was no memory for."""
         raise InputError(
             "this release was made beyond memory, so that measures of single records and reports are not there; use "
@@ -98,18 +102,31 @@ class Telling:
 
     progress: Progress | None
     records: int
-    done: float = 0.0
+    done: int = 0
+    of_pass: int = 0
+    what: str = ""
+    begun: float = 0.0
 
     def __call__(self, what: str, records: int) -> None:
         """One more chunk or block of a pass is done."""
-        self.done += records * COSTS.get(what, 1)
+        now = time.monotonic()
+        if what != self.what:
+            self.what, self.of_pass, self.begun = what, 0, now
+        else:  # the first of a pass began before anybody looked at the clock
+            self.of_pass += records
+        self.done += records * COSTS[what]
         if self.progress is None:
             return
-        whole = sum(COSTS.values()) * self.records
         tell = getattr(self.progress, "tell", None)
         if tell is not None:
-            tell(what)
-        self.progress(min(int(self.done), whole - 1), whole)
+            seconds = now - self.begun
+            tell(
+                f"{what}, {self.of_pass / seconds:,.0f} rows a second"
+                if self.of_pass and seconds > 0.0
+                else what
+            )
+        whole = sum(COSTS.values()) * self.records
+        self.progress(min(self.done, whole - 1), whole)
 
 
 def protect_beyond(
@@ -119,8 +136,6 @@ def protect_beyond(
     budget: Budget,
     *,
     keep_order: bool = False,
-    reading: Mapping[str, Any] | None = None,
-    writing: Mapping[str, Any] | None = None,
     expected: Callable[[dict[str, Any], str], object] | None = None,
     expected_input: Callable[[str], object] | None = None,
     spill: str | Path | None = None,
@@ -139,12 +154,14 @@ def protect_beyond(
     source = Source.of(path)
     schema = _schema_of(source, settings)
     refuse_beyond(settings, schema)
+    refuse_labels(path)
+    refuse_labels(target)  # those of what was there before must not be read with the new table
     format = format_of(target)
     if format.in_pieces is None:
         raise InputError(
             f"{format.one_file} is not written beyond memory; name a parquet file, or give it more memory."
         )
-    options = options_for(format, dict(writing or {}))
+    options = options_for(format, settings.writing)
     refuse_unaccepted(settings)
     refuse_places(target)
     k = checked_k(settings.k, source.records)
@@ -178,7 +195,7 @@ def protect_beyond(
             expected_input,
         )
         with told_if_full("in the folder of the release"):
-            return run.release(dict(reading or {}), options, expected)
+            return run.release(options, expected)
 
 
 def _schema_of(source: Source, settings: Settings) -> Schema:
@@ -190,7 +207,7 @@ def _schema_of(source: Source, settings: Settings) -> Schema:
     for column in schema.columns:
         if column.role in (Role.QUASI, Role.WEIGHT):
             refuse_type(column, kinds.field(column.name).type)
-        elif column.role in (Role.CONFIDENTIAL, Role.KEEP):
+        elif column.role in (Role.CONFIDENTIAL, Role.KEEP, Role.STRATUM):
             refuse_type(
                 replace(column, kind=_kind_of(kinds.field(column.name).type)), kinds.field(column.name).type
             )
@@ -219,7 +236,6 @@ class _Run:
 
     def release(
         self,
-        reading: dict[str, Any],
         options: dict[str, Any],
         expected: Callable[[dict[str, Any], str], object] | None,
     ) -> Release:
@@ -238,19 +254,26 @@ class _Run:
         own = [facts[column.name] for column in quasi]
         variables = [variable_of(column, each) for column, each in zip(quasi, own, strict=True)]
         fitted = fit(passes, variables, own, self.settings.scale)
-        layout = self._layout(variables, fitted.space)
+        strata, counts = self._strata(passes, facts)
+        layout = self._layout(variables, fitted.space, strata)
         seed, budget = self.settings.seed or 0, self.budget
-        plan = Plan(passes, layout, own, seed, budget.at_once, budget.a_block_record)
+        plan = Plan(passes, layout, own, seed, budget.at_once, counts, budget.a_block_record)
         cuts = plan.cuts()
         finishing = self._finishing(layout, digest, facts, own, fitted.decimals)
         room = self.spill.room(self._key(digest, cuts.digest, finishing))
         grouped = plan.grouped(cuts, room, finish_block, (finishing, layout.records))
         give_back()
-        last = _Last(self, layout, finishing, grouped, room, digest, reading, options, expected)
+        sizes = None if counts is None else counts.sum(axis=0)
+        last = _Last(self, layout, finishing, grouped, room, digest, options, expected, sizes)
         return last.saved()
 
     def _scanned(self, passes: Passes) -> tuple[str, dict[str, Facts]]:
         asked = [column for column in self.schema.columns if column.role in (Role.QUASI, Role.WEIGHT)]
+        asked += [
+            replace(column, kind=Kind.NOMINAL)
+            for column in self.schema.columns
+            if column.role is Role.STRATUM
+        ]
         found: dict[str, Facts] = {}
         runs: list[bytes] = []
         for chunk in passes.over("scanning", scan_chunk, asked):
@@ -262,7 +285,18 @@ class _Run:
             _refuse_gaps({name: found[name] for name in self.schema.names(Role.QUASI)})
         return digest_of_runs(self.source.schema.names, self.source.records, runs), found
 
-    def _layout(self, variables: Sequence[Variable], space: Any) -> Layout:
+    def _strata(
+        self, passes: Passes, facts: Mapping[str, Facts]
+    ) -> tuple[StrataCodes | None, np.ndarray | None]:
+        """Which strata there are, and how many records of each are in every chunk; refused where one has fewer than k."""
+        own = [facts[name] for name in self.schema.names(Role.STRATUM)]
+        if not own:
+            return None, None
+        strata, counts = StrataCodes.counted(passes, [each for each in own if isinstance(each, LevelFacts)])
+        refuse_small(counts.sum(axis=0), self.settings)
+        return strata, counts
+
+    def _layout(self, variables: Sequence[Variable], space: Any, strata: StrataCodes | None) -> Layout:
         weight = self.schema.names(Role.WEIGHT)
         released = self.schema.released()
         carried = (*released, *(name for name in weight if name not in released))
@@ -270,7 +304,7 @@ class _Run:
         effort = self.settings.params.get("effort") or "balanced"
         return Layout(
             tuple(variables), space, carried, self.source.records, self.settings.k, effort,
-            None if plain else len(variables),
+            None if plain else len(variables), strata,
         )  # fmt: skip
 
     def _finishing(
@@ -303,7 +337,8 @@ class _Run:
         )
         key = None
         if not self.keep_order:
-            key = tuple(int(each) for each in key_of_order(self.settings.seed or 0, digest))
+            first, second = key_of_order(self.settings.seed or 0, digest).tolist()
+            key = int(first), int(second)
         return Finishing(
             self.schema, self.settings, layout.space, WholeTable(decimals, levels, atoms, heaviest),
             tuple(class_columns(self.schema, self.settings)), with_nulls, key,
@@ -354,9 +389,10 @@ class _Last:
     grouped: Grouped
     room: Path
     digest: str
-    reading: dict[str, Any]
     options: dict[str, Any]
     expected: Callable[[dict[str, Any], str], object] | None
+    strata: np.ndarray | None
+    """How many records each stratum has."""
 
     def saved(self) -> Release:
         """Write the table and its manifests, and put them in place as one."""
@@ -515,8 +551,9 @@ class _Last:
         loss, share = self._loss(counted)
         return internal_manifest(
             settings=run.settings, schema=run.schema, found=Found(nothing, self.grouped.chosen), space=layout.space,
-            made=made, source=self.digest, file=run.path.name, reading=self.reading, loss=loss, largest_share=share,
+            made=made, source=self.digest, file=run.path.name, loss=loss, largest_share=share,
             anonymity=self._anonymity, capped={}, exposure=exposure, weighting=self._weighting(),
+            strata=None if self.strata is None else strata_as_data(self.strata),
         )  # fmt: skip
 
     def _loss(self, counted: Counted) -> tuple[dict[str, float], float]:

@@ -18,8 +18,10 @@ from microagg.methods.search.blockwise import largest_block
 from microagg.release.settings import Settings
 from microagg.table.aggregates import AGGREGATES, DEFAULT_AGGREGATE
 from microagg.table.encoder import RUN
-from microagg.table.io.chunks import READ_IN_PIECES, Source, files_of
+from microagg.table.io.chunks import READ_IN_PIECES, Source, is_in_parts
 from microagg.table.io.formats import format_of
+from microagg.table.io.journal import settle
+from microagg.table.io.sidecar import sidecar_of
 from microagg.table.schema import Kind, Role, Schema
 
 LEAST_CHUNK, LARGEST_CHUNK = 1, 16  # in runs of records
@@ -68,22 +70,46 @@ def goes_beyond(
 
     Where nothing is said of memory, what a plan cannot do is done in memory, as far as that reaches.
     """
-    files = files_of(path)
-    if any(format_of(file).name not in READ_IN_PIECES for file in files):
+    given = None if memory is None else bytes_in(memory)
+    source = _source_of(path)
+    if source is None:
         return False
-    source = Source.of(path)
     wide = len(source.schema)
     needed = source.records * (OF_A_RECORD + OF_A_CELL * wide)
-    if not engine and needed <= (free_memory() if memory is None else bytes_in(memory)):
+    if not engine and needed <= (free_memory() if given is None else given):
         return False
     if not needs_plan(source.records, len(settings.quasi), settings.k):
         return False
     if memory is None and not engine:
         try:
             refuse_beyond(settings)
+            refuse_labels(path)
         except InputError:
             return False
     return True
+
+
+def refuse_labels(path: str | Path) -> None:
+    """Raise where labels lie beside a table: they are not carried along in passes."""
+    beside = sidecar_of(Path(path))
+    if os.path.lexists(beside):
+        raise InputError(
+            f"the labels in {str(beside)!r} are not carried along beyond memory yet; give it more memory, or move them away."
+        )
+
+
+def _source_of(path: str | Path) -> Source | None:
+    """The table that lies there, if it can be read piece by piece; what is wrong with others, those say who read them as a whole."""
+    if is_in_parts(path):
+        return Source.of(path)
+    path = Path(path)
+    if format_of(path).name not in READ_IN_PIECES:
+        return None
+    settle(path)
+    try:
+        return Source.of(path) if path.is_file() else None
+    except (InputError, OSError):
+        return None
 
 
 def refuse_beyond(settings: Settings, schema: Schema | None = None) -> None:
@@ -106,12 +132,12 @@ def refuse_beyond(settings: Settings, schema: Schema | None = None) -> None:
         "l": settings.l is not None,
         "t": settings.t is not None,
         "unit": settings.unit is not None,
-        "stratum": bool(settings.stratum),
         "special": bool(settings.special),
         "na": bool(settings.na),
         "hierarchy": bool(settings.hierarchy),
         "cap": bool(settings.cap),
         "importance": any(each != 1.0 for each in settings.importance.values()),
+        f"small_strata={settings.small_strata}": bool(settings.stratum) and settings.small_strata == "drop",
         f"missing={settings.missing}": settings.missing == "drop",
         f"scale={settings.scale}": settings.scale != "zscore",
         "publish": bool(settings.publish),

@@ -29,8 +29,9 @@ def shown_cells(table: pa.Table, made: Cells, schema: Schema, settings: Settings
     """The released cells as anybody reads them who has the released table and the settings: what a public report shows.
 
     Those that were made tell more: a clock or a unit that suits the original alone. Ranges and ancestors are the texts released.
+    Labels are those of the released table.
     """
-    asked = settings.columns
+    asked = settings.of_table(table).columns
     quasi = [column for column in schema.columns if column.role is Role.QUASI]
     fine = [column for column, variable in zip(quasi, made.variables, strict=True) if not variable.coarse]
     if not fine:

@@ -13,16 +13,20 @@ import pyarrow as pa
 from microagg.engine.dask import Crew, connected, refuse_engine
 from microagg.errors import InputError
 from microagg.problem.problem import Progress, checked_threads
+from microagg.problem.showing import shown
 from microagg.release.beyond_limits import Budget, bytes_in, free_memory, goes_beyond
 from microagg.release.manifest import FORMAT
-from microagg.release.release import Release, protect
+from microagg.release.release import Prepared, Release, protect
 from microagg.release.risks import refuse_unaccepted
 from microagg.release.saving import places_of, refuse_places, report_on_saved, report_places, rows_to_write
 from microagg.release.settings import Settings, settings_from
 from microagg.table.io.arrow import give_back
 from microagg.table.io.chunks import files_of, is_in_parts, read_whole
+from microagg.table.io.csv_writing import refuse_other_letters
+from microagg.table.io.dialect import dialect_of
 from microagg.table.io.formats import format_of, options_for, options_shared
 from microagg.table.io.reading import read_table
+from microagg.table.schema import WITHHELD, Role
 
 NOTHING_TO_SHARE = "worked on by this process alone: a cluster shares the blocks of parquet and Arrow files with more records than one block has"
 SAME_FILE = "output and input are the same file; name another output, the original must not be lost."
@@ -43,13 +47,15 @@ def anonymize_file(
     resume: bool = False,
     threads: int | None = None,
     engine: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Release:
     """Read a file, anonymize it, save the release and, if asked, its two reports.
 
-    Nothing is written unless the output holds its guarantee. `reading` says what is known about the file, such as
-    {"header": False}; `writing` how to write the other, such as {"escape_formulas": True}. A report that cannot be written
+    `options` are those of `anonymize`: roles, method, l, t and so on; or all of them are given as `settings`. Nothing is written
+    unless the output holds its guarantee. Rows are shuffled unless `keep_order`. `reading` says what is known about the file, such
+    as {"header": False}; `writing` how to write the other, such as {"escape_formulas": True}: both are settings, and go before those of
+    `settings`. What is not said is found out, and what is written looks like what was read. A report that cannot be written
     raises ReportError: the release is in place then.
 
     `source` may be a folder of parquet parts, or a pattern such as "parts/*.parquet", too. A table that does not fit into `memory`
@@ -60,15 +66,23 @@ def anonymize_file(
     `engine` is a `distributed.Client`, the address of a Dask scheduler ("tcp://10.0.0.1:8786") or "local:4": the workers of that cluster
     do the work of a table that is more than one block, with the same release to the byte. They must see the input, the output and
     `spill` at the same paths; `memory` is that of one worker then, and threads are those that each worker has.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source, target = Path(folder) / "survey.csv", Path(folder) / "protected.csv"
+    ...     _ = source.write_text("age\\n30\\n32\\n60\\n64\\n")
+    ...     release = anonymize_file(source, target, k=2, quasi=["age"], seed=0)
+    ...     sorted(target.read_text().split()[1:])
+    ['31', '31', '62', '62']
     """
     if settings is None:
-        asked = Settings.of(k=k, **options)
+        asked = Settings.of(k=k, reading=reading, writing=writing, **options)
     else:
         of_method = {name: value for name, value in options.items() if name not in Settings.parameters()}
         asked = settings_from({"k": k, "settings": settings, "params": of_method, **options})
-    refuse_unaccepted(asked)
-    format_of(Path(target))
-    report_places(report, taken=places_of(source, target))
+        asked = asked.but(
+            reading={**asked.reading, **(reading or {})}, writing={**asked.writing, **(writing or {})}
+        )
     if engine is not None:
         refuse_engine(engine)
     if goes_beyond(source, asked, memory, engine=engine is not None):
@@ -77,42 +91,63 @@ def anonymize_file(
                 "reports are not made beyond memory yet; give it more memory, or leave report out."
             )
         return anonymize_beyond(
-            source, Path(target), asked, memory, keep_order=keep_order, reading=reading, writing=writing, spill=spill,
-            resume=resume, threads=threads, engine=engine, progress=progress,
+            source, Path(target), asked, memory, keep_order=keep_order, spill=spill, resume=resume, threads=threads,
+            engine=engine, progress=progress,
         )  # fmt: skip
-    if is_in_parts(source):
-        table = read_whole(source)
-    else:
-        table = read_table(source, quasi=asked.numbers, asked=asked.columns, **(reading or {}))
+    table = read_for(source, target, asked, report=report)
     release = anonymize_table(
-        table, source, target, asked, keep_order=keep_order, report=report, reading=reading, writing=writing, threads=threads,
-        progress=progress,
-    )  # fmt: skip
+        table, source, target, asked, keep_order=keep_order, report=report, threads=threads, progress=progress
+    )
     if engine is not None:
         release = replace(release, notes=(*release.notes, NOTHING_TO_SHARE))
     return release
 
 
+def read_for(
+    source: str | Path,
+    target: str | Path,
+    settings: Settings,
+    *,
+    report: str | Path | None = None,
+) -> pa.Table:
+    """The table of a file that is to be anonymized; what cannot come to a release is refused before it is read."""
+    refuse_unaccepted(settings)
+    format_of(Path(target))
+    report_places(report, taken=places_of(source, target))
+    if is_in_parts(source):
+        return read_whole(source)
+    return read_table(source, quasi=settings.numbers, asked=settings.columns, **settings.reading)
+
+
 def anonymize_beyond(
-    source: str | Path, target: Path, settings: Settings, memory: str | float | None, **asked: Any
+    source: str | Path,
+    target: Path,
+    settings: Settings,
+    memory: str | float | None,
+    *,
+    progress: Progress | bool | None = None,
+    **asked: Any,
 ) -> Release:
     """What anonymize_file() does with a table that does not fit into memory: in passes."""
     from microagg.release.beyond import protect_beyond
 
+    refuse_unaccepted(settings)
     if target.exists() and any(target.samefile(file) for file in files_of(source)):
         raise InputError(SAME_FILE)
-    engine = asked.pop("engine", None)
-    if engine is None:
-        budget = Budget(
-            free_memory() if memory is None else bytes_in(memory), checked_threads(asked.get("threads"))
-        )
-        return protect_beyond(source, target, settings, budget, **asked)
-    with connected(engine, asked.get("threads")) as client:
-        crew = Crew.of(client)
-        if asked.get("spill") is not None:
-            asked["spill"] = _absolute(asked["spill"])
-        budget = Budget(crew.memory(None if memory is None else bytes_in(memory)), crew.threads)
-        return protect_beyond(_absolute(source), _absolute(target), settings, budget, crew=crew, **asked)
+    engine, threads, said = asked.pop("engine", None), asked.get("threads"), None
+    if memory is not None:
+        said = bytes_in(memory)
+    with shown(progress, "grouping records") as told:
+        if engine is None:
+            budget = Budget(said or free_memory(), checked_threads(threads))
+            return protect_beyond(source, target, settings, budget, progress=told, **asked)
+        with connected(engine, threads) as client:
+            crew = Crew.of(client)
+            if asked.get("spill") is not None:
+                asked["spill"] = _absolute(asked["spill"])
+            budget = Budget(crew.memory(said), crew.threads)
+            paths = _absolute(source), _absolute(target)
+            return protect_beyond(*paths, settings, budget, crew=crew, progress=told, **asked)
 
 
 def _absolute(path: str | Path) -> Path:
@@ -129,31 +164,50 @@ def anonymize_table(
     keep_order: bool = False,
     report: str | Path | None = None,
     expected: Callable[[Release, pa.Table], object] | None = None,
-    reading: Mapping[str, Any] | None = None,
-    writing: Mapping[str, Any] | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
+    before_search: Callable[[Prepared], object] | None = None,
     format: int = FORMAT,
 ) -> Release:
     """What anonymize_file() does with a table once it has been read from `source`.
 
-    `expected` gets the release and its rows as they are about to be written, and raises if they are not to be.
-    `format` is that of the manifests: `repeat` makes old ones again.
+    `expected` gets the release and its rows as they are about to be written, and raises if they are not to be; `before_search`
+    see `protect`. `format` is that of the manifests: `repeat` makes old ones again.
     """
     source, target = Path(source), Path(target)
     places = report_places(report, taken=places_of(source, target))
-    shared = {**({} if is_in_parts(source) else options_shared(source, target)), **(writing or {})}
-    options_for(format_of(target), shared)
+    dialect = dialect_of(table)
+    like = files_of(source)[0] if is_in_parts(source) else source
+    shared = options_shared(like, target, settings.writing, None if dialect is None else dialect.options)
+    options = options_for(format_of(target), shared)
+    names = _released_names(table, settings)
+    refuse_names = format_of(target).refuse_names
+    if refuse_names is not None:
+        refuse_names(names)
+    refuse_other_letters(
+        table.select(names), options.get("encoding", "utf-8")
+    )  # after a long search it would be late
     give_back()
     refuse_places(target)
     if target.exists() and source.exists() and target.samefile(source):
         raise InputError(SAME_FILE)
     release = protect(
-        table, settings, file=source.name, reading=reading, threads=threads, progress=progress, format=format
-    )
+        table, settings, file=source.name, threads=threads, progress=progress, before_search=before_search, format=format
+    )  # fmt: skip
     if expected is not None:
         expected(release, rows_to_write(release, keep_order=keep_order))
     release.save(target, keep_order=keep_order, **shared)
     for place, public in zip(places, (False, True), strict=False):
         report_on_saved(release, place, target, public=public)
     return release
+
+
+def _released_names(table: pa.Table, settings: Settings) -> list[str]:
+    """The columns that a release will have, as far as the settings tell."""
+    withheld = [*settings.roles[Role.IDENTIFIER], *settings.roles[Role.UNIT]]
+    named = [name for role, names in settings.roles.items() if role not in WITHHELD for name in names]
+    return [
+        name
+        for name in table.column_names
+        if name in named or (settings.rest == "keep" and name not in withheld)
+    ]

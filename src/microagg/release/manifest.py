@@ -79,7 +79,6 @@ def internal_manifest(
     made: Aggregated,
     source: pa.Table | str,
     file: str | None,
-    reading: Mapping[str, Any] | None,
     loss: dict[str, float],
     largest_share: float,
     anonymity: Anonymity,
@@ -96,7 +95,7 @@ def internal_manifest(
         "format": format,
         "microagg": microagg.__version__,
         "settings": settings.as_data(),
-        "records": len(made.cells),
+        "records": len(made),
         "roles": {column.name: column.role.value for column in schema.columns},
         "guarantee": {
             "k": settings.k,
@@ -113,11 +112,7 @@ def internal_manifest(
         "bound": None if found.bound is None else _bound(found.bound, found.labels),
         "chosen": list(found.chosen),
         "stopped_early": found.stopped is not None,
-        "input": {
-            "file": file,
-            "digest": source if isinstance(source, str) else digest_in(format)(source),
-            "reading": dict(reading or {}),
-        },
+        "input": {"file": file, "digest": source if isinstance(source, str) else digest_in(format)(source)},
         "scaling": {
             name: {**space.about_column(j), "decimals": made.decimals[j]} for j, name in enumerate(quasi)
         },
@@ -143,7 +138,7 @@ def _cells(schema: Schema, made: Aggregated, dropped: int) -> dict[str, Any]:
             "filled": made.filled[j],
             "blanked": made.blanked[j],
         }
-        for j, name in enumerate(made.cells.names)
+        for j, name in enumerate(variable.name for variable in made.variables)
     }
     return {"columns": columns, "records_left_out": dropped}
 

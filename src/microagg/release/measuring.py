@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -10,20 +10,17 @@ import numpy as np
 
 from microagg.bounds.bound import refuse_inexact
 from microagg.errors import InputError
+from microagg.kernels import partial_sums, sums
 from microagg.measures.loss.mixed import loss_of_release
-from microagg.measures.loss.sse import (
-    error_sums,
-    largest_share,
-    loss_between,
-    loss_of_partition,
-    share_of,
-)
+from microagg.measures.loss.sse import LossBetween, error_sums, largest_share, loss_of_partition, share_of
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
 from microagg.table.encoder import Space
 from microagg.table.io.frames import values_of
 from microagg.table.scales import SCALE
-from microagg.table.variable import Cells
+from microagg.table.variable import Cells, Variable
+
+ROWS = 65_536  # records at a time
 
 
 def refuse_unsearchable(space: Space, settings: Settings) -> None:
@@ -54,7 +51,7 @@ def loss_of(
     standard = settings.scale == SCALE.default and all(each == 1.0 for each in settings.importance.values())
     if (
         is_table_of_numbers(cells)
-        and is_table_of_numbers(made.cells)
+        and _are_numbers(made.variables, plain=made.is_plain)
         and can_be_read_again(released, cells.names)
     ):
         found = _loss_of_numbers(space, cells, made, released, groups, standard=standard)
@@ -88,7 +85,11 @@ def is_table_of_numbers(cells: Cells) -> bool:
     >>> is_table_of_numbers(Cells.plain(np.array([[1.0]]), ["age"]))
     True
     """
-    return cells.is_plain and not any(each.unit or each.origin for each in cells.variables)
+    return _are_numbers(cells.variables, plain=cells.is_plain)
+
+
+def _are_numbers(variables: Sequence[Variable], *, plain: bool) -> bool:
+    return plain and not any(each.unit or each.origin for each in variables)
 
 
 def _loss_of_numbers(
@@ -100,18 +101,37 @@ def _loss_of_numbers(
     *,
     standard: bool,
 ) -> tuple[dict[str, float], float, float]:
-    points = space.points(cells)
-    means = made.means.values
-    unrounded = loss_between(points, space.points(means, out=None if made.means is made.cells else means))[
-        "IL"
-    ]
-    del means
+    """The same, run by run: matrices of all points before and after would be the most that a release needs."""
+    mean = _mean_of(space, cells)
+    whole = groups if groups.ndim == 1 else np.zeros(0, np.int32)
+    loss = LossBetween(mean, int(whole.max()) + 1 if len(whole) else 0)
+    unrounded = LossBetween(mean)
+    plain = None if standard else Space.fit(cells)
+    of_scores = None if plain is None else LossBetween(_mean_of(plain, cells))
+    for rows in _runs(len(cells)):
+        values, moved = cells.values[rows], values_of(released[rows], cells.names)
+        if plain is not None and of_scores is not None:
+            of_scores.add(plain.points(values), plain.points(moved))
+        points, means = space.points(values), space.points(made.unrounded(rows))
+        unrounded.add(points, means)
+        loss.add(points, space.points(moved, out=moved), whole[rows] if len(whole) else None)
+    found = loss.loss()
+    if of_scores is not None:
+        found["IL_zscore"] = of_scores.loss()["IL"]
+    if groups.ndim == 1:
+        return found, loss.largest_share(), unrounded.loss()["IL"]
     moved = values_of(released, cells.names)
-    moved = space.points(moved, out=moved)
-    loss, share = loss_between(points, moved), largest_share(points, moved, groups)
-    del points, moved
-    if not standard:
-        plain = Space.fit(cells)
-        moved = values_of(released, cells.names)
-        loss["IL_zscore"] = loss_between(plain.points(cells), plain.points(moved))["IL"]
-    return loss, share, unrounded
+    share = largest_share(space.points(cells), space.points(moved, out=moved), groups)
+    return found, share, unrounded.loss()["IL"]
+
+
+def _mean_of(space: Space, cells: Cells) -> np.ndarray:
+    """(axes,): the mean of all points."""
+    total = np.zeros((3, len(space.columns)))
+    for rows in _runs(len(cells)):
+        partial_sums.add_sums(total, sums.column_sums(space.points(cells.values[rows])))
+    return np.array([sums.rounded(total, j) for j in range(total.shape[1])]) / len(cells)
+
+
+def _runs(records: int) -> Iterator[slice]:
+    return (slice(first, min(first + ROWS, records)) for first in range(0, records, ROWS))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,8 @@ from microagg.guarantees.k import Anonymity, verify
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
-from microagg.problem.problem import Progress, checked_k
+from microagg.problem.problem import Problem, Progress, checked_k
+from microagg.problem.watch import ctrl_c_heard
 from microagg.release.cells import confidential_of, read_cells, shown_cells, units_in, without_gaps
 from microagg.release.changes import Change, changes
 from microagg.release.exposure import exposure_of
@@ -36,6 +39,7 @@ from microagg.release.notes_on_columns import (
     warning_of_single_columns,
 )
 from microagg.release.notes_on_gaps import notes_on_gaps
+from microagg.release.notes_on_labels import notes_on_empty_texts, notes_on_labels
 from microagg.release.notes_on_names import note_on_index, notes_on_names
 from microagg.release.notes_on_texts import notes_on_texts
 from microagg.release.notes_on_units import notes_on_units
@@ -49,7 +53,7 @@ from microagg.release.saving import refuse_report_place, renderer, save_release
 from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
 from microagg.release.shuffling import shuffled_rows
-from microagg.release.strata import class_columns, in_strata, notes_on_strata, refuse_columnwise
+from microagg.release.strata import Strata, class_columns, in_strata, notes_on_strata, refuse_columnwise
 from microagg.release.true_values import notes_on_true_values, risks_of_aggregates
 from microagg.release.weighting import Weighting, notes_on_weights, released_weight, weighted, weighting_of
 from microagg.table.aggregate import Aggregated, aggregated
@@ -57,6 +61,7 @@ from microagg.table.capping import cap_cells, cap_values, note_on_capped
 from microagg.table.confidential import Attribute, typed_like
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import give_back
+from microagg.table.io.formats import format_of
 from microagg.table.io.frames import (
     column_facts,
     open_frame,
@@ -66,13 +71,16 @@ from microagg.table.io.frames import (
     values_of,
 )
 from microagg.table.io.giving import given_back
-from microagg.table.io.marks import marked_like
+from microagg.table.io.labels import labels_of, with_labels, with_labels_in_use
+from microagg.table.io.marks import NOTES, marked_like, notes_of
+from microagg.table.io.sidecar import labels_beside, sidecar_of
 from microagg.table.io.spelling import texts_like
 from microagg.table.io.writing import write_text
 from microagg.table.schema import Role, Schema, assign_roles
 from microagg.table.variable import Cells
 
 Names = Sequence[str | int] | str | int
+_log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,10 +117,10 @@ class Release:
         """What may be published of the manifest: nothing of single records, seed, digest or scaling."""
         return public_manifest(self.manifest)
 
-    @property
+    @functools.cached_property
     def settings(self) -> Settings:
         """What was asked for, and what was decided where it was left open: enough to ask for the same again."""
-        return Settings.from_data(self.manifest["settings"])
+        return Settings.from_data(self.manifest["settings"]).of_table(self._original.to_native())
 
     @functools.cached_property
     def pair(self) -> Pair:
@@ -201,17 +209,26 @@ class Release:
         return f"<Release: {headline}, k = {self.settings.k}, IL = {self.loss['IL']:.4f} %>"
 
     def save(self, path: str | Path, *, keep_order: bool = False, **options: Any) -> list[Path]:
-        """Write the table and both manifests; returns their paths. Rows are shuffled unless `keep_order`.
+        """Write the table and both manifests, and labels that its format cannot hold; returns their paths. Rows are shuffled unless `keep_order`.
 
-        The file is written beside its place, read back and verified before it takes it. `options` are those of its format:
-        the `delimiter` of a csv file, and `escape_formulas` for one that goes to a spreadsheet. A release that takes a risk which
+        The file is written beside its place, read back and verified before it takes it. `options` are those of its format, before those
+        that the setting `writing` has: `delimiter`, `encoding`, `decimal`, `thousands`, `dates` and `line_end` of a text file, and
+        `escape_formulas` for one that goes to a spreadsheet. A release that takes a risk which
         `accept_risk` does not name is refused. Another release of the same table in that folder is told about in a note.
         """
         refuse_unaccepted(self.settings, self._risks)
         path = Path(path)
         self._note(notes_on_earlier_releases(path, self.manifest))
-        self._written.update(save_release(self, path, keep_order=keep_order, options=options))
-        return [path, *manifest_paths(path)]
+        self._note(notes_on_empty_texts(path, self._arrow))
+        self._written.update(
+            save_release(self, path, keep_order=keep_order, options={**self.settings.writing, **options})
+        )
+        beside = sidecar_of(path)
+        return [
+            path,
+            *manifest_paths(path),
+            *([beside] if labels_beside(self._arrow, format_of(path)) else []),
+        ]
 
     def _note(self, notes: tuple[str, ...]) -> None:
         """Add what is found out only when it is known where a release goes."""
@@ -224,6 +241,17 @@ class Release:
 
     def _shuffled_rows(self) -> np.ndarray:
         return shuffled_rows(self.manifest, len(self.labels))
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a search is about to get."""
+
+    frame: nw.DataFrame[Any]
+    """The records that take part."""
+    schema: Schema
+    problem: Problem
+    strata: Strata | None
 
 
 def anonymize(
@@ -260,17 +288,20 @@ def anonymize(
     cap: Mapping[str, Any] | Sequence[str] | str | None = None,
     accept_risk: Sequence[str] | str = (),
     publish: Sequence[str] | str = (),
+    reading: Mapping[str, Any] | None = None,
+    writing: Mapping[str, Any] | None = None,
     seed: int | None = None,
     date: str | None = None,
     settings: Settings | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **params: Any,
 ) -> Release:
     """Make a table k-anonymous in its quasi-identifying columns, and l-diverse and t-close in its confidential ones if asked.
 
     `table` is a pandas, polars or Arrow table, or a NumPy matrix (columns are then numbered from 0); the release's
-    table has the same type, rows and index in the order given. Every column needs a role; `rest` says what happens to
+    table has the same type, rows and index in the order given. A LazyFrame of polars is collected, a relation of DuckDB fetched, and
+    the release's table is then a polars DataFrame or an Arrow table; order the rows of a query whose release is to be made again. Every column needs a role; `rest` says what happens to
     the others ("error", "drop", "keep"). `weight` is the column of sampling weights: means are weighted by it, and each record gets
     its group's mean weight, so that weighted totals stay. `stratum` names columns that are released as they are and that no group
     crosses: records of a class share them, too. Strata with fewer than k records, or that cannot keep what is promised, are refused,
@@ -289,8 +320,12 @@ def anonymize(
     ({"income": ("1%", "99%")}), which values beyond become before groups are formed; loss is measured against what they were.
     `publish` names measures that the public report tells although they come from the original table (1,000 records and more);
     without it, that report follows from the released table and the settings. `accept_risk` names risks that are taken knowingly
-    ("full-precision", "single-columns", "published-measures", "true-values"): without it such a release cannot be saved. `refine` improves the
-    groups of any method by local search. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
+    ("full-precision", "single-columns", "published-measures", "true-values"): without it such a release cannot be saved. `writing` says
+    how `save` writes text files ({"delimiter": ";", "decimal": ","}); `reading` is what was known about the file that a table came
+    from, which changes nothing here and is kept for `repeat`. `refine` improves the groups of any method by local search.
+    `progress=True` shows a bar in a notebook or a terminal, and makes the first Ctrl-C (the
+    interrupt of a notebook) end a search at its next checkpoint, with the best groups so far: `release.stopped` tells; a function is
+    called as progress(done, total) instead. `params` go to the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove"
     or a number of steps for each record) and `time_limit` in seconds.
 
     >>> release = anonymize(pa.table({"age": [30, 32, 60, 64]}), k=2, quasi=["age"], seed=0)
@@ -301,25 +336,28 @@ def anonymize(
     return protect(table, asked, threads=threads, progress=progress)
 
 
+@ctrl_c_heard()
 def protect(
     table: Any,
     settings: Settings,
     *,
     file: str | None = None,
-    reading: Mapping[str, Any] | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
+    before_search: Callable[[Prepared], object] | None = None,
     format: int = FORMAT,
 ) -> Release:
     """The way of the data, from a table and settings to a release that holds its guarantee.
 
-    `file` is the name of the file that the table was read from, `reading` what was said about it; the internal manifest keeps both.
+    `file` is the name of the file that the table was read from; the internal manifest keeps it.
+    `before_search` gets what the search is about to get, and may raise: a dry run goes no further.
     `format` is that of the manifest: an older one is repeated by its own rules.
     """
     # what was asked for
     settings = settings.settled()
     given = open_frame(table)
-    schema = assign_roles(column_facts(given), settings.roles, settings.rest, settings.columns)
+    settings = settings.of_table(given.to_native())
+    schema = assign_roles(column_facts(given), settings.roles, settings.rest, settings.said)
     method, promise = settings.chosen_method, settings.promise
     refuse_columnwise(schema, settings)
     # raises where a weight is wrong or a unit missing, with its row in the table that was given
@@ -345,6 +383,10 @@ def protect(
     give_back()
     columns = None if cells.is_plain else len(cells.variables)
     problem = problem_with(promise, method, points, k, attributes, threads, units, columns)
+    if before_search is not None:
+        before_search(Prepared(frame, schema, problem, strata))
+    _log.info("grouping %d records on %d axes, k = %d, method %s", *problem.points.shape, k, method.name)
+    begun = time.perf_counter()
     found = run_method(
         method,
         problem,
@@ -355,6 +397,7 @@ def protect(
         strata=None if strata is None else strata.labels,
     )
     labels = found.labels
+    _log.info("%d groups found in %.2f s", labels.max() + 1, time.perf_counter() - begun)
     settings = replace(settings, params={**settings.params, **found.params})
     plain = cells.is_plain
     del problem, points, grouped
@@ -371,13 +414,14 @@ def protect(
         space=space, exact=cells, texts=texts_like(frame), weights=weights,
     )  # fmt: skip
     released = with_released(frame, schema, made, weighting, settings.precision)
-    arrow = marked_like(to_arrow(released), source)
+    arrow = with_labels_in_use(marked_like(to_arrow(released), source))
     give_back()
     anonymity = verify(arrow, class_columns(schema, settings), k, len(frame), method.scope)
     findings = promise.verify(
         anonymity.labels, len(anonymity.sizes), confidential_of(arrow, hidden, settings), units
     )
     anonymity = replace(anonymity, findings=findings)
+    _log.info("verified %d classes, the smallest of %d records", len(anonymity.sizes), anonymity.sizes.min())
 
     # measure and release
     notes = notes_on_disclosure(k, averaged, labels, anonymity.labels, made, weights) + note_on_capped(capped)
@@ -391,11 +435,12 @@ def protect(
     weighting = weighting and weighting.with_totals(frame, schema, settings, made)
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, made=made, source=source, file=file,
-        reading=reading, loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
+        loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
         exposure=exposure_of(arrow, schema, anonymity),
         strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
         format=format,
     )  # fmt: skip
+    notes += notes_of(given.to_native()) + notes_on_labels(source, schema, settings)
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
     notes += notes_on_columns(schema, space, loss["IL"], unrounded)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
@@ -405,26 +450,36 @@ def protect(
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (warning_of_single_columns(anonymity), *notes)
     return Release(
-        same_type(released, table), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
+        _labelled_like(same_type(released, table), arrow), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
         _arrow=arrow, _original=frame, _cells=None if _are_numbers(frame, cells, made) else (cells, made.cells),
-        _risks=risks_of_aggregates(cells, settings.aggregate), _units=units,
+        _risks=risks_of_aggregates(cells, settings.aggregates), _units=units,
     )  # fmt: skip
+
+
+def _labelled_like(table: Any, released: pa.Table) -> Any:
+    """An Arrow table with the labels that are released, and nothing that was told of the file it came from."""
+    if not isinstance(table, pa.Table):
+        return table
+    kept = {name: mark for name, mark in (table.schema.metadata or {}).items() if name != NOTES}
+    labels = {field.name: labels_of(field) for field in released.schema}
+    return with_labels(table, labels).replace_schema_metadata(kept or None)
 
 
 def _are_numbers(frame: nw.DataFrame[Any], cells: Cells, made: Aggregated) -> bool:
     """Whether the quasi-identifiers are plain numbers before and after, which can be read from the tables at any time."""
-    return is_table_of_numbers(cells) and made.cells.is_plain and can_be_read_again(frame, cells.names)
+    return is_table_of_numbers(cells) and made.is_plain and can_be_read_again(frame, cells.names)
 
 
 def with_released(
     frame: nw.DataFrame[Any], schema: Schema, made: Aggregated, weighting: Weighting | None, precision: str
 ) -> nw.DataFrame[Any]:
     """The table with every quasi-identifier replaced by its group's, in the types that came in; identifiers dropped."""
+    cells = made.cells
     columns = [
         given_back(
-            frame[variable.name], variable, made.cells.values[:, j], made.cells.atoms_of(j), whole=precision == "column"
+            frame[variable.name], variable, cells.values[:, j], cells.atoms_of(j), whole=precision == "column"
         )
-        for j, variable in enumerate(made.cells.variables)
+        for j, variable in enumerate(cells.variables)
     ]  # fmt: skip
     columns += released_weight(frame, weighting, whole=precision == "column")
     return frame.with_columns(*columns).select(*schema.released())

@@ -115,13 +115,17 @@ def notes_on_disclosure(
 
     told, alike = [], None
     for j, variable in enumerate(cells.variables):
-        if variable.kind is not Kind.NUMERIC or variable.unit or (found and found.how[j] != "mean"):
+        if (
+            variable.kind is not Kind.NUMERIC
+            or variable.unit
+            or (found is not None and found.how[j] != "mean")
+        ):
             continue
         own = classes if labels.ndim == 1 else labels[:, j]
         column = cells.values[:, j] + float(variable.origin) if variable.origin else cells.values[:, j]
         column = column if weights is None else column * weights
         counted = ~np.isnan(column)
-        if found is not None:
+        if found is not None and not found.is_plain:
             counted &= ~np.isnan(found.cells.values[:, j])
         if not counted.any():
             continue

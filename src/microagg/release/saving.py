@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import logging
+import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,14 +28,18 @@ from microagg.release.report.document import Document
 from microagg.release.strata import class_columns
 from microagg.table.confidential import Attribute
 from microagg.table.io.arrow import give_back
+from microagg.table.io.comparing import in_codes_of, refuse_altered
 from microagg.table.io.formats import format_of, options_for
 from microagg.table.io.kinds import refuse_other_kind, refuse_other_than_table
 from microagg.table.io.reading import read_written
+from microagg.table.io.sidecar import is_sidecar, labels_beside, sidecar_of, sidecar_text
+from microagg.table.io.spelled_columns import in_plain_terms
 from microagg.table.io.writing import Piece, put_in_place, refuse_unwritable, text_piece, write_table
 
 if TYPE_CHECKING:
     from microagg.release.release import Release
 
+_log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
 RENDERERS: dict[str, tuple[Callable[[Document], str], Callable[[bytes], bool]]] = {
     ".html": (html.to_html, html.is_report),
     ".md": (markdown.to_markdown, markdown.is_report),
@@ -68,8 +76,12 @@ def save_release(
     release: Release, path: Path, *, keep_order: bool, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Write the table and both manifests as one; returns what saving adds to the manifest."""
-    options = options_for(format_of(path), options)
+    begun = time.perf_counter()
+    format = format_of(path)
+    options = options_for(format, options)
     refuse_places(path)
+    beside = sidecar_of(path)
+    labels = labels_beside(release._arrow, format)
     columns, k = class_columns(release.schema, release.settings), release.settings.k
     added: dict[str, Any] = {"rows": "kept" if keep_order else "shuffled", "dialect": options}
 
@@ -88,11 +100,27 @@ def save_release(
             raise GuaranteeError("the file does not have the columns it should; nothing was written.")
         found = verify(written, columns, k, release._arrow.num_rows, release.anonymity.scope)
         units = units_as_written(release, found, keep_order=keep_order)
-        release.settings.promise.verify(found.labels, len(found.sizes), release._attributes(written), units)
+        in_our_terms = in_codes_of(in_plain_terms(written, release._arrow, options), release._arrow, format)
+        attributes = release._attributes(in_our_terms)
+        release.settings.promise.verify(found.labels, len(found.sizes), attributes, units)
+        if format.typed:
+            rows = None if keep_order else pa.array(release._shuffled_rows())
+            to_write = functools.partial(_column_to_write, release, rows)
+            refuse_altered(written, release._arrow.schema, to_write, format)
         added["release"] = name_of_release(written, release.settings)
 
-    put_in_place([Piece(path, write, inspect), *manifest_pieces(path, lambda: {**release.manifest, **added})])
+    pieces = [Piece(path, write, inspect), *manifest_pieces(path, lambda: {**release.manifest, **added})]
+    if labels or os.path.lexists(
+        beside
+    ):  # labels of what was there before must not be read with the new table
+        pieces.append(Piece(beside, *text_piece(sidecar_text(labels))))
+    put_in_place(pieces)
     give_back()
+    _log.info(
+        "%d records written, read back and verified in %.2f s",
+        release._arrow.num_rows,
+        time.perf_counter() - begun,
+    )
     return added
 
 
@@ -114,6 +142,11 @@ def manifest_pieces(path: Path, content: Callable[[], dict[str, Any]]) -> list[P
     return [manifest(internal, dict, private=True), manifest(public, public_manifest, private=False)]
 
 
+def _column_to_write(release: Release, rows: pa.Array | None, name: str) -> pa.ChunkedArray:
+    column = release._arrow.column(name)
+    return column if rows is None else column.take(rows)
+
+
 def with_name(manifest: dict[str, Any]) -> dict[str, Any]:
     """A manifest that says early which release it belongs to.
 
@@ -126,9 +159,10 @@ def with_name(manifest: dict[str, Any]) -> dict[str, Any]:
 
 def refuse_places(path: Path) -> None:
     """A release is several files: make sure of all their places before one is written."""
-    for place in (path, *manifest_paths(path)):
+    for place in (path, *manifest_paths(path), sidecar_of(path)):
         refuse_unwritable(place)
     refuse_other_than_table(path)
+    refuse_other_kind(sidecar_of(path), "a file of labels", is_sidecar)
     for place in manifest_paths(path):
         refuse_other_kind(place, "a manifest", is_manifest)
 
@@ -173,7 +207,7 @@ def report_places(report: str | Path | None, taken: Sequence[Path] = ()) -> tupl
 
 def places_of(source: str | Path, target: str | Path) -> list[Path]:
     """The places of a table, its release and the manifests, which no report may take."""
-    return [Path(source), Path(target), *manifest_paths(Path(target))]
+    return [Path(source), Path(target), *manifest_paths(Path(target)), sidecar_of(Path(target))]
 
 
 def report_on_saved(release: Release, place: Path, target: Path, *, public: bool) -> None:

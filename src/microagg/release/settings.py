@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import datetime
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
 from microagg.guarantees.declared import DIVERSITY, EXACT, C, L, T
 from microagg.release.risks import ACCEPT_RISK
+from microagg.table.io.formats import options_said, options_to_write, reading_options, writing_options
 from microagg.table.kind_parameters import (
     AGGREGATE,
     HIERARCHY,
@@ -46,6 +48,13 @@ class MethodByName:
     default: str = "auto"
     describes: str = "the name of a method"
 
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        """What a file of settings may hold."""
+        from microagg.methods.registry import methods
+
+        return {"enum": [method.name for method in methods()]}
+
     def parse(self, value: Any) -> str:
         """The name, if the registry has such a method."""
         from microagg.methods.registry import method_named
@@ -61,6 +70,15 @@ class MethodParameters:
     help: str
     default: None = None
     describes: str = "name=value"
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        """What a file of settings may hold: which of these a method takes, it says itself."""
+        from microagg.methods.registry import methods
+        from microagg.table.json_schemas import schema_of
+
+        known = {each.name: schema_of(each) for method in methods() for each in method.parameters}
+        return {"type": "object", "propertyNames": {"enum": sorted(known)}}
 
     def parse(self, value: Any) -> dict[str, Any]:
         """A dictionary of them; the method checks what it holds."""
@@ -102,7 +120,37 @@ class MeasuresByName(Names):
         return names
 
 
-OF_A_CELL = ("k", "method", "params", "publish", "accept_risk", "seed", "date")
+@dataclass(frozen=True)
+class FileOptions:
+    """What is said about how files are read, or written; what there is to say, the formats declare.
+
+    >>> FileOptions("reading", "", reading_options, options_said).parse({"delimiter": "semicolon", "header": None})
+    {'delimiter': ';'}
+    """
+
+    name: str
+    help: str
+    known: Callable[[], dict[str, Declared]]
+    checked: Callable[[Mapping[str, Any]], dict[str, Any]]
+    default: None = None
+    describes: str = "a table of names and values"
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        """What may be said, each with what it takes."""
+        from microagg.table.json_schemas import schema_of
+
+        said = {name: schema_of(each) for name, each in self.known().items()}
+        return {"type": "object", "properties": said, "additionalProperties": False}
+
+    def parse(self, value: Any) -> dict[str, Any]:
+        """A dictionary of what was said, each value checked; what is None is left to be found out."""
+        if value is not None and not isinstance(value, Mapping):
+            raise InputError(f"{self.name} must be a dictionary of names and values.")
+        return self.checked({name: each for name, each in (value or {}).items() if each is not None})
+
+
+OF_A_CELL = ("k", "method", "params", "publish", "accept_risk", "seed", "date", "writing")
 """The settings that differ from cell to cell of a comparison, or make no difference there."""
 
 
@@ -216,11 +264,39 @@ class Settings:
         ),
         public=True,
     )
+    reading: dict[str, Any] = declared(  # noqa: RUF009  it makes a field
+        FileOptions(
+            "reading",
+            "What is known about the file that the table comes from, such as its delimiter.",
+            reading_options,
+            options_said,
+        ),
+        public=False,
+    )
+    writing: dict[str, Any] = declared(  # noqa: RUF009  it makes a field
+        FileOptions(
+            "writing",
+            "How the file of the release is written, where that is not as the original is.",
+            writing_options,
+            options_to_write,
+        ),
+        public=False,
+    )
     seed: int | None = declared(Whole("seed", "Repeats a run; drawn at random if not given."), public=False)
     date: str | None = declared(
         Day("date", "The day to write into the internal manifest and report; today if not given."),
         public=False,
     )
+
+    understood: ColumnSettings | None = field(default=None, compare=False, repr=False)
+    """What was said of columns together with what the labels of a table tell of the others; see `of_table`. It is never kept: whoever
+    reads the table again reads its labels, too."""
+
+    def of_table(self, table: Any) -> Settings:
+        """The same for a table that may carry labels: what these tell holds where nothing was said."""
+        from microagg.table.io.labels import as_labels_say
+
+        return replace(self, understood=as_labels_say(self.said, table))
 
     @staticmethod
     def of(**given: Any) -> Settings:
@@ -248,12 +324,14 @@ class Settings:
     @staticmethod
     def parameters() -> dict[str, Declared]:
         """The declaration of each setting, by its name."""
-        return {each.name: each.metadata["parameter"] for each in fields(Settings)}
+        return {
+            each.name: each.metadata["parameter"] for each in fields(Settings) if "parameter" in each.metadata
+        }
 
     @staticmethod
     def public_names() -> tuple[str, ...]:
         """The settings that everybody may know."""
-        return tuple(each.name for each in fields(Settings) if _is_public(each))
+        return tuple(each.name for each in fields(Settings) if each.metadata and _is_public(each))
 
     def as_data(self, *, public: bool = False) -> dict[str, Any]:
         """Plain data, such as a manifest keeps; with `public` only what everybody may know."""
@@ -283,6 +361,28 @@ class Settings:
                 f"there is no setting {str(unknown[0])!r}; there are {', '.join(Settings.parameters())}."
             )
         return Settings.of(**data)
+
+    @staticmethod
+    def from_file(path: str | Path, *, as_proposed: bool = False) -> Settings:
+        """Settings from a file: TOML such as `microagg propose` and `to_toml` write, or the internal manifest of a release.
+
+        What is still to be decided there is refused, or taken `as_proposed`. Files that it names lie beside it.
+        """
+        from microagg.release.settings_file import read_settings
+
+        return Settings.of(**read_settings(path, as_proposed=as_proposed))
+
+    def to_toml(self, folder: str | Path | None = None) -> str:
+        """The text of a file of settings that `from_file` reads back to the same.
+
+        For a file in a `folder`, trees that were read from files are named by these; else they are written whole.
+
+        >>> "microagg-settings = 1" in Settings.of(k=5, quasi=["age"]).to_toml().splitlines()
+        True
+        """
+        from microagg.release.settings_file import settings_text
+
+        return settings_text(self, None if folder is None else Path(folder))
 
     def but(self, **changes: Any) -> Settings:
         """The same with some settings changed, checked anew."""
@@ -315,7 +415,7 @@ class Settings:
     @property
     def aggregates(self) -> dict[str, str]:
         """What groups release of quasi-identifying columns, where that was said."""
-        return {name: how for name, how in self.aggregate.items() if name != self.weight}
+        return {name: how for name, how in self.columns.aggregate.items() if name != self.weight}
 
     @property
     def weight_becomes(self) -> str | None:
@@ -329,6 +429,11 @@ class Settings:
 
     @property
     def columns(self) -> ColumnSettings:
+        """What was said of single columns, put together, and what labels tell of the others."""
+        return self.said if self.understood is None else self.understood
+
+    @property
+    def said(self) -> ColumnSettings:
         """What was said of single columns, put together."""
         return column_settings(**{each.name: getattr(self, each.name) for each in OF_COLUMNS})
 

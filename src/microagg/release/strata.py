@@ -38,12 +38,31 @@ class Strata:
 
     def as_data(self) -> dict[str, Any]:
         """What the internal manifest keeps."""
-        return {
-            "strata": len(self.sizes),
-            "median_size": float(np.median(self.sizes)),
-            "strata_left_out": self.strata_left_out,
-            "records_left_out": self.records_left_out,
-        }
+        return strata_as_data(self.sizes, self.strata_left_out, self.records_left_out)
+
+
+def strata_as_data(sizes: np.ndarray, strata_left_out: int = 0, records_left_out: int = 0) -> dict[str, Any]:
+    """What the internal manifest keeps of strata with so many records each.
+
+    >>> strata_as_data(np.array([5, 7]))["median_size"]
+    6.0
+    """
+    return {
+        "strata": len(sizes),
+        "median_size": float(np.median(sizes)),
+        "strata_left_out": strata_left_out,
+        "records_left_out": records_left_out,
+    }
+
+
+def refuse_small(sizes: np.ndarray, settings: Settings) -> None:
+    """Raise where a stratum has fewer than k records.
+
+    >>> refuse_small(np.array([5, 7]), Settings.of(k=5))
+    """
+    small = sizes < settings.k
+    if small.any():
+        raise InputError(_refusal(sizes, small, np.zeros(len(sizes), bool), settings))
 
 
 def class_columns(schema: Schema, settings: Settings) -> list[str]:

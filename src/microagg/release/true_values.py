@@ -45,7 +45,7 @@ def notes_on_true_values(cells: Cells, found: Aggregated) -> tuple[str, ...]:
         if not AGGREGATES[how].true_values:
             continue
         counts = ""
-        if variable.kind is Kind.NUMERIC and not found.cells.variables[j].coarse:
+        if variable.kind is Kind.NUMERIC and not found.variables[j].coarse:
             counts = _counted(found, j, _occurring_once(cells, j))
         told.append(f"{how} of {variable.name!r}{counts}")
     if not told:

@@ -160,9 +160,10 @@ def summed_totals(
     for column in others:
         own = cells_of(frame, [column], special=asked.special, na=asked.na)
         found[column.name] = [_total(own, 0, before), _total(own, 0, after)]
+    released = made.cells
     for j, name in enumerate(cells.names):
-        if not made.cells.variables[j].coarse:
-            found[name] = [_total(cells, j, before), _total(made.cells, j, after)]
+        if not released.variables[j].coarse:
+            found[name] = [_total(cells, j, before), _total(released, j, after)]
     return {
         "": [_parts(before), _parts(after)],
         **{name: pair for name, pair in found.items() if None not in pair},

@@ -25,6 +25,7 @@ from microagg.studies.other_tools import cells_of_release, read_release
 from microagg.table.confidential import units_of
 from microagg.table.io.cells import cells_of
 from microagg.table.io.frames import column_facts, open_frame, to_arrow
+from microagg.table.io.labels import as_labels_say
 from microagg.table.io.reading import read_as_numbers, read_table
 from microagg.table.kind_parameters import column_settings
 from microagg.table.schema import ColumnSettings, Role, Schema, assign_roles
@@ -167,6 +168,7 @@ def assess(
         column_facts(before), {Role.QUASI: quasi, Role.CONFIDENTIAL: [name for name in confidential if name in before.columns]},
         "drop", asked,
     )  # fmt: skip
+    asked = as_labels_say(as_labels_say(asked, before.to_native()), after.to_native())
     cells, on_reading = _cells(before, after, quasi, schema, asked)
     pair = pair_of(
         before, after, quasi=quasi, confidential=confidential, keep=keep, shared=strata, weight=weight, k=_checked(k), kinds=asked.kinds,

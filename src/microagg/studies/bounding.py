@@ -54,8 +54,11 @@ def bound_file(
         if certificate.exists() and certificate.samefile(source):
             raise InputError("the certificate would overwrite the table; name another file.")
         refuse_certificate_place(certificate)
-    frame = open_frame(read_table(source, quasi=quasi, asked=settings.columns, **(reading or {})))
-    schema = assign_roles(column_facts(frame), settings.roles, rest="drop", asked=settings.columns)
+    frame = open_frame(
+        read_table(source, quasi=quasi, asked=settings.columns, **{**settings.reading, **(reading or {})})
+    )
+    settings = settings.of_table(frame.to_native())
+    schema = assign_roles(column_facts(frame), settings.roles, rest="drop", asked=settings.said)
     frame, _ = without_gaps(frame, schema, settings)
     cells = read_cells(frame, schema, settings)
     if certificate is not None:

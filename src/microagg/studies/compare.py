@@ -303,8 +303,9 @@ def _study(
     shared = Settings.of(
         **given, k=2, quasi=chosen, confidential=schema.names(Role.CONFIDENTIAL), keep=schema.names(Role.KEEP)
     )
-    weighting_of(frame, schema, shared)
-    read_cells(without_gaps(frame, schema, shared)[0], schema, shared)  # raises where a value is wrong
+    as_read = shared.of_table(frame.to_native())
+    weighting_of(frame, schema, as_read)
+    read_cells(without_gaps(frame, schema, as_read)[0], schema, as_read)  # raises where a value is wrong
     return Study(
         table=to_arrow(frame.select(*(name for name in frame.columns if name in (*chosen, *taken)))),
         settings=shared,

@@ -57,7 +57,7 @@ def _is_made_from(target: Path, digest: str) -> bool:
     """Whether a release lies there that was made from the residents."""
     try:
         manifest = json.loads(manifest_paths(target)[0].read_text("utf-8"))
-        return manifest["input"] == {"file": SOURCE, "digest": digest}
+        return (manifest["input"]["file"], manifest["input"]["digest"]) == (SOURCE, digest)
     except (OSError, ValueError, RecursionError, TypeError, KeyError):
         return False
 

@@ -41,8 +41,8 @@ class Errors(Protocol):
 class Aggregated:
     """What all groups release, and what became of the cells."""
 
-    cells: Cells
-    """The released cells, one row for each record."""
+    _cells: Cells
+    """The released cells, one row for each record, or (`by_group`) for each group."""
     how: tuple[str, ...]
     """The aggregate of each column."""
     decimals: list[int | None]
@@ -57,13 +57,41 @@ class Aggregated:
     labels: np.ndarray
     _unrounded: np.ndarray | list[np.ndarray] | None
     """By group and column the values before rounding; None where they are those released."""
+    by_group: bool = False
+
+    @property
+    def cells(self) -> Cells:
+        """The released cells, one row for each record. Those of a plain table are put together each time: kept, they would be another table."""
+        if not self.by_group:
+            return self._cells
+        return Cells(self._cells.variables, _for_records(self._cells.values, self.labels))
+
+    def __len__(self) -> int:
+        """The number of records."""
+        return len(self.labels) if self.by_group else len(self._cells)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """What the released columns are."""
+        return self._cells.variables
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all released columns are plain numbers without atoms."""
+        return self._cells.is_plain
 
     @functools.cached_property
     def means(self) -> Cells:
         """The released cells as they would be without rounding."""
         if self._unrounded is None:
             return self.cells
-        return Cells(self.cells.variables, _for_records(self._unrounded, self.labels), self.cells.atoms)
+        return Cells(self.variables, _for_records(self._unrounded, self.labels), self._cells.atoms)
+
+    def unrounded(self, rows: slice) -> np.ndarray:
+        """The values of some records as they would be without rounding."""
+        if self._unrounded is not None:
+            return _for_records(self._unrounded, self.labels[rows])
+        return self._cells.values[self.labels[rows] if self.by_group else rows]
 
 
 @dataclass(frozen=True)
@@ -176,9 +204,9 @@ def _of_means(
         decimals.append(own)
         rounded[:, j] = _at_precision(variable, means[:, j], own, precision)
     none = (0,) * len(decimals)
-    released = Cells(cells.variables, _for_records(rounded, labels))
-    every = np.ones(means.shape, bool)
-    return Aggregated(released, ("mean",) * len(decimals), decimals, every, none, none, labels, means)
+    every, how = np.broadcast_to(True, means.shape), ("mean",) * len(decimals)
+    released = Cells(cells.variables, rounded)
+    return Aggregated(released, how, decimals, every, none, none, labels, means, by_group=True)
 
 
 def _at_precision(variable: Variable, means: np.ndarray, decimals: int | None, precision: str) -> np.ndarray:

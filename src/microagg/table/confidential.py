@@ -243,6 +243,8 @@ def typed_like(written: pa.Table, table: pa.Table) -> pa.Table:
             column = pc.cast(column, kind)
         elif pa.types.is_string(column.type) and pa.types.is_floating(kind):
             column = pc.cast(column, pa.float64())
+        elif not pa.types.is_string(column.type) and not pa.types.is_dictionary(kind) and column.type != kind:
+            column = pc.cast(column, kind)  # yes and no are numbers in some files, moments of another unit
         field = pa.field(name, column.type, metadata=table.schema.field(name).metadata)
         written = written.set_column(position, field, column)
     return written

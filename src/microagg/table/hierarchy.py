@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import numbers
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -37,6 +38,8 @@ class Hierarchy:
     paths: dict[str, tuple[str, ...]]
     inner: dict[str, int] = field(default_factory=dict)
     """Nodes that stand for any of the values below them, as a release may have them, and their level (`with_nodes`)."""
+    file: Path | None = field(default=None, compare=False, repr=False)
+    """The file that it was read from."""
 
     @staticmethod
     def of(given: Any) -> Hierarchy:
@@ -72,7 +75,7 @@ class Hierarchy:
             raise InputError(f"{str(path)!r} cannot be read; check its permissions.") from None
         if text is None:
             raise InputError(f"{str(path)!r} is too large for a hierarchy; name another file.")
-        return Hierarchy(_checked(_rows_of_text(text), f" {str(path)!r}"))
+        return Hierarchy(_checked(_rows_of_text(text), f" {str(path)!r}"), file=path.absolute())
 
     @staticmethod
     def from_data(data: Iterable[Sequence[Any]]) -> Hierarchy:
@@ -114,6 +117,17 @@ class Hierarchy:
         """A digest of the content: the same however the hierarchy was given and its lines were ordered."""
         content = json.dumps(self.as_data(), ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def reference(self, folder: Path) -> str | None:
+        """The file that this tree was read from, seen from a folder; None where that does not hold it any more."""
+        if self.file is None:
+            return None
+        try:
+            if Hierarchy.read(self.file) != self:
+                return None
+            return Path(os.path.relpath(self.file, folder)).as_posix()
+        except (InputError, ValueError):  # gone, changed, or on another drive
+            return None
 
     def check(self, levels: Iterable[Any], column: str) -> None:
         """Refuse values that the hierarchy lacks; missing ones need no line."""

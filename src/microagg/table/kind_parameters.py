@@ -148,8 +148,21 @@ class Orders(ByColumn):
         column, equals, order = text.partition("=")
         return (column.strip(), order.strip()) if equals else (text, None)
 
+    def located(self, given: Any, folder: Path) -> Any:
+        """What a file in this folder says, with the files it names where they are."""
+        if not isinstance(given, Mapping):
+            return given
+        return {
+            name: f"@{folder / said[1:]}" if isinstance(said, str) and said.startswith("@") else said
+            for name, said in given.items()
+        }
+
+    def file_form(self, column: str, levels: Any, folder: Path | None) -> Any:
+        """What a file of settings says of one column: its levels, or true where its type or its numbers carry the order."""
+        return True if levels is None else list(levels)
+
     def _checked(self, column: str, given: Any) -> tuple[Any, ...] | None:
-        if given is None:
+        if given is None or given is True:
             return None
         if isinstance(given, str):
             path = given[1:] if given.startswith("@") else None
@@ -206,6 +219,16 @@ class Hierarchies(ByColumn):
             self._refuse()
         column, _, path = text.partition("=")
         return column.strip(), path.strip()
+
+    def located(self, given: Any, folder: Path) -> Any:
+        """What a file in this folder says, with the files it names where they are."""
+        if not isinstance(given, Mapping):
+            return given
+        return {name: str(folder / tree) if isinstance(tree, str) else tree for name, tree in given.items()}
+
+    def file_form(self, column: str, tree: Any, folder: Path | None) -> Any:
+        """What a file of settings says of one column: the file of its tree, seen from the folder, or the tree itself."""
+        return (tree.reference(folder) if folder else None) or tree.as_data()
 
     def _checked(self, column: str, given: Any) -> Any:
         from microagg.table.hierarchy import Hierarchy

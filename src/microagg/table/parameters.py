@@ -230,12 +230,25 @@ class Caps:
             raise InputError(f"{self.name} was given twice for one column; give both limits as a pair.")
         return {name: self._limits(limits) for name, (_, limits) in zip(names, pairs, strict=True)}
 
+    def file_form(self, column: str, limits: tuple[Any, Any], folder: Any = None) -> Any:
+        """What a file of settings says of one column, which has no word for nothing.
+
+        >>> Caps("cap", "").file_form("income", (None, "99%")), Caps("cap", "").file_form("rent", (0.0, None))
+        ('99%', '0.0:')
+        """
+        low, high = limits
+        if low is None:
+            return high
+        return f"{low}:" if high is None else [low, high]
+
     def _typed(self, text: str) -> tuple[str, Any]:
         name, _, limits = text.rpartition("=")
         low, colon, high = limits.partition(":")
         return name.strip(), (low.strip() or None, high.strip() or None) if colon else limits
 
     def _limits(self, given: Any) -> tuple[float | str | None, float | str | None]:
+        if isinstance(given, str) and ":" in given:
+            _, given = self._typed(f"={given}")
         pair = tuple(given) if isinstance(given, list | tuple) else (None, given)
         if len(pair) != 2 or pair == (None, None):
             self._refuse()

@@ -33,8 +33,18 @@ class Question:
     columns: tuple[str, ...]
     text: str
     """The question, with {} for the columns."""
+    answers: tuple[str, ...] = ()
+    """What a file of settings may answer for a column: a role, numbers or codes; the first is what is proposed. None where the answer
+    lies in the table itself."""
+    advice: str = ""
+    """How to answer it where `anonymize` is called."""
 
     def __str__(self) -> str:
+        return f"{self.asks} {self.advice}".rstrip()
+
+    @property
+    def asks(self) -> str:
+        """The question alone, for where the answers stand beside it."""
         names = [f"'{_shown(name)}'" for name in self.columns]
         together = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
         return self.text.replace("{}", together)
@@ -139,8 +149,42 @@ class Proposal:
             words += ["--nominal", shell_list(given["nominal"])]
         for name, kind in given.get("kinds", {}).items():
             words += ["--kind", shlex.quote(f"{name}={kind}")]
-        words += [f"--{'' if value else 'no-'}{name}" for name, value in reading.items()]
+        for name, value in reading.items():
+            switch = f"--{'' if value else 'no-'}{name}"
+            words += [switch] if isinstance(value, bool) else [f"--{name}", shlex.quote(str(value))]
         return " ".join(words)
+
+    def to_toml(self, k: int = 5, *, nominal: Sequence[str] | str = (), **reading: Any) -> str:
+        """The proposal as the text of a settings file, with its reasons as comments and what it cannot know marked "decide".
+
+        `Settings.from_file`, and --config of the command line, take it once that is answered.
+
+        >>> import pyarrow as pa
+        >>> print(propose(pa.table({"height": [1.7, 1.7, 1.9]})).to_toml(k=3).partition("share.")[2].strip())
+        quasi = [
+            "height",  # numbers; others may know them (2 different of 3)
+        ]
+        """
+        from microagg.table.proposal_text import text_of
+
+        return text_of(self, k, nominal=nominal, reading=reading)
+
+    def as_data(self, k: int = 5) -> dict[str, Any]:
+        """The proposal as plain data: columns with their roles, kinds and reasons, questions with their answers, and the settings."""
+        return {
+            "columns": [
+                {
+                    "name": each.name, "role": each.role.value, "kind": each.kind.value, "reason": each.reason,
+                    "different": each.distinct, "records": each.records,
+                }
+                for each in self.columns
+            ],
+            "questions": [
+                {"about": each.about, "columns": list(each.columns), "question": str(each), "answers": list(each.answers)}
+                for each in self.questions
+            ],
+            "settings": self.settings(k),
+        }  # fmt: skip
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """The table that is shown: column, role, kind, different values, reason."""

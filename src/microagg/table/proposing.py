@@ -23,8 +23,7 @@ SMALLEST_STRATUM_ON_AVERAGE = 20
 
 TEXTS = {
     "codes": (
-        "Numbers or codes: {}? Their whole numbers may stand for categories. As proposed they are numbers, and a group gets their mean. "
-        "If all of these columns hold codes, say nominal='asked'; if some do, nominal=['…'] names those."
+        "Numbers or codes: {}? Their whole numbers may stand for categories. As proposed they are numbers, and a group gets their mean."
     ),
     "money": (
         "Known to others, or confidential: {}? The names sound like money. As proposed these are quasi-identifying, and a group shares one "
@@ -34,15 +33,26 @@ TEXTS = {
         "Amounts, or numbers of persons: {}? Nearly every record has a whole number of its own there. As proposed these are "
         "quasi-identifying, and a group shares one number; what names a person or a company should be an identifier."
     ),
-    "weight": (
-        "A sampling weight, or the weight of a body: {}? As proposed it is quasi-identifying; name it with weight instead of quasi if it is "
-        "a sampling weight."
-    ),
+    "weight": ("A sampling weight, or the weight of a body: {}? As proposed it is quasi-identifying."),
     "second weight": "A second sampling weight: {}? A release has one. As proposed it is left out; it could be quasi-identifying.",
     "gaps in the weight": "What is the weight of records that have none in {}? Fill it in, for they are refused.",
     "second unit": "Which unit is to be protected? {} could be one, too, and a release has one. As proposed it is left out.",
     "gaps in the unit": "Which unit have records that have none in {}? Fill it in, for they are refused.",
 }
+ADVICE = {
+    "codes": "If all of these columns hold codes, say nominal='asked'; if some do, nominal=['…'] names those.",
+    "weight": "Name it with weight instead of quasi if it is a sampling weight.",
+}
+"""How to answer where `anonymize` is called."""
+ANSWERS = {
+    "codes": ("numbers", "codes"),
+    "money": ("quasi", "confidential"),
+    "amounts": ("quasi", "identifier"),
+    "weight": ("quasi", "weight"),
+    "second weight": ("identifier", "quasi"),
+    "second unit": ("identifier", "unit"),
+}
+"""What a file of settings may answer, the careful answer first; the other questions are answered in the table itself."""
 CALLED = {
     Says.PERSON: "called like the name of somebody",
     Says.SOMEBODY: "called like a person, with many different values",
@@ -79,7 +89,7 @@ def proposal_from(looks: Sequence[Look]) -> Proposal:
         role, reason = _decided(look, state)
         columns.append(Proposed(look.name, role, look.kind, reason, look.distinct, look.records, look.said))
     questions = (
-        Question(about, tuple(names), TEXTS[about])
+        Question(about, tuple(names), TEXTS[about], ANSWERS.get(about, ()), ADVICE.get(about, ""))
         for about in TEXTS
         if (names := state.questions.get(about))
     )

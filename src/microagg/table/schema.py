@@ -91,6 +91,8 @@ class ColumnFacts:
     """What its type suggests; where nobody says, numbers are numeric and all else is nominal."""
     text: bool = False
     """Whether its values are texts."""
+    levels: tuple[Any, ...] | None = None
+    """The order of its levels, where its labels tell that it is ordinal."""
 
     @property
     def suggested(self) -> Kind:
@@ -159,7 +161,8 @@ def assign_roles(
 
 
 def _resolved(fact: ColumnFacts, role: Role, asked: ColumnSettings) -> Column:
-    levels = asked.levels.get(fact.name)
+    by_labels = fact.levels if fact.name not in asked.kinds else None
+    levels = asked.levels.get(fact.name, by_labels)
     if levels is not None and fact.numeric:
         levels = tuple(map(_as_number, levels))
     elif levels is not None and fact.text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from microagg.measures.loss.sse import loss_between, loss_of_partition
+from microagg.measures.loss.sse import LossBetween, largest_share, loss_between, loss_of_partition
 
 
 def slow_sse(points: np.ndarray, labels: list[int]) -> float:
@@ -109,3 +110,18 @@ def test_a_release_of_one_group_loses_a_hundred_percent() -> None:
     figure = next(figure for measure, figure in release.figures if measure.name == "il")
     assert figure.value == 100.0
     assert max(figure.columns.values()) <= 100.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_loss_run_by_run_is_that_of_the_whole(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = np.exp(4.0 * rng.normal(size=(700, 3))) + (1e9 if seed % 2 else 0.0)
+    labels = rng.integers(0, 60, len(points)).astype(np.int32)
+    released = points[rng.permutation(len(points))] if seed % 3 else np.tile(points[0], (len(points), 1))
+    mean = np.array([math.fsum(column) for column in points.T.tolist()]) / len(points)
+    lost = LossBetween(mean, groups=60)
+    cuts = [0, *sorted(rng.integers(0, len(points), 5).tolist()), len(points)]
+    for first, end in itertools.pairwise(cuts):
+        lost.add(points[first:end], released[first:end], labels[first:end])
+    assert lost.loss() == loss_between(points, released)
+    assert lost.largest_share() == largest_share(points, released, labels)

@@ -278,7 +278,7 @@ def test_exact_means_of_whole_numbers_are_floats(name: str) -> None:
             ),
             "-1",
         ),
-        (pa.array([1.5, 2.5, 9.25], pa.float16()), 9.25),
+        (pa.array(np.array([1.5, 2.5, 9.25], np.float16)), 9.25),
     ],
     ids=str,
 )

@@ -115,7 +115,7 @@ def test_a_release_without_a_header_can_be_repeated(tmp_path: Path) -> None:
     )
     assert target.read_text().splitlines()[0] == '"2","3"'
     manifest = json.loads((tmp_path / "out.csv.internal.json").read_text())
-    assert manifest["input"]["reading"] == {"header": False}
+    assert manifest["settings"]["reading"] == {"header": False}
     assert "reading" not in (tmp_path / "out.csv.public.json").read_text()
     repeated = repeat_file(tmp_path / "out.csv.internal.json", source, again)
     assert "the same release" in repeated.notes[0]

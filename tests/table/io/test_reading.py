@@ -50,7 +50,9 @@ def test_what_looks_like_numbers_is_written_back_to_the_letter(tmp_path: Path, c
 def test_any_text_survives(tmp_path: Path, texts: list[str]) -> None:
     table = pa.table({"age": list(range(len(texts))), "text": pa.array(texts, pa.string())})
     write_table(table, tmp_path / "out.csv")
-    found = read_table(tmp_path / "out.csv").column("text")
+    found = read_table(tmp_path / "out.csv", encoding="utf-8").column(
+        "text"
+    )  # zeros, too, if it is said to be text
     if not pa.types.is_string(found.type):  # all of them digits
         found = found.cast(pa.string())
     assert found.to_pylist() == texts
@@ -63,7 +65,7 @@ def test_any_name_survives(tmp_path: Path, names: list[str]) -> None:
     table = pa.table({"age": [1], **{f"{name}!": ["007"] for name in names}})
     for delimiter in ",;":
         write_table(table, tmp_path / "out.csv", delimiter=delimiter)
-        assert read_table(tmp_path / "out.csv").equals(table)
+        assert read_table(tmp_path / "out.csv", encoding="utf-8").equals(table)
 
 
 def test_missing_and_empty_are_told_apart(tmp_path: Path) -> None:
@@ -84,12 +86,14 @@ def test_missing_and_empty_are_told_apart(tmp_path: Path) -> None:
         ('"a,b";"c,d"', ";"),
         ("a,b;c;d", ";"),
         ('"two\nlines;";b', ";"),
+        ("30;30,5;1,5", ";"),
+        ("2019,2020,2021", ","),
     ],
 )
 def test_delimiters(tmp_path: Path, header: str, delimiter: str) -> None:
     path = tmp_path / "in.csv"
     path.write_text(f"{header}\n")
-    assert format_of(path).detect(path) == {"delimiter": delimiter}
+    assert format_of(path).detect(path) == {"delimiter": delimiter, "encoding": "utf-8", "line_end": "lf"}
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

@@ -233,7 +233,8 @@ def test_lines_are_those_of_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     many = pa.concat_tables([table.slice(1), table] * 5)
     for each, delimiter in ((table, ","), (table.slice(1, 2), ";"), (many, ",")):
         arrow_csv.write_csv(each, tmp_path / "arrow.csv", arrow_csv.WriteOptions(delimiter=delimiter))
-        csv_writing.write_lines(each, tmp_path / "ours.csv", delimiter, set())
+        with csv_writing.TextSink(tmp_path / "ours.csv", "", "utf-8") as sink:
+            csv_writing.write_lines(each, sink, delimiter, set())
         assert (tmp_path / "ours.csv").read_bytes() == (tmp_path / "arrow.csv").read_bytes()
 
 

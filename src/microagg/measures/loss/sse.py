@@ -56,6 +56,48 @@ def loss_between(points: np.ndarray, released: np.ndarray) -> dict[str, float]:
     return loss
 
 
+class LossBetween:
+    """SSE, IL and the share of the largest group, added up from runs of records: the same as `loss_between` and `largest_share` on all.
+
+    >>> points, released = np.array([[0.0], [2.0], [10.0], [16.0]]), np.array([[1.0], [1.0], [13.0], [13.0]])
+    >>> lost = LossBetween(np.array([7.0]), groups=2)
+    >>> for run in (slice(0, 3), slice(3, 4)):
+    ...     lost.add(points[run], released[run], np.array([0, 0, 1, 1])[run])
+    >>> lost.loss() == loss_between(points, released), lost.largest_share()
+    (True, 0.9)
+    """
+
+    def __init__(self, mean: np.ndarray, groups: int = 0) -> None:
+        self._mean = mean.reshape(1, -1)
+        self._sse, self._sst = np.zeros((3, 1)), np.zeros((3, 1))
+        self._by_group = np.zeros((groups, 3, 1))
+        self._first: np.ndarray | None = None
+        self._one_point = True
+
+    def add(self, points: np.ndarray, released: np.ndarray, labels: np.ndarray | None = None) -> None:
+        """Count some records; `labels` are their groups, where these are asked about."""
+        rows, everything = np.arange(len(points), dtype=np.int32), np.zeros(len(points), np.int32)
+        partial_sums.add_sums(self._sse, partial_sums.squared_error_sums(points, released, rows))
+        partial_sums.add_sums(self._sst, partial_sums.squared_error_sums(points, self._mean, everything))
+        if labels is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                errors = np.ascontiguousarray((points - released) ** 2)
+            partial_sums.add_group_errors(self._by_group, errors, np.ascontiguousarray(labels, np.int32))
+        if len(released):
+            self._first = released[0].copy() if self._first is None else self._first
+            self._one_point = self._one_point and bool((released == self._first).all())
+
+    def loss(self) -> dict[str, float]:
+        """SSE and IL of all that was counted."""
+        sse, sst = float(sums.rounded(self._sse, 0)), float(sums.rounded(self._sst, 0))
+        il = 100.0 * sse / sst if sst > 0.0 else 0.0
+        return {"IL": min(il, 100.0) if self._one_point else il, "SSE": sse}
+
+    def largest_share(self) -> float:
+        """The largest part of the squared error that one group makes up."""
+        return share_of(self._by_group[:, :, 0])
+
+
 def largest_share(points: np.ndarray, released: np.ndarray, labels: np.ndarray) -> float:
     """The largest part of the squared error that one group makes up: 1 where it makes up all of it, 0 where there is no error.
 

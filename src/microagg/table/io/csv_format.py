@@ -1,9 +1,10 @@
-"""Files of separated text in UTF-8, their columns as text to the letter ("007" stays "007")."""
+"""Files of separated text, their columns as text to the letter ("007" stays "007"): csv, tsv and txt, each plain or packed."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import io
 import re
 from collections.abc import Callable
@@ -12,17 +13,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from microagg.errors import InputError
 from microagg.table.io.format import Format
-from microagg.table.parameters import Maybe
+from microagg.table.io.text_parameters import LINE_ENDS, OPTIONS, READING, UTF8, WRITING, refuse_same_signs
+from microagg.table.io.text_source import MAGIC, OTHERS, Source, open_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from microagg.table.io.dialect import Dialect
+
 LONGEST_HEADER = 1 << 20
+LONGEST_RECORD = 1 << 30
 NO_TEXT = set(range(32)) - set(b"\t\n\r\f")
-HEADER = Maybe(
-    "header",
-    "Whether the first row of a csv file holds the names of the columns; without, they are 1, 2, 3 and so on.",
-)
 FORMULA = r"(?s)^'*[=+\-@\t\r]."
 ESCAPED = r"(?s)^'+[=+\-@\t\r]."
 DATA = re.compile(  # a number, an amount, a date or a time
@@ -34,32 +35,57 @@ SAY_WHICH = (
 
 
 def read(
-    path: Path, delimiter: str | None = None, *, header: bool | None = None, escape_formulas: bool = False
+    path: Path,
+    delimiter: str | None = None,
+    *,
+    header: bool | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    dates: str | None = None,
+    line_end: str | None = None,
+    escape_formulas: bool = False,
+    packing: str = "",
+    usual: str = ",",
 ) -> pa.Table:
-    """All columns as text; an empty cell without quotes is missing.
+    """All columns as text; an empty cell without quotes is missing. The table remembers its dialect, which what becomes of the texts goes by.
 
-    Unless it is said whether there is a `header`, a first row that looks like a record is refused.
+    Unless it is said whether there is a `header`, a first row that looks like a record is refused. `packing` and the `usual` delimiter
+    are those of the entry.
     """
-    table = _read(path, delimiter, header)
-    return _with_texts(table, _unescaped) if escape_formulas else table
+    from microagg.table.io.dialect import Dialect
 
-
-def _read(path: Path, delimiter: str | None, header: bool | None) -> pa.Table:
-    first = _header_of(path)
+    refuse_same_signs({"decimal": decimal, "thousands": thousands})
+    source = open_text(path, packing, encoding)
+    first = _header_of(source)
     if not first.strip():
         raise InputError(
             f"{str(path)!r} is empty or begins with an empty line; it needs a header and records."
         )
-    delimiter = delimiter or _delimiter_in(first)
+    found = Dialect(
+        delimiter or _delimiter_in(first, usual),
+        source.encoding,
+        _line_end_of(first),
+        decimal,
+        thousands,
+        dates,
+    )
+    table = _read(path, source, first, found.delimiter, header)
+    table = _with_texts(table, _unescaped) if escape_formulas else table
+    return found.put_on(table)
+
+
+def _read(path: Path, source: Source, first: str, delimiter: str, header: bool | None) -> pa.Table:
     names = _names_in(first, delimiter, path)
     if header is False:
-        return _read_rows(path, delimiter, [str(column) for column in range(1, len(names) + 1)], first=True)
+        numbers = [str(column) for column in range(1, len(names) + 1)]
+        return _read_rows(path, source, delimiter, numbers, first=True)
     if header is None and _numbers_among(names):
         _refuse_header(path, "has a number or a date where names of columns should be")
     _refuse_same_names(names, path)
     if not first.endswith(("\n", "\r")):  # Arrow takes a lone line without an end for no header at all
         return _without_records(names)
-    table = _read_rows(path, delimiter, names, first=False)
+    table = _read_rows(path, source, delimiter, names, first=False)
     if table.column_names != names:
         raise InputError(f"the header of {str(path)!r} is not clear; put its column names in double quotes.")
     if header is None and any(
@@ -69,7 +95,7 @@ def _read(path: Path, delimiter: str | None, header: bool | None) -> pa.Table:
     return table
 
 
-def _read_rows(path: Path, delimiter: str, names: list[str], *, first: bool) -> pa.Table:
+def _read_rows(path: Path, source: Source, delimiter: str, names: list[str], *, first: bool) -> pa.Table:
     """The records of a file, from its `first` row on or after a header."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
@@ -80,15 +106,19 @@ def _read_rows(path: Path, delimiter: str, names: list[str], *, first: bool) -> 
         null_values=[""],
         quoted_strings_can_be_null=False,
     )
-    parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    reading = arrow_csv.ReadOptions(column_names=names if first else None)
-    try:
-        table = arrow_csv.read_csv(path, reading, parse, convert)
-    except MemoryError:  # Arrow's own is one
-        raise
-    except (pa.ArrowException, OSError):
-        _refuse_csv(path, parse, names if first else None, len(names))
-    _refuse_open_quote(path, table)
+    parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=source.has_quotes())
+    for block in (None, LONGEST_RECORD):  # a record longer than a block takes a longer one
+        reading = arrow_csv.ReadOptions(column_names=names if first else None, block_size=block)
+        try:
+            table = arrow_csv.read_csv(source.to_read(), reading, parse, convert)
+            break
+        except MemoryError:  # Arrow's own is one
+            raise
+        except (pa.ArrowException, OSError):
+            continue
+    else:
+        _refuse_csv(path, source, parse, names if first else None, len(names))
+    _refuse_open_quote(path, source, table)
     return table
 
 
@@ -107,7 +137,7 @@ def _numbers_among(names: list[str]) -> bool:
 def _occurs(name: str, column: pa.ChunkedArray) -> bool:
     from microagg.table.io.arrow import compute
 
-    return bool(name) and compute.index(column, name).as_py() >= 0
+    return bool(name) and bool(compute.any(compute.equal(column, name)).as_py())  # faster than to look where
 
 
 def _refuse_header(path: Path, why: str) -> NoReturn:
@@ -125,22 +155,34 @@ def _refuse_same_names(names: list[str], path: Path) -> None:
             )
 
 
-def write(table: pa.Table, path: Path, delimiter: str, escape_formulas: bool = False) -> None:
-    """Write a table as a csv file; what is missing becomes an empty cell, an empty text a pair of quotes.
+def write(
+    table: pa.Table,
+    path: Path,
+    delimiter: str = ",",
+    encoding: str = UTF8,
+    decimal: str = ".",
+    thousands: str = "",
+    dates: str | None = None,
+    line_end: str = "lf",
+    escape_formulas: bool = False,
+    packing: str = "",
+) -> None:
+    """Write a table as a text file; what is missing becomes an empty cell, an empty text a pair of quotes.
 
     Columns that were read from such a file have their own marker of missing values and pattern of dates (see `marks.py`). With
     `escape_formulas` an apostrophe goes before texts that a spreadsheet would take for formulas.
     """
-    import pyarrow.csv as arrow_csv
+    from microagg.table.io.csv_writing import TextSink, as_they_were_read, has_empty_lines, write_lines
+    from microagg.table.io.number_style import Style
 
-    from microagg.table.io.csv_writing import as_they_were_read, has_empty_lines, write_lines
-
-    table, bare = as_they_were_read(table)
+    refuse_same_signs({"decimal": decimal, "thousands": thousands})
+    table, bare = as_they_were_read(table, Style(decimal, thousands), dates)
     table = _with_texts(table, _escaped) if escape_formulas else table
-    if bare or has_empty_lines(table):
-        write_lines(table, path, delimiter, bare)
-    else:
-        arrow_csv.write_csv(table, path, arrow_csv.WriteOptions(delimiter=delimiter))
+    with TextSink(path, packing, encoding) as sink:
+        if bare or has_empty_lines(table) or not sink.is_plain:
+            write_lines(table, sink, delimiter, bare, LINE_ENDS[line_end])
+        else:
+            sink.write_table(table, delimiter, LINE_ENDS[line_end])
 
 
 def formulas_in(column: pa.ChunkedArray) -> bool:
@@ -191,43 +233,72 @@ def _with_texts(table: pa.Table, change: Callable[[Any], Any]) -> pa.Table:
     return pa.table(columns, names=change(pa.array(table.column_names, pa.string())).to_pylist())
 
 
-def detect(path: Path) -> dict[str, Any]:
-    """The character that separates the columns: the one the header has most of, quoted names aside."""
-    return {"delimiter": _delimiter_in(_header_of(path))}
+def detect(path: Path, packing: str = "", usual: str = ",") -> dict[str, Any]:
+    """The encoding of a file, how its lines end, and the character that separates its columns."""
+    return found_in(path, packing, usual).options
+
+
+def found_in(path: Path, packing: str = "", usual: str = ",") -> Dialect:
+    """What the header and the encoding of a file tell about its dialect; its numbers are not looked at."""
+    from microagg.table.io.dialect import Dialect
+
+    source = open_text(path, packing)
+    first = _header_of(source)
+    return Dialect(_delimiter_in(first, usual), source.encoding, _line_end_of(first))
 
 
 def recognise(beginning: bytes) -> bool:
     r"""Whether a file begins as text does, and neither as JSON nor as a page.
 
-    >>> recognise(b"age;income\n"), recognise(b"PAR1\x15\x04"), recognise(b'{"k": 5}')
-    (True, False, False)
+    >>> recognise(b"age;income\n"), recognise(b"PAR1\x15\x04"), recognise(b'{"k": 5}'), recognise("größe\n".encode("cp1252"))
+    (True, False, False, True)
     """
-    if beginning.lstrip()[:1] in (b"{", b"<") or set(beginning) & NO_TEXT:
+    if beginning.startswith((*OTHERS, *MAGIC.values())):
         return False
-    try:
-        beginning.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return error.start >= len(beginning) - 3  # where the beginning ends, a letter may be cut
-    return True
+    if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
+        beginning = beginning[: len(beginning) // 2 * 2].decode("utf-16", errors="replace").encode()
+    return beginning.lstrip()[:1] not in (b"{", b"<") and not set(beginning) & NO_TEXT
 
 
-def _delimiter_in(header: str) -> str:
+def recognise_columns(beginning: bytes) -> bool:
+    r"""Whether a file begins as text in columns does: any note may be called .txt, and is not to be replaced.
+
+    >>> recognise_columns(b"age;income\n31;7\n"), recognise_columns(b"To do:\nbuy bread, milk\n")
+    (True, False)
+    """
+    if not recognise(beginning):
+        return False
+    codec = "utf-16" if beginning.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin-1"
+    lines = re.sub(r'"[^"]*"', "", beginning.decode(codec, errors="replace")).splitlines()[:5]
+    whole = lines[:-1] if len(beginning) >= 1 << 16 and len(lines) > 1 else lines
+    return any(len({line.count(mark) for line in whole}) == 1 and mark in whole[0] for mark in ",;\t|")
+
+
+def _recognise_packed(packing: str) -> Callable[[bytes], bool]:
+    return lambda beginning: beginning.startswith(MAGIC[packing])
+
+
+def _delimiter_in(header: str, usual: str) -> str:
+    """The one of which the header has most, quoted names aside; of equally many the usual one. A comma between digits may be a decimal one."""
     bare = re.sub(r'"[^"]*"', "", header)
-    return max(",;\t|", key=lambda mark: (bare.count(mark), mark == ","))
+    decimals = len(re.findall(r"(?<=\d),(?=\d)", bare))
+    return max(
+        ",;\t|", key=lambda mark: (bare.count(mark) - (decimals / 2 if mark == "," else 0), mark == usual)
+    )
 
 
-def _header_of(path: Path) -> str:
-    """The first line of a csv file, and those after it while a quoted name goes on."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            header = file.readline()
-            while header.count('"') % 2 and len(header) < LONGEST_HEADER and (line := file.readline()):
-                header += line
-            return header
-    except UnicodeDecodeError:
-        raise InputError(f"{str(path)!r} is not in UTF-8; save it in that encoding.") from None
-    except OSError:
-        raise InputError(f"{str(path)!r} cannot be read; check its permissions.") from None
+def _line_end_of(header: str) -> str:
+    return next((word for word in ("crlf", "lf", "cr") if header.endswith(LINE_ENDS[word])), "lf")
+
+
+def _header_of(source: Source) -> str:
+    """The first line of a text file, and those after it while a quoted name goes on."""
+    text = source.beginning(LONGEST_HEADER).decode("utf-8", errors="ignore")
+    lines = io.StringIO(text, newline="")
+    header = lines.readline()
+    while header.count('"') % 2 and (line := lines.readline()):
+        header += line
+    return header
 
 
 def _names_in(header: str, delimiter: str, path: Path) -> list[str]:
@@ -238,7 +309,7 @@ def _names_in(header: str, delimiter: str, path: Path) -> list[str]:
     return names
 
 
-def _refuse_csv(path: Path, parse: Any, names: list[str] | None, columns: int) -> NoReturn:
+def _refuse_csv(path: Path, source: Source, parse: Any, names: list[str] | None, columns: int) -> NoReturn:
     """Say why Arrow could not read a csv file, and where; its own message would quote the row."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
@@ -253,40 +324,49 @@ def _refuse_csv(path: Path, parse: Any, names: list[str] | None, columns: int) -
     with contextlib.suppress(
         pa.ArrowException, OSError
     ):  # rows are numbered on one thread only, so read again
-        arrow_csv.read_csv(path, arrow_csv.ReadOptions(use_threads=False, column_names=names), parse)
+        options = arrow_csv.ReadOptions(use_threads=False, column_names=names, block_size=LONGEST_RECORD)
+        arrow_csv.read_csv(source.to_read(), options, parse)
     if ragged:
         raise InputError(
             f"{str(path)!r}, row {ragged[0]} (header not counted) does not have the {columns} columns of the header; "
-            "mend it, or put double quotes around values with a separator in them."
+            "mend it, say another delimiter='…', or put double quotes around values with a separator in them."
         )
-    raise InputError(f"{str(path)!r} is not a csv file in UTF-8; save it in that encoding.")
+    raise InputError(f"{str(path)!r} is not a readable csv file; check its delimiter and its quotes.")
 
 
-def _refuse_open_quote(path: Path, table: pa.Table) -> None:
+def _refuse_open_quote(path: Path, source: Source, table: pa.Table) -> None:
     """Arrow reads on to the end of the file where a quote is never closed, and so loses the records after it."""
     last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
     if last is None or not {"\n", "\r"} & set(last):
         return
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 64))
-        closed = file.read().rstrip(b"\r\n").endswith(b'"')
-    if not closed:
+    if not source.ending(64).rstrip(b"\r\n").endswith(b'"'):
         raise InputError(
             f"{str(path)!r}, row {table.num_rows} (header not counted): a double quote is opened and never closed; "
             "close or remove it."
         )
 
 
-CSV = Format(
-    name="csv",
-    suffixes=(".csv",),
-    read=read,
-    write=write,
-    typed=False,
-    nested=False,
-    options={"delimiter": ",", "escape_formulas": False},
-    detect=detect,
-    recognise=recognise,
-    reading=(HEADER,),
-    read_back={"header": True},
-)
+def _entry(name: str, delimiter: str, packing: str = "", *, fixed: bool = False) -> Format:
+    """The entry of one ending. Where that says what separates columns (`fixed`), the delimiter of the input does not count."""
+    suffix = f".{name}" + {"": "", "gzip": ".gz", "zstd": ".zst"}[packing]
+    plain = recognise_columns if name == "txt" else recognise
+    return Format(
+        name=name,
+        suffixes=(suffix,),
+        read=functools.partial(read, packing=packing, usual=delimiter),
+        write=functools.partial(write, packing=packing),
+        typed=False,
+        nested=False,
+        options={**OPTIONS, "delimiter": delimiter},
+        detect=functools.partial(detect, packing=packing, usual=delimiter),
+        recognise=_recognise_packed(packing) if packing else plain,
+        reading=READING,
+        writing=WRITING,
+        own=("delimiter",) if fixed else (),
+        read_back={"header": True},
+    )
+
+
+CSV, CSV_GZ, CSV_ZST = (_entry("csv", ",", packing) for packing in ("", "gzip", "zstd"))
+TSV, TSV_GZ, TSV_ZST = (_entry("tsv", "\t", packing, fixed=True) for packing in ("", "gzip", "zstd"))
+TXT, TXT_GZ, TXT_ZST = (_entry("txt", "\t", packing) for packing in ("", "gzip", "zstd"))

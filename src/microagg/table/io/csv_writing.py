@@ -1,20 +1,91 @@
-"""Writing columns of a csv file as they were read: with their own markers of missing values and patterns of dates."""
+"""Writing columns of a text file as they were read: with their own markers of missing values, patterns of dates and spelling of numbers."""
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as arrow_csv
 
+from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
-from microagg.table.io.arrow import is_text
-from microagg.table.io.marks import missing_mark, pattern_of
+from microagg.table.io.arrow import is_text, means_numbers
+from microagg.table.io.marks import Pattern, groups_digits, missing_mark, pattern_of
+from microagg.table.io.number_style import Style
+from microagg.table.io.text_parameters import UTF8, UTF8_WITH_MARK
 
 LINES_AT_ONCE = 1 << 16
+MARKS = {
+    UTF8_WITH_MARK: codecs.BOM_UTF8, "utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE, "utf-16": codecs.BOM_UTF16_LE,
+    "utf-32": codecs.BOM_UTF32_LE,
+}  # fmt: skip
+"""What a file begins with that says its encoding."""
+CODECS = {UTF8_WITH_MARK: UTF8, "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 
 
-def as_they_were_read(table: pa.Table) -> tuple[pa.Table, set[int]]:
-    """The table with text where a marker or a pattern asks for it, and the places of columns whose text goes without quotes.
+class TextSink:
+    """A text file that is being written: UTF-8 goes in, what comes out is in its encoding, packed or not, the same on every machine."""
+
+    def __init__(self, path: Path, packing: str, encoding: str) -> None:
+        self.encoding = encoding
+        self._codec = CODECS.get(encoding, encoding)
+        self._open = contextlib.ExitStack()
+        self._out: Any = self._open.enter_context(pa.OSFile(str(path), "wb"))
+        if packing:  # Arrow writes no time stamp
+            self._out = self._open.enter_context(pa.CompressedOutputStream(self._out, packing))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether what goes in is what comes out."""
+        return self.encoding == UTF8
+
+    def write(self, lines: memoryview) -> None:
+        """Write whole lines."""
+        self._out.write(lines if self._codec == UTF8 else str(lines, UTF8).encode(self._codec))
+
+    def begin(self) -> None:
+        """Write what tells the encoding."""
+        self._out.write(MARKS.get(self.encoding, b""))
+
+    def write_table(self, table: pa.Table, delimiter: str, line_end: str) -> None:
+        """Write a whole table as Arrow does."""
+        arrow_csv.write_csv(table, self._out, arrow_csv.WriteOptions(delimiter=delimiter, eol=line_end))
+
+    def __enter__(self) -> TextSink:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._open.close()
+
+
+def refuse_other_letters(table: pa.Table, encoding: str) -> None:
+    """Refuse a table with letters that an encoding does not have, before anything is written.
+
+    >>> refuse_other_letters(pa.table({"town": ["Köln"]}), "cp1252")
+    """
+    codec = CODECS.get(encoding, encoding)
+    if codec.startswith("utf"):
+        return
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_dictionary(column.type):
+            column = pc.cast(column, column.type.value_type)
+        texts = [name, *(pc.unique(column).to_pylist() if is_text(column.type) else ())]
+        try:
+            "".join(text for text in texts if text).encode(codec)
+        except UnicodeError:
+            raise InputError(
+                f"column {name!r} has letters that {encoding} does not have; say writing={{'encoding': 'utf-8'}}."
+            ) from None
+
+
+def as_they_were_read(
+    table: pa.Table, style: Style | None = None, dates: str | None = None
+) -> tuple[pa.Table, set[int]]:
+    """The table with text where a marker, a pattern or the style of numbers asks for it, and the places of columns whose text goes
+    without quotes.
 
     >>> from microagg.table.io.marks import marks_for
     >>> ages = pa.field("age", pa.int64(), metadata=marks_for(missing="NA"))
@@ -22,21 +93,40 @@ def as_they_were_read(table: pa.Table) -> tuple[pa.Table, set[int]]:
     >>> table.column("age").to_pylist(), bare
     (['30', 'NA'], {0})
     """
-    bare = set()
+    bare, style = set(), style or Style()
     for place, field in enumerate(table.schema):
         column = table.column(place)
-        marker, pattern = missing_mark(field), pattern_of(field)
+        marker, pattern = missing_mark(field), _pattern(field, dates)
         shown = bool(marker) and column.null_count > 0
-        if not shown and pattern is None:
+        spelled = _is_respelled(field, style)
+        if not shown and not spelled and pattern is None:
             continue
         if pa.types.is_dictionary(column.type):
             column = pc.cast(column, column.type.value_type)
         if not is_text(column.type):
             bare.add(place)
             column = pc.cast(column, pa.string()) if pattern is None else pattern.written(column)
+        if spelled:
+            column = style.spelled(column, grouped=groups_digits(field))
         column = pc.fill_null(column, marker) if shown else column
         table = table.set_column(place, field.name, column)
     return table, bare
+
+
+def _pattern(field: pa.Field, dates: str | None) -> Pattern | None:
+    """How dates of a column are written: as all are to be, if that is told and they have no other clock, else as they were."""
+    told = None if dates is None else Pattern(told=dates)
+    return told if told is not None and told.fits(field.type) else pattern_of(field)
+
+
+def _is_respelled(field: pa.Field, style: Style) -> bool:
+    """Whether the numbers of a column are spelled otherwise than programs do."""
+    kind = field.type
+    grouped = bool(style.thousands) and groups_digits(field)
+    if is_text(kind):
+        return means_numbers(field) and (style.decimal != "." or grouped)
+    parts = pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return (parts and style.decimal != ".") or ((parts or pa.types.is_integer(kind)) and grouped)
 
 
 def has_empty_lines(table: pa.Table) -> bool:
@@ -48,23 +138,26 @@ def has_empty_lines(table: pa.Table) -> bool:
     return table.num_columns == 1 and table.column(0).null_count > 0
 
 
-def write_lines(table: pa.Table, path: Path, delimiter: str, bare: set[int]) -> None:
-    """Write a csv file as Arrow does, but for the texts of the columns at these places, which go without quotes.
+def write_lines(
+    table: pa.Table, sink: TextSink, delimiter: str, bare: set[int], line_end: str = "\n"
+) -> None:
+    """Write a text file as Arrow does, but for the texts of the columns at these places, which go without quotes.
 
     In the only column of a table a gap is a pair of quotes.
     """
+    refuse_other_letters(table, sink.encoding)
+    sink.begin()
     alone = table.num_columns == 1
     header = [_quoted(pa.array([name])) for name in table.column_names]
-    with path.open("wb") as file:
-        file.write(_lines(header, delimiter))
-        for batch in table.to_batches(max_chunksize=LINES_AT_ONCE):
-            cells = [
-                _where_needed(column, delimiter) if place in bare else _cells(column)
-                for place, column in enumerate(batch.columns)
-            ]
-            if alone:
-                cells = [pc.if_else(pc.equal(cells[0], ""), '""', cells[0])]
-            file.write(_lines(cells, delimiter))
+    sink.write(_lines(header, delimiter, line_end))
+    for batch in table.to_batches(max_chunksize=LINES_AT_ONCE):
+        cells = [
+            _where_needed(column, delimiter) if place in bare else _cells(column)
+            for place, column in enumerate(batch.columns)
+        ]
+        if alone:
+            cells = [pc.if_else(pc.equal(cells[0], ""), '""', cells[0])]
+        sink.write(_lines(cells, delimiter, line_end))
 
 
 def _cells(column: pa.Array) -> pa.Array:
@@ -89,9 +182,9 @@ def _where_needed(text: pa.Array, delimiter: str) -> pa.Array:
     return pc.if_else(needed, _quoted(text), text)
 
 
-def _lines(cells: list[pa.Array], delimiter: str) -> memoryview:
+def _lines(cells: list[pa.Array], delimiter: str, line_end: str) -> memoryview:
     """The cells of some records as bytes, a line each."""
-    between, end = (pa.scalar(each, pa.large_string()) for each in (delimiter, "\n"))
+    between, end = (pa.scalar(each, pa.large_string()) for each in (delimiter, line_end))
     lines = pc.binary_join_element_wise(*cells, between)
     ended = pc.binary_join_element_wise(lines, pa.scalar("", pa.large_string()), end)
     _, offsets, letters = ended.buffers()

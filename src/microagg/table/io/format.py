@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,8 @@ from microagg.table.parameters import Declared
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from microagg.table.io.labels import Labels
 
 
 RECORDS_IN_A_PIECE = 1 << 18
@@ -31,7 +33,7 @@ class Format:
 
     >>> from microagg.table.io.csv_format import CSV
     >>> CSV.suffixes, CSV.typed, CSV.options
-    (('.csv',), False, {'delimiter': ',', 'escape_formulas': False})
+    (('.csv',), False, {'delimiter': ',', 'encoding': 'utf-8', 'decimal': '.', 'thousands': '', 'dates': None, 'line_end': 'lf', 'escape_formulas': False})
     """
 
     name: str
@@ -48,6 +50,17 @@ class Format:
     """Whether columns come back with their types. If not, all of them come back as text, and reading tells which are numbers."""
     nested: bool
     """Whether lists, structs and bytes can be held too."""
+    refuse_names: Callable[[Sequence[str]], None] | None = None
+    """`refuse_names(names)`: raises InputError where such a file cannot have columns of these names; asked before any work is done."""
+    empties: bool = True
+    """Whether empty text and a missing cell are told apart; if not, both come back as missing."""
+    read_only: str = ""
+    """Why such files are read and not written, and what to write instead; "" where both can be done."""
+    holds: Callable[[Labels, pa.ChunkedArray], Labels] | None = None
+    """`holds(labels, column)`: what of a column's labels such a file can hold, as they come back; None where it holds no labels.
+    What it cannot hold goes into a file beside (see `sidecar.py`)."""
+    codes: Callable[[Labels, pa.ChunkedArray], Mapping[Any, Any]] | None = None
+    """`codes(labels, column)`: codes that come back as others: those for .a to .z in the place of numbers that are declared missing."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What can be said about how a file is written, with the value it has if nobody says so."""
     detect: Callable[[Path], Mapping[str, Any]] = no_options
@@ -60,6 +73,10 @@ class Format:
     reading: tuple[Declared, ...] = ()
     """What a user can say about a file to be read. Every command that reads a file has options for these, and so has every
     function: their names are those of `read`'s arguments."""
+    writing: tuple[Declared, ...] = ()
+    """What a user can say about how a file is written: options of these names. Commands that write a file have options for these."""
+    own: tuple[str, ...] = ()
+    """Options that the ending of the file's name answers by itself: the input's do not count for them."""
     read_back: Mapping[str, Any] = field(default_factory=dict)
     """What `read` is told besides the options about a file that `write` has written."""
     needs: tuple[str, ...] = ()

@@ -14,12 +14,21 @@ from typing import Any
 
 from microagg.errors import InputError
 from microagg.table.io.format import Format
+from microagg.table.io.text_parameters import refuse_same_signs
 from microagg.table.parameters import Declared
 
 FORMATS: tuple[str, ...] = (
-    "microagg.table.io.csv_format:CSV",
+    *(f"microagg.table.io.csv_format:{entry}" for entry in ("CSV", "CSV_GZ", "CSV_ZST")),
+    *(f"microagg.table.io.csv_format:{entry}" for entry in ("TSV", "TSV_GZ", "TSV_ZST")),
+    *(f"microagg.table.io.csv_format:{entry}" for entry in ("TXT", "TXT_GZ", "TXT_ZST")),
     "microagg.table.io.parquet_format:PARQUET",
     "microagg.table.io.arrow_format:ARROW",
+    "microagg.table.io.xlsx_format:XLSX",
+    "microagg.table.io.spss_format:SAV",
+    "microagg.table.io.spss_format:ZSAV",
+    "microagg.table.io.stata_format:DTA",
+    "microagg.table.io.sas_format:XPT",
+    "microagg.table.io.sas_format:SAS7BDAT",
 )
 
 PART = ".part"
@@ -29,8 +38,8 @@ PART = ".part"
 def formats() -> tuple[Format, ...]:
     """All formats, in the order of the list.
 
-    >>> [format.name for format in formats()][:2]
-    ['csv', 'parquet']
+    >>> [format.suffixes for format in formats()][:2]
+    [('.csv',), ('.csv.gz',)]
     """
     return _loaded(FORMATS)
 
@@ -110,24 +119,77 @@ def reading_options() -> dict[str, Declared]:
     return {declared.name: declared for format in formats() for declared in format.reading}
 
 
+def options_said(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said about a file to be read, whatever its format, checked.
+
+    >>> options_said({"header": False, "delimiter": "tab"})
+    {'header': False, 'delimiter': '\\t'}
+    """
+    known = reading_options()
+    for name in given:
+        if name not in known:
+            raise InputError(f"files are not read by an option {name!r}; there are: {', '.join(known)}.")
+    return {name: known[name].parse(value) for name, value in given.items()}
+
+
 def options_to_read(format: Format, given: Mapping[str, Any]) -> dict[str, Any]:
     """What was said about a file to be read, checked. What only other formats take is passed over.
 
     >>> options_to_read(format_of(Path("a.csv")), {"header": False}), options_to_read(format_of(Path("a.parquet")), {"header": False})
     ({'header': False}, {})
     """
-    known = reading_options()
-    for name in given:
-        if name not in known:
-            raise InputError(f"files are not read by an option {name!r}; there are: {', '.join(known)}.")
-    checked = {name: known[name].parse(value) for name, value in given.items()}
+    checked = options_said(given)
     return {declared.name: checked[declared.name] for declared in format.reading if declared.name in checked}
 
 
-def options_shared(source: Path, target: Path) -> dict[str, Any]:
-    """The options with which `source` was written, as far as the format of `target` takes them: what is released looks alike."""
-    taken = format_of(target).options
-    return {name: value for name, value in format_of(source).detect(source).items() if name in taken}
+def writing_options() -> dict[str, Declared]:
+    """What can be said about how files are written, whatever their format.
+
+    >>> "escape_formulas" in writing_options()
+    True
+    """
+    return {declared.name: declared for format in formats() for declared in format.writing}
+
+
+def options_to_write(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said about how a file is to be written, checked.
+
+    >>> options_to_write({"delimiter": "tab", "decimal": ","})
+    {'delimiter': '\\t', 'decimal': ','}
+    """
+    known = writing_options()
+    for name in given:
+        if name not in known:
+            raise InputError(f"files are not written by an option {name!r}; there are: {', '.join(known)}.")
+    return {name: known[name].parse(value) for name, value in given.items() if value is not None}
+
+
+def options_shared(
+    source: Path, target: Path, said: Mapping[str, Any] | None = None, found: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The options with which `source` was written, as far as the format of `target` takes them: what is released looks alike.
+
+    What was `said` about how to write goes before. `found` is what reading found out, where that is known.
+    """
+    format, told = format_of(target), dict(said or {})
+    there = format_of(source).detect(source) if found is None else found
+    mine = format_of(source).own
+    shared = {
+        name: value
+        for name, value in there.items()
+        if name in format.options and name not in (*format.own, *mine)
+    }
+    if "decimal" in told and told["decimal"] == shared.get("thousands"):
+        shared.pop("thousands")  # it cannot be both
+    together = {**shared, **told}
+    if (
+        together.get("decimal") == ","
+        and "delimiter" in format.options
+        and "delimiter" not in (*together, *format.own)
+    ):
+        together["delimiter"] = ";"  # as everybody does whose decimals have commas
+    refuse_same_signs({**format.options, **together})
+    return together
 
 
 def _one_of(words: Iterable[str]) -> str:

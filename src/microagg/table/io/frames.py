@@ -12,22 +12,29 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.io.arrow import bare, is_text, means_numbers, of_plain_type, of_used_categories
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.labels import understood_in
 from microagg.table.io.reading import NUMBER, refuse_value
 from microagg.table.schema import ColumnFacts, Kind, refuse_duplicates
 
 UNKNOWN_TYPE = "is of a type that cannot be released; make it numbers or text, or leave it out."
+KNOWN_TABLES = "the table must be a pandas, polars or Arrow table, a LazyFrame of polars, a relation of DuckDB, or a NumPy matrix."
 LARGEST = 1e100
 LARGEST_WHOLE = 2.0**53  # from here on float64 skips whole numbers
 
 
 def open_frame(table: Any) -> nw.DataFrame[Any]:
-    """A narwhals frame over a pandas, polars or Arrow table, or a NumPy matrix with columns named "0", "1", ..."""
+    """A narwhals frame over a pandas, polars or Arrow table, or a NumPy matrix with columns named "0", "1", ...
+
+    A LazyFrame of polars is collected, a relation of DuckDB fetched as an Arrow table.
+    """
     if isinstance(table, np.ndarray):
         return _open_matrix(table)
     try:
-        frame = nw.from_native(table, eager_only=True)
+        frame = nw.from_native(table)
+        if isinstance(frame, nw.LazyFrame):
+            frame = _collected(frame)
     except TypeError:
-        raise InputError("the table must be a pandas, polars or Arrow table, or a NumPy matrix.") from None
+        raise InputError(KNOWN_TABLES) from None
     except nw.exceptions.DuplicateError:
         refuse_duplicates(list(getattr(table, "column_names", table.columns)))
         raise
@@ -42,6 +49,20 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
     if isinstance(native := frame.to_native(), pa.Table):
         _refuse_broken(native)
     return frame
+
+
+def _collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """The rows of a query; those of DuckDB come as an Arrow table."""
+    if frame.implementation not in (nw.Implementation.POLARS, nw.Implementation.DUCKDB):
+        raise InputError(KNOWN_TABLES)
+    try:
+        return frame.collect()
+    except (MemoryError, KeyboardInterrupt):
+        raise
+    except Exception:  # of polars or DuckDB, whose messages would quote a value
+        raise InputError(
+            "the query behind the table fails; collect it by itself to see why, and hand over its result."
+        ) from None
 
 
 def _is_name(name: Any) -> bool:
@@ -199,13 +220,15 @@ def refuse_odd_types(frame: nw.DataFrame[Any], names: Sequence[str]) -> None:
 
 
 def column_facts(frame: nw.DataFrame[Any]) -> list[ColumnFacts]:
-    """What the type of each column tells."""
+    """What the type of each column tells, and its labels where it has any."""
+    told = understood_in(frame.to_native())
     return [
         ColumnFacts(
             name,
             _is_numeric(frame[name].dtype),
-            suggested_kind(frame, name),
+            (told[name].kind if name in told else None) or suggested_kind(frame, name),
             frame[name].dtype == nw.String,
+            told[name].levels if name in told else None,
         )
         for name in frame.columns
     ]

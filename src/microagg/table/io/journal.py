@@ -93,7 +93,8 @@ def undo(folder: Path, moves: Sequence[Move]) -> None:
     for move in moves:
         place, part, backup = folder / move.place, folder / move.part, folder / move.backup
         if os.path.lexists(backup):
-            system.rename(backup, place)
+            if not _is_one_file(backup, place):  # else it was kept, but never replaced
+                system.rename(backup, place)
         elif not move.replaces and not os.path.lexists(part) and os.path.lexists(place):
             system.rename(place, part)
 
@@ -105,6 +106,14 @@ def end(target: Path, moves: Sequence[Move]) -> None:
     system.remove(journal_of(target))
     for move in moves:
         system.remove(target.parent / move.part)
+
+
+def forget(target: Path, moves: Sequence[Move]) -> None:
+    """After all was undone: remove the journal, then what lies beside; what somebody has open is left over."""
+    system.remove(journal_of(target))
+    for move in moves:
+        _remove_quietly(target.parent / move.backup)
+        _remove_quietly(target.parent / move.part)
 
 
 def recover(target: Path) -> list[str]:
@@ -187,7 +196,9 @@ def _read(journal: Path, target: Path) -> list[Move]:
         name = re.escape(str(move.place))
         fits = (
             all(isinstance(each, str) for each in (move.place, move.part, move.backup, move.digest))
-            and (move.place == target.name or move.place.startswith(f"{target.name}."))
+            and f"{move.place}.".casefold().startswith(
+                f"{target.name}.".casefold()
+            )  # some systems know no case
             and not {"/", os.sep, "\0"} & set(move.place)
             and re.fullmatch(rf"\.{token}\.{name}{re.escape(PART)}", move.part)
             and re.fullmatch(rf"\.{token}\.{name}{re.escape(BACKUP)}", move.backup)
@@ -195,6 +206,12 @@ def _read(journal: Path, target: Path) -> list[Move]:
         if not fits:
             raise broken
     return moves
+
+
+def _is_one_file(one: Path, other: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return os.path.samestat(os.lstat(one), os.lstat(other))
+    return False
 
 
 def _remove_quietly(path: Path) -> None:

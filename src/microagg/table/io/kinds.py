@@ -41,6 +41,8 @@ def refuse_other_kind(path: Path, kind: str, recognise: Callable[[bytes], object
 def refuse_other_than_table(path: Path) -> None:
     """Refuse a place that holds anything but a table of the format that its name asks for."""
     format = format_of(path)
+    if format.read_only:
+        raise InputError(f"a {format.suffixes[0]} file {format.read_only}")
     refuse_other_kind(path, format.one_file, format.recognise)
 
 

@@ -42,6 +42,9 @@ def locked(target: Path, wait: float | None = None) -> Iterator[list[str]]:
                 system.remove(path)
         finally:
             os.close(descriptor)
+        if system.WINDOWS:  # where a file that is open, by us or by who comes next, cannot be removed
+            with contextlib.suppress(OSError):
+                system.remove(path)
 
 
 def _taken(path: Path, target: Path, wait: float, notes: list[str]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from microagg.errors import InputError
 from microagg.table.io.arrow import comparable, is_text
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.frames import arrow_column
+from microagg.table.io.labels import Understood, understood_in
 from microagg.table.io.marks import MARKER
 from microagg.table.io.text_columns import CODE, DAY, MOMENT, quasi_column
 from microagg.table.schema import ColumnSettings, Kind
@@ -87,8 +88,15 @@ def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
     except InputError:
         return Look(name, Kind.NOMINAL, len(frame), readable=False)
     kind, said, like = None, None, ""
+    told = understood_in(frame.to_native(), [name]).get(name, Understood())
+    if told.kind is not None:
+        kind = told.kind
+        if told.special and kind is not Kind.NOMINAL:
+            column = _without_codes(column, told.special)
+    elif told.special and not is_text(column.type):  # codes that are no numbers
+        column = _without_codes(column, told.special)
     if pa.types.is_dictionary(column.type):  # categories of numbers are categories
-        kind = Kind.ORDINAL if column.type.ordered else Kind.NOMINAL
+        kind = kind or (Kind.ORDINAL if column.type.ordered else Kind.NOMINAL)
         column = pc.cast(column, column.type.value_type)
     elif is_text(column.type):
         column, said = _read_text(name, column, typed=typed)
@@ -205,6 +213,15 @@ class LookFacts:
             look, records=self.records, values=int(pc.sum(often).as_py() or 0), distinct=len(often),
             single=int(pc.sum(pc.equal(often, 1)).as_py() or 0), like=like,
         )  # fmt: skip
+
+
+def _without_codes(column: pa.ChunkedArray, codes: Sequence[Any]) -> pa.ChunkedArray:
+    """A column without codes that its labels declare missing."""
+    if is_text(column.type):
+        gone = pc.is_in(column, value_set=pa.array(map(str, codes), column.type))
+    else:
+        gone = pc.is_in(pc.cast(column, pa.float64()), value_set=pa.array(map(float, codes), pa.float64()))
+    return pc.if_else(gone, pa.scalar(None, column.type), column)
 
 
 def _of_numbers(values: pa.ChunkedArray, kind: Kind) -> dict[str, Any]:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from microagg.table.io.arrow import NUMBERS_AS_TEXT, OURS
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.text_parameters import has_clock
 
 _MARKERS = r"na|n/a|nan|null|\."
 MARKER = rf"(?i)^({_MARKERS})$"
@@ -26,6 +29,10 @@ PATTERN = OURS + b"-pattern"
 """How dates are written."""
 GAPS = OURS + b"-gaps"
 """Of text to the letter that otherwise holds numbers, codes or dates: that NA and the like mean missing there."""
+GROUPED = OURS + b"-grouped"
+"""Of numbers: that their digits are written in groups."""
+NOTES = OURS + b"-notes"
+"""Of a whole table: what its reader has to tell."""
 LIKE_MARKERS = OURS + b"-values-like-markers"
 """Of text: that NA and the like are values there."""
 
@@ -35,7 +42,7 @@ class Pattern:
     """How the dates or moments of a column are written, all alike.
 
     >>> Pattern.of("2024-01-31T12:30:05.25Z", 2)
-    Pattern(separator='T', length=22, zone='Z')
+    Pattern(separator='T', length=22, zone='Z', told='')
     """
 
     separator: str = ""
@@ -43,6 +50,8 @@ class Pattern:
     length: int = 10
     """Of the text without its zone."""
     zone: str = ""
+    told: str = ""
+    """The pattern that somebody told, as `strftime` has it, in place of ISO 8601."""
 
     @staticmethod
     def of(text: str, fraction: int) -> Pattern:
@@ -55,6 +64,8 @@ class Pattern:
     @property
     def type_without_zone(self) -> pa.DataType:
         """The type of days, or of moments in the unit that the digits need."""
+        if self.told:
+            return pa.timestamp("s") if has_clock(self.told) else pa.date32()
         if not self.separator:
             return pa.date32()
         digits = max(0, self.length - len("2024-01-31T12:30:05."))
@@ -68,7 +79,8 @@ class Pattern:
 
     def fits(self, kind: pa.DataType) -> bool:
         """Whether values of this type can be written so."""
-        return pa.types.is_timestamp(kind) if self.separator else pa.types.is_date(kind)
+        clock = has_clock(self.told) if self.told else bool(self.separator)
+        return pa.types.is_timestamp(kind) if clock else pa.types.is_date(kind)
 
     def written(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """Dates or moments as text in this pattern.
@@ -76,6 +88,9 @@ class Pattern:
         >>> Pattern("T", 16, "+01:00").written(pa.chunked_array([pa.array([0], pa.timestamp("s"))])).to_pylist()
         ['1970-01-01T00:00+01:00']
         """
+        if self.told:
+            whole = pa.timestamp("s") if pa.types.is_timestamp(column.type) else pa.date32()
+            return pc.strftime(pc.cast(column, whole, safe=False), format=self.told, locale="C")
         if not self.separator:
             return pc.cast(column, pa.string())
         text = pc.cast(pc.cast(column, pa.timestamp(column.type.unit)), pa.string())
@@ -85,7 +100,7 @@ class Pattern:
 
     def as_mark(self) -> bytes:
         """What metadata hold."""
-        return json.dumps([self.separator, self.length, self.zone]).encode()
+        return json.dumps([self.separator, self.length, self.zone, self.told]).encode()
 
 
 def marks_for(
@@ -95,6 +110,7 @@ def marks_for(
     pattern: Pattern | None = None,
     markers_are_gaps: bool = False,
     values_like_markers: bool = False,
+    grouped: bool = False,
 ) -> dict[bytes, bytes] | None:
     """The metadata of a field that carries these marks; None if there are none."""
     marks = dict(NUMBERS_AS_TEXT) if numbers else {}
@@ -106,6 +122,8 @@ def marks_for(
         marks[GAPS] = b"yes"
     if values_like_markers:
         marks[LIKE_MARKERS] = b"yes"
+    if grouped:
+        marks[GROUPED] = b"yes"
     return marks or None
 
 
@@ -121,6 +139,15 @@ def markers_are_gaps(field: pa.Field) -> bool:
     True
     """
     return GAPS in (field.metadata or {})
+
+
+def groups_digits(field: pa.Field) -> bool:
+    """Whether the numbers of a column are written with their digits in groups.
+
+    >>> groups_digits(pa.field("income", pa.int64(), metadata=marks_for(grouped=True)))
+    True
+    """
+    return GROUPED in (field.metadata or {})
 
 
 def pattern_of(field: pa.Field) -> Pattern | None:
@@ -140,6 +167,36 @@ def columns_with_values_like_markers(table: pa.Table) -> list[str]:
     return [field.name for field in table.schema if LIKE_MARKERS in (field.metadata or {})]
 
 
+def with_notes(table: pa.Table, notes: Sequence[str]) -> pa.Table:
+    """A table with something to tell about the file it was read from; never about its values.
+
+    >>> notes_of(with_notes(pa.table({"age": [31]}), ["there is another sheet"]))
+    ('there is another sheet',)
+    """
+    told = [*notes_of(table), *notes]
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), NOTES: json.dumps(told).encode()})
+
+
+def notes_of(table: Any) -> tuple[str, ...]:
+    """What the reader of a table has told of its file; nothing of tables that were not read."""
+    metadata = (table.schema.metadata or {}) if isinstance(table, pa.Table) else {}
+    return tuple(json.loads(metadata.get(NOTES, b"[]")))
+
+
+def _of_another_type(marks: dict[bytes, bytes], source: pa.Field, made: pa.Field) -> dict[bytes, bytes]:
+    """What a column of another type keeps: how a gap is written, and the labels that still say something of it."""
+    from microagg.table.io.labels import LABELS, Labels, labelled, labels_of
+
+    kept = {MISSING: marks[MISSING]} if MISSING in marks else {}
+    if LABELS not in marks:
+        return kept
+    numbers = all(
+        pa.types.is_integer(each.type) or pa.types.is_floating(each.type) for each in (source, made)
+    )
+    labels = labels_of(source) if numbers else Labels(labels_of(source).label)
+    return {**kept, **(labelled(pa.field("", made.type), labels).metadata or {})}
+
+
 def marked_like(table: pa.Table, source: pa.Table) -> pa.Table:
     """A table with the marks that the columns of another one have under the same names: those of a release like the original's.
 
@@ -153,6 +210,6 @@ def marked_like(table: pa.Table, source: pa.Table) -> pa.Table:
         marks = {} if place < 0 else dict(source.schema.field(place).metadata or {})
         ours = {name: mark for name, mark in marks.items() if name.startswith(OURS)}
         if place >= 0 and source.schema.field(place).type != field.type:
-            ours = {MISSING: ours[MISSING]} if MISSING in ours else {}
+            ours = _of_another_type(ours, source.schema.field(place), field)
         fields.append(field.with_metadata({**(field.metadata or {}), **ours}))
     return table.cast(pa.schema(fields, table.schema.metadata))

@@ -5,14 +5,19 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
 from microagg.table.io.arrow_format import refuse_broken
 from microagg.table.io.format import RECORDS_IN_A_PIECE, Format
+from microagg.table.io.unpacking import largest_table, refuse_larger
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+WIDTHS = {"BOOLEAN": 0.125, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
+"""The bytes that a value takes, whatever was done to pack it."""
 
 
 def read(path: Path) -> pa.Table:
@@ -25,7 +30,11 @@ def read(path: Path) -> pa.Table:
     try:
         # not read_table(): it takes folders named like "year=2024" on the way for columns
         with parquet.ParquetFile(path) as file:
-            table = file.read()
+            texts = _refuse_bombs(path, file)
+            table = file.read() if not texts else None
+        if table is None:
+            with parquet.ParquetFile(path, read_dictionary=texts) as file:
+                table = _unpacked(path, file)
     except MemoryError:  # Arrow's own is one
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError):
@@ -34,6 +43,54 @@ def read(path: Path) -> pa.Table:
     return pa.Table.from_arrays(
         table.columns, schema=pa.schema([pa.field(field.name, field.type) for field in table.schema])
     )
+
+
+def _refuse_bombs(path: Path, file: Any) -> list[str]:
+    """Refuse a file of which a small one says that it has more values than there is room for.
+
+    Returns the columns of text or bytes that may still be larger than they look: few values, each many times.
+    """
+    about, most = file.metadata, largest_table()
+    fixed, loose, texts = 0, 0, set()
+    for place in range(about.num_columns):
+        column = about.schema.column(place)
+        packed = [about.row_group(group).column(place) for group in range(about.num_row_groups)]
+        refuse_larger(path, max((chunk.total_uncompressed_size for chunk in packed), default=0), most)
+        fixed += about.num_rows * WIDTHS.get(column.physical_type, 1)
+        if column.physical_type == "BYTE_ARRAY":
+            texts.add(column.path)
+            loose += sum(
+                about.row_group(group).num_rows * chunk.total_uncompressed_size
+                for group, chunk in enumerate(packed)
+            )
+    refuse_larger(path, fixed, most)
+    flat = {field.name for field in file.schema_arrow}
+    return sorted(texts & flat) if loose > most else []
+
+
+def _unpacked(path: Path, file: Any) -> pa.Table:
+    """A table read with the texts of each column once, and refused if it would be too large with all of them."""
+    import pyarrow as pa
+
+    from microagg.table.io.arrow import compute as pc
+
+    most, held, tables = largest_table(), 0, []
+    kinds = file.metadata.schema.to_arrow_schema()
+    for group in range(file.num_row_groups):
+        part = file.read_row_group(group)
+        columns = []
+        for field, column in zip(kinds, part.columns, strict=True):
+            if pa.types.is_dictionary(column.type) and not pa.types.is_dictionary(field.type):
+                for chunk in column.chunks:
+                    lengths = pc.take(pc.binary_length(chunk.dictionary), chunk.indices)
+                    held += pc.sum(pc.cast(lengths, pa.int64())).as_py() or 0
+                refuse_larger(path, held, most)
+                column = pc.cast(column, field.type)
+            columns.append(column)
+        tables.append(pa.table(columns, names=part.column_names))
+        held += tables[-1].nbytes
+        refuse_larger(path, held, most)
+    return pa.concat_tables(tables) if tables else kinds.empty_table()
 
 
 def write(table: pa.Table, path: Path) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 import stat
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,18 +15,29 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.arrow import means_numbers
+from microagg.table.io.dialect import Dialect, dialect_of, note_on_encoding, tell, with_signs_found
 from microagg.table.io.formats import format_of, format_of_part, known_names, options_for, options_to_read
 from microagg.table.io.journal import settle
+from microagg.table.io.marks import Pattern, pattern_of
+from microagg.table.io.quick_looks import at_once, plain_numbers
+from microagg.table.io.sidecar import with_sidecar
+from microagg.table.io.spelled_columns import (
+    in_plain_spelling,
+    looks_like_dates,
+    quasi_column_in,
+    with_groups,
+)
 from microagg.table.io.text_columns import (
     INFINITE,
     NUMBER,
     as_same_numbers,
     marks_of_text,
     parsed_numbers,
-    quasi_column,
 )
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 
+_log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
 MISSING = r"(?i)^\s*(|na|n/a|nan|null|none|\.|-|#n/a)\s*$"
 
 
@@ -49,31 +62,77 @@ def read_table(
     format = format_of(path)
     settle(path)
     _refuse_unreadable(path)
+    begun = time.perf_counter()
     table = format.read(path, **options_to_read(format, reading))
     refuse_duplicates(table.column_names)
     if table.num_rows == 0:
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
-    return table if format.typed else _typed(table, frozenset(numeric), frozenset(quasi), asked)
+    if not format.typed:
+        table = _read_as_written(table, path, reading, frozenset(numeric), frozenset(quasi), asked)
+    _log.info("read %d records of %d columns in %.2f s", *table.shape, time.perf_counter() - begun)
+    return with_sidecar(table, path)
+
+
+def _read_as_written(
+    table: pa.Table,
+    path: Path,
+    reading: Mapping[str, Any],
+    numeric: frozenset[str],
+    quasi: frozenset[str],
+    asked: ColumnSettings,
+) -> pa.Table:
+    """Columns of text as what they mean in the dialect of their file; what was found out about it is told."""
+    dialect = dialect_of(table)
+    if dialect is None:
+        return _typed(table, numeric, quasi, asked, Dialect())
+    notes = [] if reading.get("encoding") else note_on_encoding(path, dialect.encoding)
+    dialect, more = with_signs_found(dialect, table, asked)
+    typed = _typed(table, numeric, quasi, asked, dialect)
+    tell([*notes, *more, *_notes_on_dates(typed, quasi, asked, dialect)])
+    return dialect.put_on(typed)
+
+
+def _notes_on_dates(
+    table: pa.Table, quasi: frozenset[str], asked: ColumnSettings, dialect: Dialect
+) -> list[str]:
+    """Columns that look like dates in a pattern that nobody told, or whose pattern leaves the century open."""
+    if dialect.dates is not None:
+        dated = [
+            field.name
+            for field in table.schema
+            if "%y" in dialect.dates and pattern_of(field) == Pattern(told=dialect.dates)
+        ]
+        return [
+            f"years of column {name!r} have two digits: 69 to 99 were read as 1969 to 1999, 00 to 68 as 2000 to 2068"
+            for name in dated
+        ]
+    return [
+        f"column {name!r} looks like dates, but was taken for categories; say how they are written, such as "
+        f"dates='%d.%m.%Y', or nominal=[{name!r}]"
+        for name in table.column_names
+        if name in quasi and name not in asked.kinds and looks_like_dates(table.column(name))
+    ]
 
 
 def _typed(
-    table: pa.Table, numeric: frozenset[str], quasi: frozenset[str], asked: ColumnSettings
+    table: pa.Table, numeric: frozenset[str], quasi: frozenset[str], asked: ColumnSettings, dialect: Dialect
 ) -> pa.Table:
     """A table of texts with the types that its columns mean; made at once, for to replace column by column takes the square of them."""
-    fields, columns = [], []
-    for field, column in zip(table.schema, table.columns, strict=True):
+
+    def typed(place: int) -> tuple[pa.Field, pa.ChunkedArray]:
+        field, column = table.schema.field(place), table.column(place)
         if not pa.types.is_string(field.type):
-            pass
-        elif field.name in numeric:
-            column = parse_numbers(column, field.name)
-            field = pa.field(field.name, column.type)
-        elif field.name in quasi:
-            field, column = quasi_column(field.name, column, asked)
-        else:
-            field, column = _settle(field.name, column, asked)
-        fields.append(field)
-        columns.append(column)
-    return pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=table.schema.metadata))
+            return field, column
+        if field.name in numeric:
+            column = parse_numbers(in_plain_spelling(field.name, column, dialect, asked).column, field.name)
+            return pa.field(field.name, column.type), column
+        if field.name in quasi:
+            return quasi_column_in(field.name, column, asked, dialect)
+        return _settle(field.name, column, asked, dialect)
+
+    made = at_once(typed, range(table.num_columns), table.num_rows)
+    fields, columns = zip(*made, strict=True)
+    return pa.Table.from_arrays(list(columns), schema=pa.schema(list(fields), metadata=table.schema.metadata))
 
 
 def _refuse_unreadable(path: Path) -> None:
@@ -102,7 +161,10 @@ def read_as_numbers(path: str | Path, **reading: Any) -> pa.Table:
         column = table.column(name)
         if pa.types.is_string(column.type) and looks_numeric(column):
             with contextlib.suppress(InputError):  # digits that no float64 can hold stay text
-                table = table.set_column(position, name, parse_numbers(column, name))
+                numbers = parse_numbers(column, name)
+                table = table.set_column(
+                    position, table.schema.field(position).with_type(numbers.type), numbers
+                )
     return table
 
 
@@ -114,6 +176,9 @@ def looks_numeric(column: pa.ChunkedArray) -> bool:
 
 def parse_numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """A text column as numbers: whole ones if all are, else float64."""
+    numbers = plain_numbers(column) if column.null_count == 0 else None
+    if numbers is not None:
+        return numbers
     wrong = _first(pc.invert(pc.fill_null(pc.match_substring_regex(column, NUMBER), False)))
     if wrong >= 0:
         refuse_value(name, wrong, _what_is_wrong(column[wrong].as_py()))
@@ -139,9 +204,23 @@ def refuse_value(name: str, position: int, what: str) -> NoReturn:
     )
 
 
-def _settle(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> tuple[pa.Field, pa.ChunkedArray]:
-    """Numbers where writing them gives back the very same text, else the text; marked if what it means is numbers all the same."""
-    numbers = as_same_numbers(column)
-    if numbers is not None:
-        return pa.field(name, numbers.type), numbers
-    return pa.field(name, column.type, metadata=marks_of_text(name, column, asked)), column
+def _settle(
+    name: str, column: pa.ChunkedArray, asked: ColumnSettings, dialect: Dialect
+) -> tuple[pa.Field, pa.ChunkedArray]:
+    """Numbers where writing them gives back the very same text, else the text; marked if what it means is numbers all the same.
+
+    In a file whose numbers are spelled otherwise than programs do, such texts are spelled as programs do while they are in memory.
+    """
+    spelled = in_plain_spelling(name, column, dialect, asked)
+    if spelled.wrong < 0:
+        numbers = as_same_numbers(spelled.column)
+        if numbers is not None:
+            return with_groups(pa.field(name, numbers.type), spelled), numbers
+        field = pa.field(
+            name, column.type, metadata=marks_of_text(name, spelled.column, asked, dialect.dates)
+        )
+        if means_numbers(field):
+            return with_groups(field, spelled), spelled.column
+        if spelled.column is column:
+            return field, column
+    return pa.field(name, column.type), column

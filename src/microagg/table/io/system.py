@@ -5,15 +5,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import importlib
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from typing import Any
 
 CALLS = (
     "create", "fill", "append", "flush", "set_mode", "read_back", "digest", "flush_folder", "link", "rename", "remove",
@@ -21,16 +17,32 @@ CALLS = (
 )  # fmt: skip
 """Every call below that may fail."""
 
-_PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(
-    os, "O_BINARY", 0
-)  # no link on the way, no other ends of lines
+WINDOWS = os.name == "nt"
+"""Whether files that are open can be neither renamed nor removed, folders cannot be flushed, and some names are those of devices."""
+
 _BUSY = {errno.EACCES, errno.EAGAIN, errno.EDEADLK}
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 
 
+def _if_there(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+fcntl: Any = _if_there("fcntl")  # not on Windows
+msvcrt: Any = _if_there("msvcrt")  # only there
+
+
+def _plain() -> int:
+    """Flags, where there are such: no link on the way, no other ends of lines."""
+    return getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
 def create(path: Path) -> int:
     """Make a file that was not there, for its owner's eyes only."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _PLAIN, 0o600)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _plain(), 0o600)
 
 
 def fill(part: Path, write: Callable[[Path], object]) -> None:
@@ -47,6 +59,10 @@ def append(descriptor: int, content: bytes) -> None:
 
 def flush(descriptor: int) -> None:
     """Bring what was written to a file to the disk, whoever wrote it."""
+    if hasattr(fcntl, "F_FULLFSYNC"):  # macOS, where fsync leaves it in the memory of the drive
+        with contextlib.suppress(OSError):  # a drive that cannot do so
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+            return
     os.fsync(descriptor)
 
 
@@ -69,7 +85,7 @@ def digest(path: Path) -> str:
 
 def flush_folder(folder: Path) -> None:
     """Bring the names in a folder to the disk."""
-    if os.name == "nt":  # which has no such call, and keeps a journal of its own
+    if WINDOWS:  # which has no such call, and keeps a journal of its own
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -102,13 +118,15 @@ def make_folder(folder: Path) -> None:
 
 def open_lock(path: Path) -> int:
     """Open the file that stands for a lock; whoever may write to the folder may wait for it."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | _PLAIN, 0o666)
+    return os.open(path, os.O_RDWR | os.O_CREAT | _plain(), 0o666)
 
 
 def take_lock(descriptor: int) -> bool | None:
     """Take a lock that the system gives back when this process ends, however it ends; None where there are no locks."""
+    if fcntl is None and msvcrt is None:
+        return None
     try:
-        if sys.platform == "win32":
+        if fcntl is None:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -126,6 +144,27 @@ def usual_mode() -> int:
     mask = os.umask(0o077)  # the only way to ask; what other threads make in between is rather too private
     os.umask(mask)
     return 0o666 & ~mask
+
+
+DEVICES = {
+    "CON",
+    "PRN",
+    "AUX",
+    "NUL",
+    "CONIN$",
+    "CONOUT$",
+    *(f"{port}{n}" for port in ("COM", "LPT") for n in "123456789¹²³"),
+}
+
+
+def is_taken_by_windows(name: str) -> bool:
+    """Whether Windows has no file of this name: it is that of a device, holds a letter with a meaning, or ends with what is cut off.
+
+    >>> [is_taken_by_windows(name) for name in ("con.csv", "out?.csv", "out.csv ", "out.csv")]
+    [True, True, True, False]
+    """
+    device = name.partition(".")[0].rstrip(" ").upper() in DEVICES
+    return device or name.endswith((".", " ")) or any(each in '<>:"/\\|?*' or each < " " for each in name)
 
 
 def is_at(descriptor: int, path: Path) -> bool:

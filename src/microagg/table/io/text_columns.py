@@ -6,6 +6,7 @@ What a cell cannot show in its type is kept as marks of its column (`marks.py`),
 from __future__ import annotations
 
 import datetime
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.marks import MARKER, Pattern, marks_for, missing_mark
+from microagg.table.io.quick_looks import are_shortest, cast_or_none, has_codes, is_mere_text, plain_numbers
+from microagg.table.io.text_parameters import cells_of_pattern
 from microagg.table.kind_parameters import as_number
 from microagg.table.schema import ColumnSettings, Kind
 
@@ -43,6 +46,23 @@ class _Look:
     """Cells that are none of these."""
     numbers: pa.ChunkedArray
     """Cells that are written as numbers, whatever they stand for."""
+    told: str = ""
+    """The pattern of dates that was told, besides ISO 8601."""
+
+    @functools.cached_property
+    def dates(self) -> pa.ChunkedArray:
+        """Cells that are written as dates: all by ISO 8601, or all by the pattern that was told."""
+        by_pattern = _matches(self.text, cells_of_pattern(self.told)) if self.told else None
+        return (
+            by_pattern
+            if by_pattern is not None and _any(by_pattern)
+            else _or(_matches(self.text, DAY), _matches(self.text, MOMENT))
+        )
+
+    @functools.cached_property
+    def follows_told(self) -> bool:
+        """Whether dates are by the pattern that was told."""
+        return bool(self.told) and _any(_matches(self.text, cells_of_pattern(self.told)))
 
     def all_left(self, wanted: pa.ChunkedArray) -> bool:
         """Whether there are cells left, and all of them are so."""
@@ -50,13 +70,13 @@ class _Look:
 
 
 def quasi_column(
-    name: str, column: pa.ChunkedArray, asked: ColumnSettings
+    name: str, column: pa.ChunkedArray, asked: ColumnSettings, dates: str | None = None
 ) -> tuple[pa.Field, pa.ChunkedArray]:
     """A quasi-identifying column of text as what it means: numbers or dates if it holds nothing else but gaps and special codes.
 
     Where it holds other things it stays text to the letter; where it is declared nominal or ordinal, too, unless numbers give back the
-    very same text. A column of numbers with some
-    text among them is refused unless somebody says what that is.
+    very same text. A column of numbers with some text among them is refused unless somebody says what that is. Dates are those by
+    ISO 8601, and by the pattern `dates` if it is told.
 
     >>> column = pa.chunked_array([["30", "NA", "40"]])
     >>> field, ages = quasi_column("age", column, ColumnSettings())
@@ -64,15 +84,22 @@ def quasi_column(
     (DataType(int64), [30, None, 40], b'NA')
     """
     kind = asked.kinds.get(name)
-    if (
-        kind in (None, Kind.NUMERIC) and not asked.na and _are_numbers(column)
-    ):  # most are, and need no closer look
-        numbers = parsed_numbers(column, name)
-        return pa.field(name, numbers.type), numbers
-    look = _look(name, column, asked)
+    if kind in (None, Kind.NUMERIC) and not asked.na:  # most are numbers, and need no closer look
+        numbers = plain_numbers(column)
+        if numbers is None and _are_numbers(column):
+            numbers = parsed_numbers(column, name)
+        if numbers is not None:
+            return pa.field(name, numbers.type), numbers
+        if not asked.special.get(name) and (days := _plain_days(column)) is not None:
+            return pa.field(name, days.type, metadata=marks_for(pattern=Pattern())), days
+    if kind is None and is_mere_text(
+        column, _anything_else(dates), frozenset({*asked.na, *map(str, asked.special.get(name, ()))})
+    ):
+        return pa.field(name, column.type), column
+    look = _look(name, column, asked, dates)
     if kind in (Kind.ORDINAL, Kind.NOMINAL):
         numbers = look.all_left(look.numbers)
-        apart = _or(look.gaps, look.markers) if numbers or _dates(look) else look.gaps
+        apart = _or(look.gaps, look.markers) if numbers or look.all_left(look.dates) else look.gaps
         field, column = _as_text(name, column, look, apart, numbers=numbers and kind is Kind.ORDINAL)
         same = as_same_numbers(column) if numbers else None
         return (
@@ -80,27 +107,48 @@ def quasi_column(
         )
     if look.all_left(look.numbers):
         return _as_numbers(name, column, look)
-    if _dates(look):
+    if look.all_left(look.dates):
         return _as_dates(name, look)
     _refuse_mixed(name, look, numeric=kind is Kind.NUMERIC)
     return _as_text(name, column, look, look.gaps)
 
 
+def _plain_days(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Days by ISO 8601 and nothing else but null; None if there is anything to be said about them."""
+    return None if column.null_count == len(column) else cast_or_none(column, pa.date32())
+
+
+def _anything_else(dates: str | None) -> str:
+    """The pattern of trimmed texts that are more, or less, than text."""
+    told = f"|{cells_of_pattern(dates)}" if dates else ""
+    return f"^$|{NUMBER}|{DAY}|{MOMENT}|{INFINITE}|{LIKE_MISSING}|{MARKER}{told}"
+
+
 def _are_numbers(column: pa.ChunkedArray) -> bool:
     """Whether all cells that hold something hold numbers, and one does."""
-    return bool(column.null_count < len(column) and pc.all(pc.match_substring_regex(column, NUMBER)).as_py())
+    if column.null_count == len(column):
+        return False
+    parts = (column.slice(0, 100), column)  # where some are not, one of the first mostly shows it
+    return all(pc.all(pc.match_substring_regex(part, NUMBER)).as_py() is not False for part in parts)
 
 
-def marks_of_text(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> dict[bytes, bytes] | None:
+def marks_of_text(
+    name: str, column: pa.ChunkedArray, asked: ColumnSettings, dates: str | None = None
+) -> dict[bytes, bytes] | None:
     """The marks of a column that keeps its text to the letter: whether it means numbers, and whether NA and the like are gaps in it.
 
     Both are told with gaps and special codes set aside. Codes that begin with zeros ("007") are no numbers to reckon with.
     """
-    if not _may_be_more_than_text(column, name, asked):
+    if not _may_be_more_than_text(column, name, asked, dates):
         return None
-    look = _look(name, column, asked)
+    if not asked.na and not asked.special.get(name):  # mostly there is nothing else in it
+        if _plain_days(column) is not None:
+            return None
+        if plain_numbers(column) is not None:
+            return marks_for(numbers=asked.kinds.get(name) is not Kind.NOMINAL and not has_codes(column))
+    look = _look(name, column, asked, dates)
     numbers = look.all_left(look.numbers)
-    gaps = _any(look.markers) and (numbers or _dates(look))
+    gaps = _any(look.markers) and (numbers or look.all_left(look.dates))
     numbers = numbers and asked.kinds.get(name) is not Kind.NOMINAL
     numbers = numbers and not _any(_and(look.left, _matches(look.text, CODE)))
     numbers = numbers and not _any(pc.fill_null(pc.is_inf(_floats(look.text, look.left)), False))
@@ -113,14 +161,25 @@ def as_same_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     >>> as_same_numbers(pa.chunked_array([["7", None]])).to_pylist(), as_same_numbers(pa.chunked_array([["07"]]))
     ([7, None], None)
     """
+    if has_codes(column.slice(0, 1000)):
+        return None
     for target in (pa.int64(), pa.float64()):
-        try:
-            numbers = pc.cast(column, target)
-        except pa.ArrowInvalid:
+        numbers = cast_or_none(column, target)
+        if numbers is None:
             continue
-        if pc.all(pc.equal(pc.cast(numbers, pa.string()), column)).as_py():
+        if are_shortest(column, numbers):
+            return numbers
+        # where it does not, one of the first mostly shows it
+        if _written_so(numbers.slice(0, 1000), column.slice(0, 1000)) is not False and _written_so(
+            numbers, column
+        ):
             return numbers
     return None
+
+
+def _written_so(numbers: pa.ChunkedArray, text: pa.ChunkedArray) -> bool | None:
+    """Whether writing these numbers gives these texts; None where all are missing."""
+    return pc.all(pc.equal(pc.cast(numbers, pa.string()), text)).as_py()
 
 
 def parsed_numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
@@ -135,7 +194,7 @@ def parsed_numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     return numbers
 
 
-def _look(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> _Look:
+def _look(name: str, column: pa.ChunkedArray, asked: ColumnSettings, dates: str | None = None) -> _Look:
     text = pc.utf8_trim_whitespace(column)
     numbers = _matches(text, NUMBER)
     levels = pa.array([str(level) for level in asked.levels.get(name, ())], pa.string())
@@ -146,7 +205,7 @@ def _look(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> _Look:
     apart = _or(_or(special, gaps), pc.is_in(text, value_set=levels))
     markers = _and(_matches(text, MARKER), pc.invert(apart))
     left = pc.invert(_or(_or(special, gaps), markers))
-    return _Look(text, gaps, markers, special, left, numbers)
+    return _Look(text, gaps, markers, special, left, numbers, dates or "")
 
 
 def _coded(text: pa.ChunkedArray, numbers: pa.ChunkedArray, codes: Sequence[Any]) -> pa.ChunkedArray:
@@ -174,18 +233,15 @@ def _as_text(
     return pa.field(name, column.type, metadata=marks), _without(column, apart)
 
 
-def _dates(look: _Look) -> bool:
-    return look.all_left(_or(_matches(look.text, DAY), _matches(look.text, MOMENT)))
-
-
 def _as_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
     """Dates, or moments that are all written alike; how they are written is remembered."""
-    dates = _or(_matches(look.text, DAY), _matches(look.text, MOMENT))
-    wrong = _first(_and(look.special, pc.invert(dates)))
+    wrong = _first(_and(look.special, pc.invert(look.dates)))
     if wrong >= 0:
         _refuse_cell(
             name, wrong, "a special code in a column of dates that is no date; name it with na instead"
         )
+    if look.follows_told:
+        return _as_told_dates(name, look)
     apart = _or(look.gaps, look.markers)
     text = _without(look.text, apart)
     shape = pc.replace_substring_regex(pc.replace_substring_regex(text, r"\.\d+", ".0"), r"\d", "0")
@@ -208,6 +264,28 @@ def _as_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
     return pa.field(name, dates.type, metadata=marks), dates
 
 
+def _as_told_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
+    """Dates by the pattern that was told. The days of a month are counted by writing each date again: Arrow takes the 31st of any."""
+    apart, pattern = _or(look.gaps, look.markers), Pattern(told=look.told)
+    text = _without(look.text, apart)
+    moments = pc.strptime(text, format=look.told, unit="s", error_is_null=True)
+    written = pc.strftime(moments, format=look.told, locale="C")
+    same = pc.equal(
+        pc.utf8_lower(_without_leading_zeros(written)), pc.utf8_lower(_without_leading_zeros(text))
+    )
+    wrong = _first(_and(pc.is_valid(text), pc.invert(pc.fill_null(same, False))))
+    if wrong >= 0:
+        _refuse_cell(name, wrong, "no date of the calendar; mend it or leave the record out")
+    dates = pc.cast(moments, pattern.type)
+    return pa.field(
+        name, dates.type, metadata=marks_for(missing=_usual(look.text, apart), pattern=pattern)
+    ), dates
+
+
+def _without_leading_zeros(text: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.replace_substring_regex(text, r"(^|\D)0+(\d)", r"\1\2")
+
+
 def _longest_fraction(text: pa.ChunkedArray) -> int:
     fraction = pc.replace_substring_regex(pc.replace_substring_regex(text, ZONE, ""), r"^[^.]*\.?", "")
     return pc.max(pc.utf8_length(fraction)).as_py() or 0
@@ -228,7 +306,7 @@ def _refuse_mixed(name: str, look: _Look, *, numeric: bool) -> None:
     infinite = _matches(look.text, INFINITE)
     judged = _and(look.left, pc.invert(_matches(look.text, LIKE_MISSING)))
     half = (pc.sum(judged).as_py() or 0) / 2.0
-    dates = _or(_matches(look.text, DAY), _matches(look.text, MOMENT))
+    dates = look.dates
     for fitting, what in ((_or(look.numbers, infinite), "number"), (dates, "date")):
         count = pc.sum(_and(judged, fitting)).as_py() or 0
         if (count and count >= half) or (numeric and what == "number"):
@@ -250,13 +328,16 @@ def _refuse_cell(name: str, position: int, what: str) -> NoReturn:
     raise InputError(f"column {name!r}, row {position + 1} (header not counted): {what}.")
 
 
-def _may_be_more_than_text(column: pa.ChunkedArray, name: str, asked: ColumnSettings) -> bool:
+def _may_be_more_than_text(
+    column: pa.ChunkedArray, name: str, asked: ColumnSettings, dates: str | None = None
+) -> bool:
     """Whether it is worth a look: most columns of text are told by their first cells."""
+    known = f"{NUMBER}|{DAY}|{MOMENT}" + (f"|{cells_of_pattern(dates)}" if dates else "")
     apart = {*asked.na, *map(str, asked.special.get(name, ()))}
     for cell in column.slice(0, 100).to_pylist():
         text = (cell or "").strip()
         if text and text not in apart and not re.match(MARKER, text):
-            return re.match(f"{NUMBER}|{DAY}|{MOMENT}", text) is not None
+            return re.match(known, text) is not None
     return True
 
 

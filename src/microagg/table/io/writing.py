@@ -47,6 +47,8 @@ def refuse_unwritable(path: Path) -> None:
         raise InputError(f"the folder {str(folder)!r} does not exist; create it first.")
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder; name a file.")
+    if system.WINDOWS and system.is_taken_by_windows(path.name):
+        raise InputError(f"Windows has no file of the name {path.name!r}; choose another.")
     if len(os.fsencode(path.name)) > journal.LONGEST:
         raise InputError(f"the name of {str(path)!r} is too long; {journal.LONGEST} bytes are possible.")
     if not os.access(folder, os.W_OK):
@@ -68,7 +70,8 @@ def write_table(table: pa.Table, path: Path, **options: Any) -> None:
     """
     format = format_of_part(path)
     try:
-        format.write(bare(table, marked=not format.typed), path, **options_for(format, options))
+        marked = not format.typed or format.holds is not None
+        format.write(bare(table, marked=marked), path, **options_for(format, options))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, bytes and the like
         advice = (
             "leave out those of odd types" if format.nested else f"write a {known_names(nested=True)} file"
@@ -250,7 +253,7 @@ def _take_back(target: Path, moves: Sequence[journal.Move]) -> None:
         return
     try:
         journal.undo(target.parent, moves)
-        journal.end(target, moves)
+        journal.forget(target, moves)
     except OSError as error:
         raise InputError(
             f"{str(target)!r} could be neither replaced nor left as it was ({reason(error)}); run `microagg clean` on its "

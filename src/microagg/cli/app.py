@@ -1,0 +1,84 @@
+"""The command line's one app, and how a command answers in JSON: one document on standard output, also where it fails."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    name="microagg",
+    help="Make confidential microdata publishable: k-anonymous groups with as little information loss as possible.",
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result, or the error, as one JSON document.")]
+"""What every command takes; a test walks them."""
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Let the workers of a Dask cluster do the work: its scheduler, such as tcp://10.0.0.1:8786, or local:4 for four "
+        "processes of this machine. Nothing but the time depends on it.",
+    ),
+]
+"""What commands take whose work can be shared."""
+
+
+def answer(document: Any) -> None:
+    """Print a document, and nothing else, on standard output."""
+    print(as_json(document))
+
+
+def print_text(text: str) -> None:
+    """Print a text that a program will read: in UTF-8, whatever the terminal speaks."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8"))
+    sys.stdout.buffer.flush()
+
+
+def as_json(document: Any) -> str:
+    r"""A document as JSON that every reader takes: no NaN, and nothing that would steer a terminal.
+
+    >>> print(as_json({"worst": float("inf"), "name": "a\x9bb"}))
+    {
+      "worst": null,
+      "name": "a\u009bb"
+    }
+    """
+    text = json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
+    return re.sub("[\x7f-\x9f\ud800-\udfff]", lambda mark: f"\\u{ord(mark[0]):04x}", text)
+
+
+def wants_json() -> bool:
+    """Whether the command that was typed asks for JSON: known before it is understood, for it may be wrong."""
+    typed = sys.argv[1:]
+    return "--json" in (typed[: typed.index("--")] if "--" in typed else typed)
+
+
+def error_document(sentence: str, code: int, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What is printed in place of a result.
+
+    >>> error_document("k is 1.", 2)
+    {'error': {'sentence': 'k is 1.', 'exit_code': 2}}
+    """
+    return {"error": {"sentence": sentence, "exit_code": code, **(more or {})}}
+
+
+def _plain(value: Any) -> Any:
+    """Data that JSON can hold: numbers of numpy become plain ones, what is not finite becomes null."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)

@@ -1,0 +1,239 @@
+"""Commands that make releases: a proposal, the release itself, the same again, a demonstration, and cleaning up after kills."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from microagg.cli.app import AsJson, Dask, answer, app, print_text
+from microagg.cli.options import names_in, said_of_file, takes_settings
+from microagg.cli.watching import watch
+from microagg.errors import InputError
+from microagg.release.settings import Settings
+from microagg.table.io.formats import known_suffixes
+from microagg.table.parameters import K
+from microagg.table.proposal import settled
+
+if TYPE_CHECKING:
+    from microagg.release.release import Release
+
+STOPPED = 130
+
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="How much memory to use, such as 4GB; by default half of what is free. Larger tables are worked on in passes, with "
+        "the same release.",
+    ),
+]
+SpillFolder = Annotated[
+    Path | None,
+    typer.Option(
+        help="The folder for what such passes set aside, for your eyes only until it goes; by default that of the output."
+    ),
+]
+
+
+@app.command()
+@takes_settings()
+def anonymize(
+    source: Annotated[
+        Path, typer.Argument(help=f"The confidential table: {known_suffixes()}; - for csv on standard input.")
+    ],
+    target: Annotated[
+        Path, typer.Argument(help=f"The table to write: {known_suffixes()}; - for csv on standard output.")
+    ],
+    given: dict[str, Any],
+    threads: Annotated[
+        int | None, typer.Option(help="Number of threads; by default one per processor.")
+    ] = None,
+    keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the rows.")] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write two reports (.html, .md or .json): NAME.internal.html to keep, NAME.public.html to publish."
+        ),
+    ] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(
+            help="With standard output: where to write the internal manifest, which repeats the release."
+        ),
+    ] = None,
+    public_manifest: Annotated[
+        Path | None, typer.Option(help="With standard output: where to write the manifest for everybody.")
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Say what would be done, to which columns, in how much time; write nothing."
+        ),
+    ] = False,
+    memory: Memory = None,
+    spill: SpillFolder = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on from the blocks that a killed run had done, beyond memory."),
+    ] = False,
+    dask: Dask = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a verified k-anonymous version of a table, with its manifests."""
+    from microagg.cli.releasing import Asked, dry_run_of, release_of
+    from microagg.release.pipes import is_pipe, private_files
+    from microagg.release.saving import report_paths
+
+    watch(None if is_pipe(target) else target, verified=True)
+    watch(manifest, public_manifest, *(report_paths(report) if report is not None and report.name else ()))
+    asked = Asked(
+        target, threads=threads, keep_order=keep_order, report=report, manifest=manifest, public_manifest=public_manifest,
+        as_json=as_json, memory=memory, spill=spill, resume=resume, dask=dask,
+    )  # fmt: skip
+    asked.refuse_contradictions()
+    reading = said_of_file(given)
+    with private_files(source, target, getattr(sys.stdin, "buffer", None)) as (there, place):
+        if "quasi" not in given:
+            _propose_instead(there, source, target, given, reading, as_json=as_json)
+        settings = Settings.of(**settled(given, there, reading))
+        if dry_run:
+            dry_run_of(there, place, settings, asked)
+        else:
+            release_of(there, place, settings, asked)
+
+
+def _propose_instead(
+    there: Path, source: Path, target: Path, given: dict[str, Any], reading: dict[str, Any], *, as_json: bool
+) -> None:
+    """Nothing was said of columns: show a proposal and stop."""
+    from microagg.cli import show
+    from microagg.table.proposal import propose_for_file
+
+    k, proposed = K.parse(given["k"]), propose_for_file(there, **reading)
+    if as_json:
+        error = InputError(show.why_stopped(proposed))
+        error.document = {"proposal": proposed.as_data(k)}  # pyright: ignore[reportAttributeAccessIssue]
+        raise error
+    raise InputError(show.proposal(proposed, source, target, k, reading, given.get("nominal", ())))
+
+
+@app.command()
+@takes_settings("reading")
+def propose(
+    source: Annotated[
+        Path, typer.Argument(help=f"The confidential table: {known_suffixes()}; - for csv on standard input.")
+    ],
+    given: dict[str, Any],
+    k: Annotated[str, typer.Option("--k", help=K.help)] = "5",
+    nominal: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Columns of categories that look like numbers; `asked` for all that are asked about.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Propose settings for a table: TOML on standard output, to be corrected and given to anonymize --config."""
+    from microagg.release.pipes import private_files
+    from microagg.table.proposal import propose_for_file
+
+    least, reading = K.parse(k), said_of_file(given)
+    with private_files(source, None, getattr(sys.stdin, "buffer", None)) as (there, _):
+        proposed = propose_for_file(there, **reading)
+    if as_json:
+        answer(proposed.as_data(least))
+    else:
+        print_text(proposed.to_toml(least, nominal=names_in(nominal), **reading))
+
+
+@app.command()
+def schema(as_json: AsJson = False) -> None:
+    """Print the JSON Schema of a file of settings."""
+    from microagg.release.settings_schema import settings_schema
+
+    answer(settings_schema())
+
+
+@app.command()
+def repeat(
+    manifest: Annotated[Path, typer.Argument(help="The internal manifest of a release.")],
+    source: Annotated[Path, typer.Argument(help="The table that the release was made from.")],
+    target: Annotated[Path, typer.Argument(help=f"The table to write: {known_suffixes()}.")],
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Write it although other versions make another release of it.")
+    ] = False,
+    memory: Memory = None,
+    spill: SpillFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a release again from its internal manifest and the original table. Exit code 3 if it is not the same; nothing is written then."""
+    from microagg.cli import show
+    from microagg.studies.repeating import repeat_file
+
+    watch(target, verified=True)
+    with show.progress("grouping records") as progress:
+        release = repeat_file(
+            manifest, source, target, progress=progress, anyway=anyway, memory=memory, spill=spill
+        )
+    _end_with(release, target, as_json=as_json)
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where to write the demo's files.")] = Path("microagg-demo"),
+    k: Annotated[str, typer.Option("--k", help=K.help)] = "5",
+    as_json: AsJson = False,
+) -> None:
+    """Anonymize a table of made-up people from start to finish."""
+    from microagg.cli import show
+    from microagg.problem.problem import checked_k
+    from microagg.release.files import anonymize_file
+    from microagg.studies.demonstration import ASKED, RESIDENTS, prepare_demonstration
+
+    least = checked_k(K.parse(k), RESIDENTS)
+    source, target = prepare_demonstration(folder)
+    watch(target, verified=True)
+    if not as_json:
+        show.demo_intro(source, target, least, ASKED)
+    with show.progress("grouping records") as progress:
+        release = anonymize_file(source, target, least, seed=1, progress=progress, **ASKED)
+    _end_with(release, target, lambda: show.before_and_after(source, target, release), as_json=as_json)
+
+
+@app.command()
+def clean(
+    folder: Annotated[Path, typer.Argument(help="A folder that releases were saved to.")],
+    as_json: AsJson = False,
+) -> None:
+    """End what runs that were killed began in a folder: whole releases, old or new, and nothing left over."""
+    from microagg.cli import show
+    from microagg.engine.spill import remove_left_spill
+    from microagg.table.io.writing import clean_folder
+
+    done = [*clean_folder(folder), *remove_left_spill(folder)]
+    if as_json:
+        answer({"done": done})
+    else:
+        show.cleaned(done)
+
+
+def _end_with(
+    release: Release, target: Path, more: Callable[[], None] = lambda: None, *, as_json: bool = False
+) -> None:
+    """Show what was written; a search that was stopped by hand still ends with the code of Ctrl-C."""
+    from microagg.cli import show
+    from microagg.cli.releasing import end_of, places_of_release
+
+    if as_json:
+        from microagg.cli import documents
+
+        answer(documents.release(release, places_of_release(target)))
+    else:
+        show.release(release, target)
+        more()
+    end_of(release)

@@ -1,0 +1,209 @@
+"""Commands that look at tables: whether they are k-anonymous, what was lost, which settings do best, what no grouping can beat."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from microagg.cli.app import AsJson, answer, app
+from microagg.cli.options import NO_K, names_in, said_of_file, takes_settings
+from microagg.cli.watching import watch
+from microagg.errors import InputError
+from microagg.release.settings import OF_A_CELL, Settings
+from microagg.table.io.formats import known_suffixes
+from microagg.table.kind_parameters import column_settings
+from microagg.table.parameters import K
+from microagg.table.proposal import settled
+
+STOPPED = 130
+MEANINGS = ("kinds", "nominal", "ordinal", "special", "na")
+"""The settings that say what the values of a column mean, whoever made the table."""
+NOT_SHARED = (
+    *OF_A_CELL,
+    "identifier",
+    "rest",
+)  # by the releases of a comparison, which drops what has no role
+
+OF_A_RELEASE = ("quasi", "confidential", "keep", "weight", "k")
+"""Settings that `assess` has options of its own for: a release of another tool has none of them, or all."""
+
+Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")]
+
+
+@app.command()
+@takes_settings(
+    "k", "quasi", "stratum", "confidential", "unit", "l", "t", "diversity", "c", "exact", *MEANINGS, "reading"
+)
+def check(
+    source: Annotated[Path, typer.Argument(help=f"Any table: {known_suffixes()}.")],
+    given: dict[str, Any],
+    as_json: AsJson = False,
+) -> None:
+    """Check whether a table is k-anonymous, l-diverse and t-close, and list the classes that are not. Exit code 3 if it is not."""
+    from microagg.cli import documents, show
+    from microagg.guarantees.check import check as check_table
+    from microagg.table.io.reading import read_table
+
+    given = settled(given, source, said_of_file(given))
+    reading, quasi = given.pop("reading", {}), given.pop("quasi", [])
+    asked = column_settings(**{name: given[name] for name in MEANINGS if name in given})
+    found = check_table(read_table(source, asked=asked, **reading), quasi, **given)
+    columns = [*quasi, *given.get("stratum", ())]
+    if as_json:
+        answer(documents.anonymity(found, columns))
+    else:
+        show.anonymity(found, columns)
+    raise typer.Exit(0 if found.holds else 3)
+
+
+@app.command()
+@takes_settings("stratum", "unit", *MEANINGS, "hierarchy", "reading", beside=OF_A_RELEASE)
+def assess(
+    original: Annotated[Path, typer.Argument(help=f"The original table: {known_suffixes()}.")],
+    release: Annotated[Path, typer.Argument(help="The released table, made by microagg or by another tool.")],
+    given: dict[str, Any],
+    quasi: Columns = None,
+    confidential: Columns = None,
+    keep: Columns = None,
+    weight: Annotated[
+        str | None, typer.Option(help="Column with the number of units that each record represents.")
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(help="Match records by this column of both tables; by row order if not given."),
+    ] = None,
+    known: Annotated[
+        list[str] | None, typer.Option(help="Columns that an intruder knows; all of --quasi if not given.")
+    ] = None,
+    k: Annotated[str | None, typer.Option("--k", help="The k that the release is expected to have.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the information loss and the disclosure risk of a release. microagg shuffles the rows it saves: use --key, or anonymize with --keep-order."""
+    from microagg.cli import show
+    from microagg.studies.assess import assess_files
+
+    of_file = {name: given.pop(name, None) for name in OF_A_RELEASE}
+    weight = of_file["weight"] if weight is None else weight
+    k = of_file["k"] if k is None else k
+    columns = {
+        name: names_in(typed) if typed is not None else list(of_file[name] or ())
+        for name, typed in (("quasi", quasi), ("confidential", confidential), ("keep", keep))
+    }
+    with show.progress("measuring") as progress:
+        found = assess_files(
+            original, release, **columns, weight=weight, key=key, known=names_in(known),
+            k=None if k is None else K.parse(k), reading=given.pop("reading", {}), stratum=given.pop("stratum", ()), unit=given.pop("unit", None), asked=column_settings(**given), progress=progress,
+        )  # fmt: skip
+    if as_json:
+        answer(found.as_data())
+    else:
+        show.assessment(found)
+
+
+@app.command()
+@takes_settings(*(name for name in Settings.parameters() if name not in NOT_SHARED), beside=["k"])
+def compare(
+    source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
+    given: dict[str, Any],
+    k: Annotated[
+        list[str] | None, typer.Option("--k", help="One or more values of k, comma-separated.")
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(help="Method names, with parameters as in v-mdav:gamma=0.2; all methods if not given."),
+    ] = None,
+    known: Annotated[
+        list[str] | None, typer.Option(help="Columns that an intruder knows; all of --quasi if not given.")
+    ] = None,
+    loss: Annotated[str, typer.Option(help="Loss measure for the map.")] = "il",
+    risk: Annotated[str, typer.Option(help="Risk measure for the map.")] = "linkage",
+    seeds: Annotated[int, typer.Option(help="How many times to run each randomised method.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Number of processes to run at once.")] = 1,
+    state: Annotated[
+        Path | None, typer.Option(help="Save finished results to this file, and resume from it after a stop.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the map to this file: .png or .svg.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Anonymize a table with many methods and values of k, and show which lose least at which risk."""
+    from microagg.cli import show
+    from microagg.drawing.canvas import refuse_picture_place
+    from microagg.studies.compare import compare as compare_methods
+
+    watch(plot)
+    of_file = given.pop("k", None)
+    ks = [K.parse(each) for each in names_in(k)] or ([] if of_file is None else [of_file])
+    if not ks:
+        raise InputError(NO_K)
+    if plot is not None:
+        refuse_picture_place(plot)
+    with show.progress("comparing") as progress:
+        done = compare_methods(
+            source, ks=ks, methods="all" if methods is None else names_in(methods),
+            known=names_in(known), loss=loss, risk=risk, measures=(loss, risk), seeds=tuple(range(seeds)), jobs=jobs,
+            state=state, progress=progress, **settled(given, source, said_of_file(given)),
+        )  # fmt: skip
+    if plot is not None:
+        done.draw(plot)
+    if as_json:
+        answer(done.as_data())
+    else:
+        show.comparison(done, plot)
+
+
+@app.command()
+@takes_settings("k", "quasi", "scale", *MEANINGS, "importance", "hierarchy", "missing", "reading")
+def bound(
+    source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
+    given: dict[str, Any],
+    time_limit: Annotated[str, typer.Option(help="Stop after this many seconds.")] = "60",
+    seed: Annotated[int, typer.Option(help="Seed of the search for a grouping to compare with.")] = 0,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the certificate to this file. Do not publish it: it holds a number for each record."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Prove a lower bound on the loss of any k-anonymous grouping of a table, and show how close the best grouping found comes to it."""
+    from microagg.cli import documents, show
+    from microagg.studies.bounding import bound_file
+
+    watch(save)
+    settings = Settings.of(
+        **settled(given, source, said_of_file(given)), effort="prove", time_limit=time_limit, seed=seed
+    )
+    with show.progress("proving") as progress:
+        found = bound_file(source, settings, certificate=save, progress=progress)
+    if as_json:
+        answer(documents.bounded(found, save))
+    else:
+        show.bounded(found, save)
+    if found.stopped == "interrupted":
+        sys.exit(STOPPED)
+
+
+@app.command("verify-bound")
+def verify_bound(
+    certificate: Annotated[Path, typer.Argument(help="A certificate written by `microagg bound --save`.")],
+    data: Annotated[Path, typer.Argument(help="The table that it was made for.")],
+    as_json: AsJson = False,
+) -> None:
+    """Check a certificate with a program that shares no code with the one that made it. Exit code 3 if it does not hold."""
+    from microagg.cli import documents
+    from microagg.drawing.wording import printable
+    from microagg.verify_bound import Unreadable, verify
+
+    try:
+        verdict = verify(certificate, data)
+    except Unreadable as error:  # the checker runs alone, so it has no errors of ours
+        raise InputError(str(error)) from None
+    if as_json:
+        answer(documents.verdict(verdict))
+    else:
+        print(printable(str(verdict)))
+    raise typer.Exit(0 if verdict.holds else 3)

@@ -1,0 +1,255 @@
+"""Microaggregator: the scikit-learn transformer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from microagg.engine.run import problem_with, run_method
+from microagg.errors import InputError
+from microagg.estimator.containers import is_frame, opened, taken
+from microagg.estimator.groups import ReleasedGroups
+from microagg.estimator.rows import UNKNOWN, KnownRows, new_salt, row_digests
+from microagg.estimator.together import equal_rows_together
+from microagg.guarantees.k import verify
+from microagg.release.cells import missing_cells, read_cells
+from microagg.release.measuring import loss_of, refuse_unsearchable
+from microagg.release.risks import refuse_unaccepted
+from microagg.release.settings import Settings
+from microagg.release.true_values import risks_of_aggregates
+from microagg.table.aggregate import aggregated
+from microagg.table.encoder import Space
+from microagg.table.io.frames import column_facts, of_used_values, to_arrow
+from microagg.table.io.giving import given_back
+from microagg.table.schema import assign_roles
+from microagg.table.variable import Cells
+
+COARSE = ("range", "generalise")
+
+
+class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Gives each row the values that its group of at least k similar rows shares: a scikit-learn transformer.
+
+    All columns are quasi-identifying. `fit` finds the groups. `transform` gives a row of the fitted data, known again by a salted hash,
+    the values of its own group; so `fit_transform(X)`, and `transform` of all fitted rows together, is a k-anonymous table. Equal rows are
+    always in one group. Any other row gets the values of the nearest group.
+
+    What that promises: whatever is transformed, what comes out is one of the released rows, each shared by at least k of the fitted
+    records, so nothing of the fitted data comes out that the release does not tell. What it does not: a table of other rows
+    is not k-anonymous (one new row alone may fall into a group), only `ma.anonymize` of that table is; and which group a new row falls
+    into tells something about that row to whoever sees the result.
+
+    A fitted estimator is internal, like an internal manifest: keep it, and its pickle, where the data are. It holds no original row, but
+    the released values, the group of each record (`labels_`) and a salted hash of each row. The salt is drawn anew by each
+    fit, not from `random_state`: no hash can be computed beforehand or compared with that of another fit. But whoever holds the estimator
+    can test whether a guessed row is one of the fitted ones.
+
+    `k`, `method`, `refine`, `scale`, `kinds`, `nominal`, `ordinal`, `importance`, `aggregate`, `hierarchy`, `missing`, `special`, `na`,
+    `precision` and `accept_risk` are those of `ma.anonymize`; `effort` is "quick" if not given, `params` has further parameters of the
+    method. Ranges and generalised values, and leaving records out, are no transformation of rows: they are refused. Data frames keep the
+    types of their columns; columns of a matrix are numbered from 0. Gaps are allowed, infinity is not. With the same `random_state` (a
+    whole number) the same data give the same groups, whatever the number of `threads`.
+
+    After `fit`: `labels_` (n,), `loss_` ({"IL": …, "SSE": …}), `n_features_in_`, `feature_names_in_`.
+
+    >>> import microagg as ma
+    >>> estimator = ma.Microaggregator(k=2, random_state=0).fit([[30.0], [32.0], [60.0], [64.0]])
+    >>> estimator.labels_.tolist(), estimator.transform([[32.0], [50.0]]).tolist()
+    ([0, 0, 1, 1], [[31.0], [62.0]])
+    """
+
+    def __init__(
+        self,
+        k: int = 5,
+        *,
+        method: str = "auto",
+        effort: str | float | None = None,
+        refine: bool = False,
+        scale: str = "zscore",
+        kinds: Mapping[str, str] | Sequence[str] | str | None = None,
+        nominal: Sequence[str | int] | str | int | None = None,
+        ordinal: Mapping[str, Any] | Sequence[str | int] | str | None = None,
+        importance: Mapping[str, float] | Sequence[str] | str | None = None,
+        aggregate: Mapping[str, str] | Sequence[str] | str | None = None,
+        hierarchy: Mapping[str, Any] | Sequence[str] | str | None = None,
+        missing: str = "group",
+        special: Mapping[str, Any] | Sequence[str] | str | None = None,
+        na: Sequence[Any] | str | float | None = None,
+        precision: str = "column",
+        accept_risk: Sequence[str] | str | None = None,
+        params: Mapping[str, Any] | None = None,
+        random_state: Any = None,
+        threads: int | None = None,
+    ) -> None:
+        self.k = k
+        self.method = method
+        self.effort = effort
+        self.refine = refine
+        self.scale = scale
+        self.kinds = kinds
+        self.nominal = nominal
+        self.ordinal = ordinal
+        self.importance = importance
+        self.aggregate = aggregate
+        self.hierarchy = hierarchy
+        self.missing = missing
+        self.special = special
+        self.na = na
+        self.precision = precision
+        self.accept_risk = accept_risk
+        self.params = params
+        self.random_state = random_state
+        self.threads = threads
+
+    def fit(self, X: Any, y: Any = None) -> Microaggregator:
+        """Find groups of at least k similar rows; `y` is ignored. What is released is verified, or nothing is kept."""
+        table = self._checked(X, reset=True)
+        frame = opened(table)
+        settings = self._settings(frame.columns)
+        if len(frame) < settings.k:
+            raise InputError(
+                f"there are fewer rows (n_samples = {len(frame)}) than k = {settings.k}; choose a smaller k."
+            )
+        schema = assign_roles(column_facts(frame), settings.roles, settings.rest, settings.columns)
+        cells = read_cells(frame, schema, settings)
+        refuse_gaps(settings, missing_cells(cells), cells.names)
+        refuse_unaccepted(settings, risks_of_aggregates(cells, settings.aggregate))
+
+        space = Space.fit(cells, settings.scale, settings.importance)
+        refuse_unsearchable(space, settings)
+        salt = new_salt()
+        digests = row_digests(frame, salt)
+        labels = self._grouped(space, cells, settings, digests)
+        made = aggregated(
+            cells, labels, how=settings.aggregates, precision=settings.precision, k=settings.k, seed=settings.seed or 0,
+            space=space,
+        )  # fmt: skip
+        released = _with_released(frame, made.cells, whole=settings.precision == "column")
+        anonymity = verify(to_arrow(released), list(frame.columns), settings.k, len(frame))
+
+        asked = settings.columns
+        self._groups = ReleasedGroups.of(
+            _one_row_each(released, labels), np.bincount(labels), schema.columns, scale=settings.scale,
+            importance=settings.importance, special=asked.special, na=asked.na, hierarchies=asked.hierarchy,
+        )  # fmt: skip
+        self._rows = KnownRows.of(salt, digests, labels)
+        self.labels_ = labels
+        self.loss_ = loss_of(space, cells, made, released, settings, labels, anonymity.labels)[0]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The values of its own group for each row of the fitted data, those of the nearest group for any other.
+
+        Only the fitted rows, all of them, make a k-anonymous table; see above for what is promised of others. The result is of the kind
+        that is given: a data frame of the same library with the same index, or a matrix.
+        """
+        check_is_fitted(self)
+        table = self._checked(X, reset=False)
+        frame = opened(table)
+        groups = self._rows.groups(frame)
+        new = groups == UNKNOWN
+        if new.any():
+            groups[new] = self._groups.nearest(frame[np.flatnonzero(new)])
+        return taken(self._groups.table, groups, table)
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """What was given, as a data frame or a matrix: checked by scikit-learn, which remembers names and number of columns."""
+        if is_frame(X):
+            X = X.collect() if isinstance(nw.from_native(X), nw.LazyFrame) else X
+            if 0 not in X.shape:
+                validate_data(self, X, reset=reset, skip_check_array=True)
+                return X
+        return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+
+    def _grouped(self, space: Space, cells: Cells, settings: Settings, digests: np.ndarray) -> np.ndarray:
+        """The groups that the method finds, changed so that equal rows are in one of them."""
+        points, method = space.points(cells), settings.chosen_method
+        columns = None if cells.is_plain else len(cells.variables)
+        problem = problem_with(
+            settings.promise, method, points, settings.k, (), self.threads, columns=columns
+        )
+        found = run_method(method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine)
+        row = np.unique(digests, return_inverse=True)[1].reshape(-1)
+        return equal_rows_together(found.labels, row, points, settings.k)
+
+    def _settings(self, names: Sequence[str]) -> Settings:
+        """What is asked for, checked as `ma.anonymize` checks it."""
+        if self.missing == "drop":
+            raise InputError(
+                "missing='drop' would leave rows out, which a transformer cannot; say 'group' or 'error'."
+            )
+        given = {name: getattr(self, name) for name in _SETTINGS if getattr(self, name) is not None}
+        params = dict(self.params or {})
+        asked = Settings.of(**given, quasi=list(names), params=params, seed=self._seed())
+        if "effort" in {each.name for each in asked.chosen_method.parameters} and "effort" not in params:
+            asked = asked.but(effort="quick" if self.effort is None else self.effort)
+        elif self.effort is not None:
+            asked = asked.but(effort=self.effort)  # which says why not
+        if asked.chosen_method.scope != "record":
+            raise InputError(
+                f"method {asked.method} groups each column on its own, so rows have no group; choose another method."
+            )
+        coarse = [name for name, how in asked.aggregates.items() if how in COARSE]
+        if coarse:
+            raise InputError(
+                f"column {coarse[0]!r} would become ranges or ancestors, which are no values; choose another aggregate."
+            )
+        return asked.settled()
+
+    def _seed(self) -> int | None:
+        if self.random_state is None:
+            return None
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+_SETTINGS = (
+    "k", "method", "refine", "scale", "kinds", "nominal", "ordinal", "importance", "aggregate", "hierarchy", "missing", "special",
+    "na", "precision", "accept_risk",
+)  # fmt: skip
+"""Parameters that are settings of a release under the same name."""
+
+
+def refuse_gaps(settings: Settings, gaps: np.ndarray, names: Sequence[str]) -> None:
+    """Refuse missing cells where the settings do.
+
+    >>> refuse_gaps(Settings.of(k=2), np.array([[True]]), ["age"])
+    """
+    if settings.missing == "error" and gaps.any():
+        row, column = np.argwhere(gaps)[0]
+        raise InputError(
+            f"column {names[column]!r}, row {row + 1}: missing value; fill it in, or say missing='group'."
+        )
+
+
+def _with_released(frame: nw.DataFrame[Any], made: Cells, *, whole: bool) -> nw.DataFrame[Any]:
+    """The table with every value replaced by its group's, in the types that came in."""
+    columns = [
+        given_back(frame[each.name], each, made.values[:, j], made.atoms_of(j), whole=whole)
+        for j, each in enumerate(made.variables)
+    ]
+    return frame.with_columns(*columns)
+
+
+def _one_row_each(released: nw.DataFrame[Any], labels: np.ndarray) -> nw.DataFrame[Any]:
+    """The released row of each group, with categories that occur and no others."""
+    _, first = np.unique(labels, return_index=True)
+    rows = released[first]
+    if rows.implementation.is_pandas_like():
+        rows = nw.from_native(rows.to_native().reset_index(drop=True), eager_only=True)
+    return rows.with_columns(*(of_used_values(rows[name]) for name in rows.columns))

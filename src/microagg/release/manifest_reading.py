@@ -1,0 +1,93 @@
+"""Internal manifests read back, older ones as those of today are."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import microagg
+from microagg.errors import InputError
+from microagg.release.manifest import FORMAT, OF_WHOLE_COLUMNS
+from microagg.release.settings import Settings
+from microagg.table.io.journal import settle
+from microagg.table.schema import Role
+
+LIKE_ONE = "its name ends in .internal.json, and it is written beside the output"
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """An internal manifest as those of today are; older ones are rewritten as such."""
+    settle(path)
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except OSError:
+        raise InputError(f"the manifest {path} cannot be opened.") from None
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict) or not isinstance(content.get("format"), int):
+        raise InputError(f"{path.name} is not an internal manifest of a release; {LIKE_ONE}.")
+    if content["format"] > FORMAT:
+        raise InputError(f"{path.name} was written by a later version; install {version_of(content)}.")
+    if content["format"] == 1:
+        content = _as_of_today(content)
+    of_today = all(isinstance(content.get(name), dict) for name in ("settings", "input", "versions"))
+    if not of_today or not isinstance(content["input"].get("digest"), str):
+        raise InputError(f"{path.name} is not an internal manifest of a release; {LIKE_ONE}.")
+    return content
+
+
+def settings_of(manifest: dict[str, Any], path: Path) -> Settings:
+    """The settings of a manifest, checked anew."""
+    try:
+        return Settings.from_data({**_said_of_files(manifest), **manifest["settings"]})
+    except InputError as error:
+        if manifest.get("microagg") == microagg.__version__:
+            raise
+        raise InputError(
+            f"{path.name} has settings that this version does not know ({str(error).rstrip('.')}); "
+            f"install {version_of(manifest)}."
+        ) from None
+
+
+def _said_of_files(manifest: dict[str, Any]) -> dict[str, Any]:
+    """What older manifests say of how files were read and written, beside the settings; the rest of how a file is written follows the table."""
+    escaped = {
+        name: value for name, value in _options_in(manifest, "dialect").items() if name == "escape_formulas"
+    }
+    return {"reading": _options_in(manifest["input"], "reading"), "writing": escaped}
+
+
+def _options_in(content: dict[str, Any], name: str) -> dict[str, Any]:
+    """What a manifest says of how a file is read or written; older ones say nothing."""
+    options = content.get(name)
+    return (
+        {key: value for key, value in options.items() if isinstance(key, str)}
+        if isinstance(options, dict)
+        else {}
+    )
+
+
+def version_of(manifest: dict[str, Any]) -> str:
+    """The version that wrote a manifest, as a sentence names it."""
+    version = str(manifest.get("microagg", ""))
+    return f"microagg {version}" if re.fullmatch(r"[0-9A-Za-z.+-]{1,40}", version) else "that version"
+
+
+def _as_of_today(old: dict[str, Any]) -> dict[str, Any]:
+    """A manifest of format 1, which had settings and results side by side and columns by their roles."""
+    roles = old.get("roles")
+    if not isinstance(roles, dict):
+        return {}
+    settings = {name: old[name] for name in Settings.parameters() if name in old}
+    for role in (Role.QUASI, Role.IDENTIFIER, Role.CONFIDENTIAL, Role.KEEP):
+        settings[role.value] = [name for name, given in roles.items() if given == role.value]
+    today = {name: value for name, value in old.items() if name not in settings}
+    return {
+        **today,
+        "format": OF_WHOLE_COLUMNS,
+        "settings": settings,
+        "input": {"file": None, "digest": old.get("input")},
+        "output": {"file": None, "digest": old["output"]} if "output" in old else None,
+    }

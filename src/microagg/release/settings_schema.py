@@ -1,0 +1,43 @@
+"""The JSON Schema of a file of settings, made from the declarations: what editors complete, and what tests hold everything else to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from microagg.release.settings import Settings
+from microagg.table.json_schemas import schema_of
+from microagg.table.proposing import ANSWERS
+from microagg.table.settings_text import DECIDE, VERSION, VERSION_KEY
+
+
+def settings_schema() -> dict[str, Any]:
+    """What a file of settings may hold.
+
+    >>> schema = settings_schema()
+    >>> schema["properties"]["k"]["minimum"], schema["additionalProperties"]
+    (2, False)
+    """
+    version = {"description": "The version of settings that the file follows.", "const": VERSION}
+    settings = {name: schema_of(declared) for name, declared in Settings.parameters().items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Settings of a microagg release",
+        "description": "As TOML. Files that it names lie beside it. `microagg propose` writes a first one.",
+        "type": "object",
+        "required": [VERSION_KEY],
+        "additionalProperties": False,
+        "properties": {VERSION_KEY: version, **settings, DECIDE: _decide()},
+    }
+
+
+def _decide() -> dict[str, Any]:
+    """What a proposal leaves open: the questions, and what may be answered of each column."""
+    return {
+        "description": "What names, types and counts cannot tell: one of the words for each column.",
+        "type": "object",
+        "properties": {
+            about: {"type": "object", "additionalProperties": {"enum": [DECIDE, *answers]}}
+            for about, answers in ANSWERS.items()
+        },
+        "additionalProperties": False,
+    }

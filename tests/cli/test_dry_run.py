@@ -1,0 +1,126 @@
+"""A dry run says what would be done, refuses what the real run refuses, and writes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import microagg as ma
+import tables
+from microagg.engine.estimate import search_estimate
+from microagg.methods.registry import method_named
+from microagg.problem.problem import Problem
+from running import Outcome
+
+Microagg = Callable[..., Outcome]
+ROLES = [*tables.ROLES, "--effort", "quick"]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return tables.write(tables.people(60), tmp_path / "in.csv")
+
+
+def test_it_says_what_would_be_done(microagg: Microagg, source: Path, tmp_path: Path) -> None:
+    before = tables.snapshot(tmp_path)
+    done = microagg("anonymize", source, "out.csv", "--k", "4", *ROLES, "--dry-run", "--report", "r.html")
+    assert (done.code, done.err) == (0, "")
+    for told in (
+        "nothing is written", "60 records", "income", "its group's mean", "left out", "released as it is", "an estimate",
+        "4 or more records share each combination of income, debt", "out.csv.internal.json", "r.public.html",
+    ):  # fmt: skip
+        assert told in done.out
+    done.silent_about(tables.cells(tables.people(60)))
+    assert tables.snapshot(tmp_path) == before
+
+
+@pytest.mark.slow
+def test_it_agrees_with_what_is_done(microagg: Microagg, tmp_path: Path) -> None:
+    table = ma.datasets.households(400)
+    tables.write(table, tmp_path / "in.csv")
+    asked = [
+        "--quasi", "hours,income,education", "--unit", "household", "--rest", "drop", "--aggregate", "hours=median", "--k", "3",
+        "--effort", "quick", "--accept-risk", "true-values",
+    ]  # fmt: skip
+    plan = json.loads(microagg("anonymize", "in.csv", "out.csv", *asked, "--dry-run", "--json").out)
+    assert not (tmp_path / "out.csv").exists()
+    done = json.loads(microagg("anonymize", "in.csv", "out.csv", *asked, "--json").out)
+    assert {each["name"]: each["role"] for each in plan["columns"]} == done["roles"]
+    assert plan["records"] == done["records"]
+    assert set(plan["would_write"]) == set(done["written"].values())
+    inside = json.loads((tmp_path / "out.csv.internal.json").read_text())["cells"]["columns"]
+    becomes = {each["name"]: each["becomes"] for each in plan["columns"]}
+    for name, cell in inside.items():
+        assert becomes[name] == f"its group's {cell['aggregate']}"
+    kinds = {each["name"]: each["kind"] for each in plan["columns"]}
+    assert {name: kinds[name] for name in inside} == {name: cell["kind"] for name, cell in inside.items()}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--k", "99", *ROLES],
+        ["--k", "4", *ROLES, "--l", "9"],
+        ["--k", "4", *ROLES, "--kind", "nothing=nominal"],
+        ["--k", "4", "--quasi", "income"],
+        ["--k", "4", *ROLES, "--precision", "full"],
+        ["--k", "4", *ROLES, "--aggregate", "income=median"],
+        ["--k", "4", *ROLES, "--report", "r.txt"],
+        ["--k", "4", *ROLES, "--publish", "il"],
+        ["--k", "4"],
+    ],
+)
+def test_it_refuses_what_the_real_run_refuses(
+    microagg: Microagg, source: Path, tmp_path: Path, wrong: list[str]
+) -> None:
+    before = tables.snapshot(tmp_path)
+    real = microagg("anonymize", source, "out.csv", *wrong)
+    dry = microagg("anonymize", source, "out.csv", *wrong, "--dry-run")
+    assert real.code == dry.code == 2
+    assert real.err == dry.err
+    assert tables.snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("target", ["in.csv", "nowhere/out.csv", ".", "out.docx"])
+def test_it_refuses_places(microagg: Microagg, source: Path, target: str) -> None:
+    real = microagg("anonymize", source, target, "--k", "4", *ROLES)
+    dry = microagg("anonymize", source, target, "--k", "4", *ROLES, "--dry-run")
+    assert real.code == dry.code == 2
+    assert real.err == dry.err
+
+
+class TestTheEstimate:
+    """What it is made of; how near it comes on this machine stands in docs/pipelines.md."""
+
+    points = np.random.default_rng(3).normal(size=(3000, 3))
+
+    def of(self, method: str, k: int = 5, **params: object) -> float:
+        chosen = method_named(method)
+        found = search_estimate(chosen, Problem.of(self.points, k), chosen.checked(dict(params)), seed=1)
+        assert found.sample <= len(self.points)
+        assert found.seconds is not None
+        return found.seconds
+
+    @pytest.mark.slow
+    def test_more_work_is_expected_to_take_longer(self) -> None:
+        quick, balanced, thorough = (
+            self.of("auto", effort=word, k=7) for word in ("quick", "balanced", "thorough")
+        )
+        assert quick < balanced < thorough
+
+    @pytest.mark.slow
+    def test_a_limit_bounds_it(self) -> None:
+        assert self.of("auto", effort="thorough", k=7, time_limit=0.5) == 0.5
+        chosen = method_named("auto")
+        asked = chosen.checked({"effort": "prove"})
+        found = search_estimate(chosen, Problem.of(self.points, 5), asked, seed=1)
+        assert found.seconds is None
+        assert "time_limit" in found.open_end
+
+    @pytest.mark.slow
+    def test_methods_without_effort(self) -> None:
+        assert self.of("mdav") > 0.0

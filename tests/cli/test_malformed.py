@@ -1,0 +1,45 @@
+"""Malformed binary files: one sentence, exit code 2, nothing written, no value told, within little memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import malformed
+from running import run
+
+HERE = Path(__file__).parents[1]
+MEGABYTES = 1500
+"""What reading may take beyond the libraries: the files are small, and the limit on what they unpack to is 64 MB."""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs to know how much memory is in use")
+def test_malformed_files(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    expected = {}
+    for name, content, says in malformed.cases():
+        (folder / name).write_bytes(content)
+        expected[name] = says
+    assert len(expected) >= 60
+    path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    done = run(
+        HERE / "reading_malformed.py",
+        folder,
+        str(MEGABYTES),
+        folder=tmp_path,
+        environment={"PYTHONPATH": path},
+    )
+    assert done.code == 0, done
+    wrong = []
+    for name, (code, said) in json.loads(done.out).items():
+        lines = said.strip().splitlines()
+        fine = code == 2 and len(lines) == 1 and lines[0].startswith("error: ") and lines[0].endswith(".")
+        if not fine or expected[name] not in said or "canary" in said or "Traceback" in said:
+            wrong.append((name, code, said, expected[name]))
+    assert not wrong, wrong
+    assert sorted(path.name for path in folder.iterdir()) == sorted(expected), "nothing was written"

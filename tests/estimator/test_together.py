@@ -1,0 +1,58 @@
+"""Equal rows into one group, against the slow way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from microagg.estimator.together import equal_rows_together
+
+
+def by_hand(labels: list[int], row: list[int], points: list[list[float]], k: int) -> list[int]:
+    """All records of a row to the group that has most of them; groups below k dissolved, row by row, to the nearest centroid."""
+    home = {}
+    for each in set(row):
+        held = [label for label, own in zip(labels, row, strict=True) if own == each]
+        home[each] = min(set(held), key=lambda label: (-held.count(label), label))
+    moved = [home[each] for each in row]
+    sizes = {label: moved.count(label) for label in set(moved)}
+    kept = sorted(label for label, size in sizes.items() if size >= k)
+    centroids = {
+        label: [
+            sum(axis) / sizes[label]
+            for axis in zip(*(p for p, g in zip(points, moved, strict=True) if g == label), strict=True)
+        ]
+        for label in kept
+    }
+    final = []
+    for each, label in zip(row, moved, strict=True):
+        if label not in kept:
+            at = points[row.index(each)]
+            label = (
+                min(kept, key=lambda g: (sum((a - b) ** 2 for a, b in zip(at, centroids[g], strict=True)), g))
+                if kept
+                else 0
+            )
+        final.append(label)
+    numbers: dict[int, int] = {}
+    return [numbers.setdefault(label, len(numbers)) for label in final]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_as_by_hand(seed: int) -> None:
+    dice = np.random.default_rng(seed)
+    k, n = int(dice.integers(2, 5)), int(dice.integers(6, 40))
+    groups = max(n // k - 1, 1)
+    labels = np.sort(np.arange(n) % groups).astype(np.int32)
+    row = np.unique(dice.integers(0, int(dice.integers(2, n)), n), return_inverse=True)[1].reshape(-1)
+    places = dice.integers(0, 9, (row.max() + 1, 2)).astype(float)
+    points = np.ascontiguousarray(places[row])
+    found = equal_rows_together(labels, row, points, k)
+    assert found.tolist() == by_hand(labels.tolist(), row.tolist(), points.tolist(), k)
+    assert np.bincount(found).min() >= k
+    assert all(len(set(found[row == each].tolist())) == 1 for each in range(row.max() + 1))
+
+
+def test_groups_without_equal_rows_stay_to_the_bit() -> None:
+    labels = np.array([0, 0, 1, 1], np.int32)
+    assert equal_rows_together(labels, np.arange(4), np.zeros((4, 1)), 2) is labels
