@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from microagg.engine.executor import Tell
 from microagg.engine.orders import Kept, Order, Told, done, done_alone, is_plain
+from microagg.engine.spill import Spill
 from microagg.engine.workers import (
     Looked,
     Place,
@@ -365,6 +366,15 @@ def warm_and_tell(k: int, axes: int, note: str) -> int:
         on_first_compile(None)
 
 
+@contextlib.contextmanager
+def shared_work(engine: Any, folder: Path) -> Iterator[Workers]:
+    """The workers of an engine, for tasks that share no more than what they are told; a folder in this one holds that, and goes."""
+    with connected(engine) as client, Spill(Path(os.path.abspath(folder))) as spill:
+        crew = Crew.of(client)
+        with crew.at_work(spill.folder, [], crew.memory(None)) as workers:
+            yield workers
+
+
 @dataclass(frozen=True)
 class Asked:
     """A task that somebody is to do."""
@@ -401,12 +411,16 @@ class Workers:
                 following += 1
 
     def as_they_come(
-        self, task: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], needs: Iterable[int] = ()
+        self,
+        task: Callable[..., Any],
+        arguments: Iterable[tuple[Any, ...]],
+        needs: Iterable[int] = (),
+        look: Callable[[], object] = lambda: None,
     ) -> Iterator[tuple[int, Any]]:
-        """(place, what `task` returned) for each of the arguments, as workers are done with them."""
+        """(place, what `task` returned) for each of the arguments, as workers are done with them; `look` is called now and then."""
         bytes_of = iter(needs)
         asked = (Asked(place, perform, task, each, next(bytes_of, 0)) for place, each in enumerate(arguments))
-        return self._collected(asked)
+        return self._collected(asked, look)
 
     def alone(self, task: Callable[..., Any], *arguments: Any, tell: Tell, needs: int = 0) -> Any:
         """What `task(threads, tell, *arguments)` returns on one worker, with its threads."""

@@ -120,13 +120,15 @@ def _methods_in(specs: Sequence[str]) -> list[tuple[Method, dict[str, Any]]]:
     return chosen
 
 
-def run_cell(study: Study, cell: Cell, progress: Progress | None = None) -> Outcome:
+def run_cell(
+    study: Study, cell: Cell, progress: Progress | None = None, threads: int | None = None
+) -> Outcome:
     """Protect the table as the cell says and measure the release; an error becomes part of the outcome."""
     begun = _working_time()
     try:
         _import_what_is_needed(study, cell)
         begun = _working_time()
-        figures, sizes = _figures(study, cell, progress)
+        figures, sizes = _figures(study, cell, progress, threads)
         return Outcome(figures, len(sizes), int(sizes.min()), seconds=max(0.0, _working_time() - begun))
     except Cancelled:
         raise
@@ -149,8 +151,10 @@ def _working_time() -> float:
     return time.perf_counter() - seconds_compiling()
 
 
-def _figures(study: Study, cell: Cell, progress: Progress | None) -> tuple[dict[str, float], Any]:
+def _figures(
+    study: Study, cell: Cell, progress: Progress | None, threads: int | None
+) -> tuple[dict[str, float], Any]:
     asked = study.settings.but(k=cell.k, method=cell.method, params=dict(cell.params), seed=cell.seed)
-    release = anonymize(study.table, settings=asked, progress=progress)
+    release = anonymize(study.table, settings=asked, threads=threads, progress=progress)
     measured = assess_pair(release.pair, study.measures, known=study.known)
     return {measure.name: float(figure.value) for measure, figure in measured}, release.anonymity.sizes
