@@ -257,11 +257,11 @@ def _fails(how: int) -> None:
         (0, ma.InputError, "a sentence"),
         (1, Exception, "ValueError"),
         (2, OSError, "No space"),
-        (3, MemoryError, ""),
+        (3, MemoryError, None),
     ],
 )
 def test_what_goes_wrong_on_a_worker_quotes_nothing(
-    tmp_path: Path, client: Any, how: int, error: type[Exception], says: str
+    tmp_path: Path, client: Any, how: int, error: type[Exception], says: str | None
 ) -> None:
     with at_work(client, tmp_path) as workers, pytest.raises(error, match=says) as met:
         list(workers.in_order(_fails, [(how,)]))

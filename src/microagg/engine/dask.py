@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import os
 import secrets
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -246,18 +247,28 @@ def _quiet() -> Iterator[None]:
             each.setLevel(level)
 
 
+def dask_setup(worker: Any) -> None:
+    """What a worker of this machine does first, for it is preloaded there: Ctrl-C is the driver's to answer."""
+    import signal
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 @contextlib.contextmanager
 def _local(engine: str, threads: int | None) -> Iterator[Any]:
     """A cluster of processes on this machine that nobody else can reach."""
     import logging
 
+    import dask
     import distributed
 
+    before = dask.config.get("distributed.worker.preload")  # pyright: ignore[reportPrivateImportUsage]
     workers, processors = _workers_asked(engine), os.cpu_count() or 1
     nowhere: Any = None
     with distributed.LocalCluster(
         n_workers=workers, threads_per_worker=threads or max(1, processors // workers), processes=True, host="127.0.0.1",
-        dashboard_address=nowhere, silence_logs=logging.CRITICAL + 1,
+        dashboard_address=nowhere, silence_logs=logging.CRITICAL + 1, preload=[*before, __name__],
     ) as cluster:  # fmt: skip
         yield cluster
 

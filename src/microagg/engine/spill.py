@@ -49,7 +49,7 @@ class Spill:
         token = secrets.token_hex(8) if target is None else _token(target)
         self.parent = parent
         self.folder = parent / f".microagg-{token}.spill"
-        self._resume = resume
+        self._resume, self._for_target = resume, target is not None
 
     def __enter__(self) -> Spill:
         if not self.parent.is_dir():
@@ -71,7 +71,7 @@ class Spill:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            if not isinstance(error, LostWorkers):
+            if not (self._for_target and isinstance(error, LostWorkers)):
                 _remove(self.folder)
         finally:
             os.close(self._lock)
