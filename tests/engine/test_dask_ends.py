@@ -114,3 +114,15 @@ def test_a_scheduler_that_dies(tmp_path: Path, source: Path) -> None:
     anonymize_file(source, target, memory=1, threads=1, resume=True, **ASKED)
     assert target.read_bytes() == (tmp_path / "here.parquet").read_bytes()
     assert names_in(target.parent) == ["out.parquet", "out.parquet.internal.json", "out.parquet.public.json"]
+
+
+def test_the_driver_of_a_hundred_million_records_is_small() -> None:
+    """Facts, cuts and counts of 10⁸ records in chunks of the smallest size, with all that is imported."""
+    done = run(HERE / "engine" / "driving.py", "1e8", "65536", folder=HERE)
+    assert done.code == 0, done
+    peak, asked, leaves, pieces, largest = map(int, done.out.split())
+    assert asked > 2 * 1526 + 2 * 400
+    assert leaves >= 400
+    assert pieces >= 200
+    assert largest < 10_000_000, "what a task is told"
+    assert peak < 500
