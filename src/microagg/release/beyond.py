@@ -122,7 +122,7 @@ class Telling:
             seconds = now - self.begun
             tell(
                 f"{what}, {self.of_pass / seconds:,.0f} rows a second"
-                if self.of_pass and seconds > 0.0
+                if self.of_pass and seconds >= 1.0
                 else what
             )
         whole = sum(COSTS.values()) * self.records

@@ -26,6 +26,7 @@ from microagg.table.schema import Kind, Role, Schema
 
 LEAST_CHUNK, LARGEST_CHUNK = 1, 16  # in runs of records
 OF_A_RECORD, OF_A_CELL = 110, 30  # bytes that a record takes in memory at the peak, and each of its cells
+OF_A_CATEGORY = 250  # more for a column of categories: 2,000,000 x 9 columns with one took 606 bytes a record
 IN_A_BLOCK, IN_A_BLOCK_CELL = 200, 40  # the same for a record of a block that is worked on
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?\s*", re.IGNORECASE)
@@ -74,8 +75,7 @@ def goes_beyond(
     source = _source_of(path)
     if source is None:
         return False
-    wide = len(source.schema)
-    needed = source.records * (OF_A_RECORD + OF_A_CELL * wide)
+    needed = source.records * _bytes_in_memory(source.schema, settings)
     if not engine and needed <= (free_memory() if given is None else given):
         return False
     if not needs_plan(source.records, len(settings.quasi), settings.k):
@@ -87,6 +87,19 @@ def goes_beyond(
         except InputError:
             return False
     return True
+
+
+def _bytes_in_memory(schema: pa.Schema, settings: Settings) -> int:
+    """How many bytes a record takes at the peak in memory, about. Categories become axes, whose number is not known yet.
+
+    >>> _bytes_in_memory(pa.schema([("age", pa.int64())]), Settings.of(k=2, quasi="age"))
+    140
+    """
+    coded = {*settings.nominal, *(name for name, kind in settings.kinds.items() if kind != "numeric")}
+    for field in schema:
+        if not (pa.types.is_integer(field.type) or pa.types.is_floating(field.type)):
+            coded.add(field.name)
+    return OF_A_RECORD + OF_A_CELL * len(schema) + OF_A_CATEGORY * len(coded & set(settings.quasi))
 
 
 def refuse_labels(path: str | Path) -> None:

@@ -100,16 +100,29 @@ def files_of(path: str | Path) -> list[Path]:
             raise InputError(f"there is no file {str(path)!r}; check the path.")
         return [path]
     if path.is_dir():
-        found = [each for each in path.iterdir() if not each.name.startswith((".", "_"))]
+        found = [each for each in _names_in(path) if not each.name.startswith((".", "_"))]
         found = [each for each in found if each.name.lower().endswith(".parquet")]
+        if not found:
+            raise InputError(
+                f"{str(path)!r} is not a file, and as a folder it has no parquet files in it; name a file, or a folder of them."
+            )
     else:
         found = [Path(each) for each in glob.glob(str(path))]
-    if not found:
-        raise InputError(f"there is no parquet file in {str(path)!r}; check the path.")
+        if not found:
+            raise InputError(f"there is no file {str(path)!r}; check the path.")
     for each in found:
         if not each.is_file() or format_of(each).name != "parquet":
             raise InputError(f"{str(each)!r} is no parquet file; parts of a table are parquet files.")
     return sorted(found)
+
+
+def _names_in(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        raise InputError(
+            f"the folder {str(folder)!r} cannot be looked into; check its permissions."
+        ) from None
 
 
 def read_whole(path: str | Path) -> pa.Table:
