@@ -20,6 +20,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import on_dask
+import simulate
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parent.parent / "docs" / "scale.md"
@@ -152,8 +155,8 @@ def page(results: list[dict[str, Any]]) -> str:
         if each["passes"]:
             spent = ", ".join(f"{what} {seconds:,.0f}" for what, seconds in each["passes"].items())
             lines += ["", f"Seconds by pass, {each['records']:,} records with {each['memory']}: {spent}."]
+    lines += ["", *on_dask.section(), *simulate.section()]
     lines += [
-        "",
         "## What is not done beyond memory yet",
         "",
         "It is refused with one sentence that names it: other methods than `auto` and the efforts `thorough` and `prove` (`hybrid` works in",

@@ -43,6 +43,12 @@ class Cancelled(MicroaggError):
     exit_code = 130
 
 
+class LostWorkers(MicroaggError):
+    """The machines that did the work cannot be reached any more. Nothing has been written; what was done is kept for `resume`."""
+
+    exit_code = 2
+
+
 class SavingWarning(UserWarning):
     """Something to know about files that were put in place: a disk that does not confirm, a killed run that was ended."""
 

@@ -20,6 +20,15 @@ app = typer.Typer(
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result, or the error, as one JSON document.")]
 """What every command takes; a test walks them."""
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Let the workers of a Dask cluster do the work: its scheduler, such as tcp://10.0.0.1:8786, or local:4 for four "
+        "processes of this machine. Nothing but the time depends on it.",
+    ),
+]
+"""What commands take whose work can be shared."""
 
 
 def answer(document: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from microagg.cli.app import AsJson, answer, app
+from microagg.cli.app import AsJson, Dask, answer, app
 from microagg.cli.options import names_in
 from microagg.cli.watching import watch
 
@@ -44,6 +44,7 @@ def reproduce(
     state: Annotated[
         Path | None, typer.Option(help="Save finished runs to this file, and resume from it after a stop.")
     ] = None,
+    dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare published figures with our own, cell by cell."""
@@ -60,7 +61,7 @@ def reproduce(
     figures = [figure for figure in study.reproducible_now() if not chosen or figure.name in chosen]
     runs = Runs(data, state)
     with show.progress("reproducing") as progress:
-        cells = list(study.reproduce(figures, progress=progress, runs=runs))
+        cells = list(study.reproduce(figures, progress=progress, runs=runs, engine=dask))
     if page is not None:
         with show.progress("proving bounds") as progress:
             bounds = bounds_for(figures, bound_seconds, progress=progress, runs=runs)

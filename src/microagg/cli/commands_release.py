@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from microagg.cli.app import AsJson, answer, app, print_text
+from microagg.cli.app import AsJson, Dask, answer, app, print_text
 from microagg.cli.options import names_in, said_of_file, takes_settings
 from microagg.cli.watching import watch
 from microagg.errors import InputError
@@ -80,6 +80,7 @@ def anonymize(
         bool,
         typer.Option("--resume", help="Go on from the blocks that a killed run had done, beyond memory."),
     ] = False,
+    dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a verified k-anonymous version of a table, with its manifests."""
@@ -91,7 +92,7 @@ def anonymize(
     watch(manifest, public_manifest, *(report_paths(report) if report is not None and report.name else ()))
     asked = Asked(
         target, threads=threads, keep_order=keep_order, report=report, manifest=manifest, public_manifest=public_manifest,
-        as_json=as_json, memory=memory, spill=spill, resume=resume,
+        as_json=as_json, memory=memory, spill=spill, resume=resume, dask=dask,
     )  # fmt: skip
     asked.refuse_contradictions()
     reading = said_of_file(given)

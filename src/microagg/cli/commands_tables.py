@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from microagg.cli.app import AsJson, answer, app
+from microagg.cli.app import AsJson, Dask, answer, app
 from microagg.cli.options import NO_K, names_in, said_of_file, takes_settings
 from microagg.cli.watching import watch
 from microagg.errors import InputError
@@ -122,6 +122,7 @@ def compare(
     risk: Annotated[str, typer.Option(help="Risk measure for the map.")] = "linkage",
     seeds: Annotated[int, typer.Option(help="How many times to run each randomised method.")] = 1,
     jobs: Annotated[int, typer.Option(help="Number of processes to run at once.")] = 1,
+    dask: Dask = None,
     state: Annotated[
         Path | None, typer.Option(help="Save finished results to this file, and resume from it after a stop.")
     ] = None,
@@ -144,7 +145,7 @@ def compare(
         done = compare_methods(
             source, ks=ks, methods="all" if methods is None else names_in(methods),
             known=names_in(known), loss=loss, risk=risk, measures=(loss, risk), seeds=tuple(range(seeds)), jobs=jobs,
-            state=state, progress=progress, **settled(given, source, said_of_file(given)),
+            engine=dask, state=state, progress=progress, **settled(given, source, said_of_file(given)),
         )  # fmt: skip
     if plot is not None:
         done.draw(plot)

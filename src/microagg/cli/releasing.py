@@ -35,6 +35,7 @@ class Asked:
     memory: str | None = None
     spill: Path | None = None
     resume: bool = False
+    dask: str | None = None
 
     @property
     def piped(self) -> bool:
@@ -59,7 +60,8 @@ def release_of(source: Path, place: Path, settings: Settings, asked: Asked) -> N
     with show.progress("grouping records") as progress:
         release = anonymize_file(
             source, place, settings=settings, keep_order=asked.keep_order, report=None if asked.piped else asked.report,
-            memory=asked.memory, spill=asked.spill, resume=asked.resume, threads=asked.threads, progress=progress,
+            memory=asked.memory, spill=asked.spill, resume=asked.resume, threads=asked.threads, engine=asked.dask,
+            progress=progress,
         )  # fmt: skip
     if asked.piped:
         _give_out(release, place, asked)

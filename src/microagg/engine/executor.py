@@ -6,6 +6,7 @@ writes under names of its own. So it can be done by a thread here or by a proces
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -15,24 +16,47 @@ from typing import Any, Protocol
 _here = threading.local()
 
 
+class Stop(Protocol):
+    """Knows whether somebody still waits for what is done."""
+
+    def is_set(self) -> bool:
+        """Whether nobody does."""
+        ...
+
+
 def asked_to_stop() -> bool:
     """Whether what a task is doing is no longer wanted: long ones look now and then."""
     stop = getattr(_here, "stop", None)
     return stop is not None and stop.is_set()
 
 
+Tell = Callable[[int], None]
+"""Told how many records are done."""
+
+
 class Executor(Protocol):
     """Does tasks, several at once, and hands back what they return in the order in which they were given."""
 
     def in_order(
-        self, task: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], at_once: int | None = None
+        self,
+        task: Callable[..., Any],
+        arguments: Iterable[tuple[Any, ...]],
+        at_once: int | None = None,
+        needs: Iterable[int] = (),
     ) -> Iterator[Any]:
-        """What `task(*each)` returns for each of the arguments; no more than `at_once` are worked on at a time."""
+        """What `task(*each)` returns for each of the arguments; no more than `at_once` are worked on at a time by one process.
+
+        `needs` says how many bytes each takes at the peak, for those who hand tasks to several machines.
+        """
+        ...
+
+    def alone(self, task: Callable[..., Any], *arguments: Any, tell: Tell, needs: int = 0) -> Any:
+        """What `task(threads, tell, *arguments)` returns: one that must be done in one place, with the threads of that place."""
         ...
 
 
 class Threads:
-    """Threads of this process.
+    """Threads of this process. They share its memory, so that only how many work at once decides how much is taken.
 
     >>> list(Threads(2).in_order(pow, [(2, 3), (3, 2)]))
     [8, 9]
@@ -42,7 +66,11 @@ class Threads:
         self.threads = threads
 
     def in_order(
-        self, task: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], at_once: int | None = None
+        self,
+        task: Callable[..., Any],
+        arguments: Iterable[tuple[Any, ...]],
+        at_once: int | None = None,
+        needs: Iterable[int] = (),
     ) -> Iterator[Any]:
         """What `task(*each)` returns for each of the arguments, in their order."""
         width = min(self.threads, at_once or self.threads)
@@ -64,6 +92,20 @@ class Threads:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
 
+    def alone(self, task: Callable[..., Any], *arguments: Any, tell: Tell, needs: int = 0) -> Any:
+        """What `task(self, tell, *arguments)` returns."""
+        return task(self, tell, *arguments)
 
-def _remember(stop: threading.Event) -> None:
+
+@contextlib.contextmanager
+def heard(stop: Stop) -> Iterator[None]:
+    """While a task is done by this thread, `asked_to_stop` asks this one."""
+    _here.stop = stop
+    try:
+        yield
+    finally:
+        _here.stop = None
+
+
+def _remember(stop: Stop) -> None:
     _here.stop = stop

@@ -50,6 +50,8 @@ class Passes:
     executor: Executor
     tell: Callable[[str, int], None] = lambda what, records: None
     """Told after each chunk which pass it was and how many records it has."""
+    a_record: int = 0
+    """Bytes that a record of a chunk takes at the peak."""
 
     def over(
         self, what: str, task: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
@@ -60,7 +62,9 @@ class Passes:
             (self.source, first, count, *arguments, *own)
             for (first, count), own in zip(self.chunks, more, strict=True)
         )
-        for (_, count), result in zip(self.chunks, self.executor.in_order(task, given), strict=True):
+        needs = (count * self.a_record for _, count in self.chunks)
+        done = self.executor.in_order(task, given, needs=needs)
+        for (_, count), result in zip(self.chunks, done, strict=True):
             self.tell(what, count)
             yield result
 

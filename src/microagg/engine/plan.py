@@ -314,9 +314,11 @@ class Plan:
     facts: Sequence[Facts]
     seed: int
     at_once: int
-    """How many blocks may be worked on at a time."""
+    """How many blocks a process may work on at a time."""
     counts: np.ndarray | None = None
     """(chunks, strata): how many records of each stratum each chunk has."""
+    a_record: int = 0
+    """Bytes that a record of a block takes at the peak."""
 
     def cuts(self) -> Cuts:
         """Where the table is cut."""
@@ -417,7 +419,8 @@ class Plan:
     ) -> list[dict[str, Any]]:
         executor: Executor = self.passes.executor
         done = []
-        for told, block in zip(executor.in_order(task, arguments, self.at_once), blocks, strict=True):
+        needs = (block.records * self.a_record for block in blocks)
+        for told, block in zip(executor.in_order(task, arguments, self.at_once, needs), blocks, strict=True):
             done.append(told)
             self.passes.tell(what, block.records)
         return done

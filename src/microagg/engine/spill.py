@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import InputError
+from microagg.errors import InputError, LostWorkers
 from microagg.table.io import system
 from microagg.table.io.locking import reason
 
@@ -49,7 +49,7 @@ class Spill:
         token = secrets.token_hex(8) if target is None else _token(target)
         self.parent = parent
         self.folder = parent / f".microagg-{token}.spill"
-        self._resume = resume
+        self._resume, self._for_target = resume, target is not None
 
     def __enter__(self) -> Spill:
         if not self.parent.is_dir():
@@ -69,9 +69,10 @@ class Spill:
             raise InputError("another run works on the same target; wait until it has ended.")
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            if not (self._for_target and isinstance(error, LostWorkers)):
+                _remove(self.folder)
         finally:
             os.close(self._lock)
 
@@ -96,6 +97,16 @@ class Spill:
             )
 
 
+def _remove(folder: Path) -> None:
+    """Remove such a folder; under another name, for what others still do in it must not put anything there in between."""
+    gone = folder.with_name(f".microagg-{secrets.token_hex(8)}.spill")
+    try:
+        os.rename(folder, gone)
+    except OSError:
+        gone = folder
+    shutil.rmtree(gone, ignore_errors=True)
+
+
 def _token(target: Path) -> str:
     return hashlib.sha256(os.fsencode(target.resolve())).hexdigest()[:16]
 
@@ -110,7 +121,7 @@ def remove_left_spill(parent: Path, but: Path | None = None) -> list[str]:
             descriptor = system.open_lock(folder / LOCK)
             try:
                 if system.take_lock(descriptor) is not False:
-                    shutil.rmtree(folder)
+                    _remove(folder)
                     done.append(f"removed {str(folder)!r}, which a run that was stopped had left")
             finally:
                 os.close(descriptor)

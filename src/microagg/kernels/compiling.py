@@ -54,6 +54,18 @@ def announce_compiling() -> None:
         _announce()
 
 
+def processor() -> str:
+    """The machine that kernels are compiled for: its kind, model and features, as the compiler has them.
+
+    >>> len(processor()) > 10
+    True
+    """
+    from numba.core.registry import cpu_target
+
+    target: Any = cpu_target  # untyped in numba
+    return " ".join(map(str, target.target_context.codegen().magic_tuple()))
+
+
 def seconds_compiling() -> float:
     """The time that this process has spent on compiling kernels, or fetching them from the cache, until now.
 

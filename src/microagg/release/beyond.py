@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import math
+import os
+import secrets
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +21,8 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from microagg.engine.executor import Executor, Threads
+from microagg.engine.dask import Crew
+from microagg.engine.executor import Executor, Tell, Threads, asked_to_stop
 from microagg.engine.fitting import Passes, fit
 from microagg.engine.plan import Grouped, Holding, Layout, Piece, Pieces, Plan, batches_in
 from microagg.engine.scanning import (
@@ -31,13 +37,14 @@ from microagg.engine.scanning import (
 from microagg.engine.spill import Spill, told_if_full, told_in
 from microagg.engine.territories import StrataCodes
 from microagg.engine.verifying import Counted, count_bucket, count_values, hash_chunk, values_chunk
-from microagg.errors import GuaranteeError, InputError, OnlyInMemory
+from microagg.engine.workers import Place
+from microagg.errors import Cancelled, GuaranteeError, InputError, OnlyInMemory
 from microagg.guarantees.k import Anonymity
 from microagg.kernels import partial_sums, sums
 from microagg.measures.measure import Pair
 from microagg.methods.method import Found
 from microagg.problem.problem import Progress, checked_k, checked_threads
-from microagg.release.beyond_limits import Budget, refuse_beyond, refuse_labels
+from microagg.release.beyond_limits import Budget, bytes_of_block, refuse_beyond, refuse_labels
 from microagg.release.finishing import KEY, Finishing, finish_block
 from microagg.release.manifest import internal_manifest, name_by
 from microagg.release.publishing import refuse_publishing
@@ -51,7 +58,7 @@ from microagg.release.weighting import change_of_weights, percents_of
 from microagg.table import proposing
 from microagg.table.aggregate import Aggregated, WholeTable
 from microagg.table.aggregates import aggregate_of
-from microagg.table.io import writing
+from microagg.table.io import system, writing
 from microagg.table.io.arrow import give_back
 from microagg.table.io.chunks import Source
 from microagg.table.io.digests import RowSums, digest_of_runs, digests_of_runs
@@ -134,10 +141,12 @@ def protect_beyond(
     spill: str | Path | None = None,
     resume: bool = False,
     threads: int | None = None,
+    crew: Crew | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Make and save a release of a table that does not fit into memory. Nothing is in place unless it holds its guarantee.
 
+    With a `crew`, the workers of a cluster do the work; memory and threads are those of one of them then.
     `expected` gets the manifest and the digest of what was written, `expected_input` the digest of what was read; both raise if
     they are not what they should be.
     """
@@ -157,11 +166,21 @@ def protect_beyond(
     refuse_places(target)
     k = checked_k(settings.k, source.records)
     refuse_publishing(settings.publish, source.records)
-    executor = Threads(checked_threads(threads))
+    if crew is not None:
+        crew.refuse_small(bytes_of_block(source, schema, k))
     budget = budget.checked(source, schema, k)
     telling = Telling(progress, source.records)
-    with Spill(Path(spill) if spill is not None else target.parent, target, resume=resume) as kept:
+    parent = Path(spill) if spill is not None else target.parent
+    with contextlib.ExitStack() as stack:
+        kept = stack.enter_context(Spill(parent, target, resume=resume))
         kept.refuse_full(budget.disk(source, schema))
+        executor: Executor = Threads(checked_threads(threads))
+        if crew is not None:
+            beside = stack.enter_context(Spill(target.parent))  # of no use but to show that it is seen
+            places = [Place("the input", file, os.stat(file).st_size) for file in source.files]
+            places.append(Place("the output", str(beside.folder)))
+            warm = k, len(schema.names(Role.QUASI))
+            executor = stack.enter_context(crew.at_work(kept.folder, places, budget.memory, warm))
         run = _Run(
             source,
             Path(path),
@@ -221,7 +240,13 @@ class _Run:
         expected: Callable[[dict[str, Any], str], object] | None,
     ) -> Release:
         """All passes, up to the files in their places."""
-        passes = Passes(self.source, self.source.chunks(self.budget.chunk), self.executor, self.telling)
+        passes = Passes(
+            self.source,
+            self.source.chunks(self.budget.chunk),
+            self.executor,
+            self.telling,
+            self.budget.a_record,
+        )
         digest, facts = self._scanned(passes)
         if self.expected_input is not None:
             self.expected_input(digest)
@@ -231,7 +256,8 @@ class _Run:
         fitted = fit(passes, variables, own, self.settings.scale)
         strata, counts = self._strata(passes, facts)
         layout = self._layout(variables, fitted.space, strata)
-        plan = Plan(passes, layout, own, self.settings.seed or 0, self.budget.at_once, counts)
+        seed, budget = self.settings.seed or 0, self.budget
+        plan = Plan(passes, layout, own, seed, budget.at_once, counts, budget.a_block_record)
         cuts = plan.cuts()
         finishing = self._finishing(layout, digest, facts, own, fitted.decimals)
         room = self.spill.room(self._key(digest, cuts.digest, finishing))
@@ -391,39 +417,27 @@ class _Last:
         )  # fmt: skip
 
     def _write(self, part: Path) -> None:
-        """Rows in the order of their keys, bucket by bucket, in pieces of a fixed size."""
-        format = format_of(self.run.target)
-        assert format.in_pieces is not None
+        """Rows in the order of their keys, bucket by bucket, in pieces of a fixed size: by one task, into a file of its own."""
+        run, pieces = self.run, Pieces([Piece.of(told["path"], told) for told in self.grouped.pieces])
+        holdings = tuple(pieces.holding([bucket]) for bucket in range(1 << self.finishing.row_bits))
         schema = _schema_in(self.grouped.pieces[0]["path"])
-        runs: list[bytes] = []
-        records = 0
-        with format.in_pieces(part, schema, **self.options) as write_piece:
-            for rows in self._in_pieces():
-                write_piece(rows)
-                runs += digests_of_runs(rows)
-                records += rows.num_rows
-        digest = digest_of_runs(schema.names, records, runs)
-        self._added["output"] = {"file": self.run.target.name, "digest": digest}
+        given = str(run.target), schema, holdings, self.options, run.budget.at_once
+        if isinstance(run.executor, Threads):
+            digest = run.executor.alone(write_rows, str(part), *given, tell=self._written)
+        else:
+            path, digest = run.executor.alone(
+                write_rows_aside,
+                str(self.room),
+                *given,
+                tell=self._written,
+                needs=run.budget.a_bucket * run.budget.threads,
+            )
+            shutil.copyfile(path, part)
+            run.telling("writing", self.layout.records)
+        self._added["output"] = {"file": run.target.name, "digest": digest}
 
-    def _in_pieces(self) -> Iterator[pa.Table]:
-        """All rows in order, in tables of the size that files have their pieces in."""
-        pieces = Pieces([Piece.of(told["path"], told) for told in self.grouped.pieces])
-        given = ((pieces.holding([bucket]),) for bucket in range(1 << self.finishing.row_bits))
-        held: list[pa.Table] = []
-        size = 0
-        for rows in self.run.executor.in_order(sorted_bucket, given, self.run.budget.at_once):
-            if rows is None:
-                continue
-            self.run.telling("writing", rows.num_rows)
-            held.append(rows)
-            size += rows.num_rows
-            while size >= RECORDS_IN_A_PIECE:
-                whole = pa.concat_tables(held)
-                yield whole.slice(0, RECORDS_IN_A_PIECE).combine_chunks()
-                rest = whole.slice(RECORDS_IN_A_PIECE)
-                held, size = ([rest.combine_chunks()] if rest.num_rows else []), rest.num_rows
-        if size:
-            yield pa.concat_tables(held).combine_chunks()
+    def _written(self, records: int) -> None:
+        self.run.telling("writing", records)
 
     def _verified(self, part: Path) -> dict[str, Any]:
         """The internal manifest of a file that holds its guarantee; an error where it does not."""
@@ -437,7 +451,9 @@ class _Last:
                 "the output has lost or gained records; nothing was written. This is a bug: report it."
             )
         others = tuple(name for name in run.schema.released() if name not in run.schema.names(Role.QUASI))
-        passes = Passes(written, written.chunks(run.budget.chunk), run.executor, run.telling)
+        passes = Passes(
+            written, written.chunks(run.budget.chunk), run.executor, run.telling, run.budget.a_record
+        )
         rows, looks, pieces = RowSums(), {}, []
         for told in passes.over(
             "verifying",
@@ -483,7 +499,8 @@ class _Last:
             for bucket in range(1 << self.finishing.class_bits)
         )
         counted = Counted()
-        for more in self.run.executor.in_order(count_bucket, given, self.run.budget.at_once):
+        needs = itertools.repeat(self.run.budget.a_bucket)
+        for more in self.run.executor.in_order(count_bucket, given, self.run.budget.at_once, needs):
             counted.plus(more)
         k = self.run.settings.k
         failing = sum(count for size, count in counted.sizes.items() if size < k)
@@ -574,6 +591,65 @@ class _Last:
             "sum_changed_by": change_of_weights(parts),
             "totals_changed_by_percent": percents_of(parts),
         }
+
+
+def write_rows(
+    threads: Executor,
+    tell: Tell,
+    part: str,
+    target: str,
+    schema: pa.Schema,
+    holdings: Sequence[Holding],
+    options: dict[str, Any],
+    at_once: int,
+) -> str:
+    """A task: write the rows that lie there to a file, in the order of their keys; returns the digest of what was written."""
+    runs: list[bytes] = []
+    records = 0
+    in_pieces = format_of(Path(target)).in_pieces
+    assert in_pieces is not None
+    with in_pieces(Path(part), schema, **options) as write_piece:
+        for rows in _in_pieces(threads.in_order(sorted_bucket, ((each,) for each in holdings), at_once)):
+            if asked_to_stop():
+                raise Cancelled("stopped; nothing was written.")
+            write_piece(rows)
+            tell(rows.num_rows)
+            runs += digests_of_runs(rows)
+            records += rows.num_rows
+    return digest_of_runs(schema.names, records, runs)
+
+
+def write_rows_aside(threads: Executor, tell: Tell, room: str, *given: Any) -> tuple[str, str]:
+    """A task: the same into the spill, under a name of its own until it is whole; returns where it lies, and its digest."""
+    path = Path(room, f"rows-{secrets.token_hex(8)}.whole")
+    part = Path(f"{path}.part")
+    with told_if_full("while the rows were written"):
+        try:
+            os.close(system.create(part))
+            digest = write_rows(threads, tell, str(part), *given)
+            system.rename(part, path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+    return str(path), digest
+
+
+def _in_pieces(buckets: Iterator[pa.Table | None]) -> Iterator[pa.Table]:
+    """All rows in order, in tables of the size that files have their pieces in."""
+    held: list[pa.Table] = []
+    size = 0
+    for rows in buckets:
+        if rows is None:
+            continue
+        held.append(rows)
+        size += rows.num_rows
+        while size >= RECORDS_IN_A_PIECE:
+            whole = pa.concat_tables(held)
+            yield whole.slice(0, RECORDS_IN_A_PIECE).combine_chunks()
+            rest = whole.slice(RECORDS_IN_A_PIECE)
+            held, size = ([rest.combine_chunks()] if rest.num_rows else []), rest.num_rows
+    if size:
+        yield pa.concat_tables(held).combine_chunks()
 
 
 def sorted_bucket(holding: Holding) -> pa.Table | None:

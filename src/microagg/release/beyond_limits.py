@@ -62,14 +62,19 @@ def free_memory() -> int:
     return 10**9
 
 
-def goes_beyond(path: str | Path, settings: Settings, memory: str | int | float | None) -> bool:
-    """Whether a table is to be worked on in passes: it does not fit into memory, and is large enough for blocks."""
+def goes_beyond(
+    path: str | Path, settings: Settings, memory: str | int | float | None, *, engine: bool = False
+) -> bool:
+    """Whether a table is to be worked on in passes: it does not fit into memory, and is large enough for blocks.
+
+    With an engine it need only be large enough: what is one block gives others nothing to do.
+    """
     given = None if memory is None else bytes_in(memory)
     source = _source_of(path)
     if source is None:
         return False
     needed = source.records * _bytes_in_memory(source.schema, settings)
-    if needed <= (free_memory() if given is None else given):
+    if not engine and needed <= (free_memory() if given is None else given):
         return False
     return needs_plan(source.records, len(settings.quasi), settings.k)
 
@@ -169,12 +174,18 @@ class Budget:
     """Blocks that are worked on at a time."""
     row_bits: int = 0
     class_bits: int = 0
+    a_record: int = 0
+    """Bytes that a record of a chunk takes, about, at the peak."""
+    a_block_record: int = 0
+    """The same of a block."""
+    a_bucket: int = 0
+    """Bytes that a bucket takes at most, about."""
 
     def checked(self, source: Source, schema: Schema, k: int) -> Budget:
         """The same for one table; refused where one block does not fit."""
         quasi = len(schema.names(Role.QUASI))
         carried = _record_bytes(source, schema)
-        block = largest_block(quasi, k) * (IN_A_BLOCK + IN_A_BLOCK_CELL * quasi + 3 * carried)
+        block = bytes_of_block(source, schema, k)
         if self.memory < block:
             raise InputError(
                 f"memory of {self.memory / 1e6:,.0f} MB is less than one block of this table needs, about {block / 1e6:,.0f} MB; "
@@ -190,6 +201,9 @@ class Budget:
             at_once=at_once,
             row_bits=_bits(source.records * 3 * (carried + 8), room),
             class_bits=_bits(source.records * 100, room),
+            a_record=a_record,
+            a_block_record=block // largest_block(quasi, k),
+            a_bucket=int(room),
         )
 
     def disk(self, source: Source, schema: Schema) -> int:
@@ -201,6 +215,13 @@ class Budget:
             file.write_table(rows)
         each = buffer.getvalue().size / max(rows.num_rows, 1)
         return int(source.records * (2.2 * (each + 12) + 40))
+
+
+def bytes_of_block(source: Source, schema: Schema, k: int) -> int:
+    """How many bytes a block takes at the peak, about."""
+    quasi = len(schema.names(Role.QUASI))
+    a_record = IN_A_BLOCK + IN_A_BLOCK_CELL * quasi + 3 * _record_bytes(source, schema)
+    return largest_block(quasi, k) * a_record
 
 
 def _record_bytes(source: Source, schema: Schema) -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from microagg.engine.dask import Crew, connected, refuse_engine
 from microagg.errors import InputError, OnlyInMemory
 from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.showing import shown
@@ -26,6 +29,7 @@ from microagg.table.io.formats import format_of, options_for, options_shared
 from microagg.table.io.reading import read_table
 from microagg.table.schema import WITHHELD, Role
 
+NOTHING_TO_SHARE = "worked on by this process alone: a cluster shares the blocks of parquet and Arrow files with more records than one block has"
 SAME_FILE = "output and input are the same file; name another output, the original must not be lost."
 
 
@@ -43,6 +47,7 @@ def anonymize_file(
     spill: str | Path | None = None,
     resume: bool = False,
     threads: int | None = None,
+    engine: Any = None,
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> Release:
@@ -58,6 +63,10 @@ def anonymize_file(
     (such as "4GB"; half of what is free, if nothing is said) is worked on in passes, and gives the same release to the byte. What
     that sets aside lies in the folder `spill` (that of the target, if nothing is said), for its owner's eyes only, and goes in the
     end. With `resume`, a run that was killed goes on from the blocks that were done.
+
+    `engine` is a `distributed.Client`, the address of a Dask scheduler ("tcp://10.0.0.1:8786") or "local:4": the workers of that cluster
+    do the work of a table that is more than one block, with the same release to the byte. They must see the input, the output and
+    `spill` at the same paths; `memory` is that of one worker then, and threads are those that each worker has.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -75,16 +84,21 @@ def anonymize_file(
         asked = asked.but(
             reading={**asked.reading, **(reading or {})}, writing={**asked.writing, **(writing or {})}
         )
-    if goes_beyond(source, asked, memory):
-        with in_memory_else(memory):
+    if engine is not None:
+        refuse_engine(engine)
+    if goes_beyond(source, asked, memory, engine=engine is not None):
+        with in_memory_else(memory, engine):
             return anonymize_beyond(
                 source, Path(target), asked, memory, keep_order=keep_order, report=report, spill=spill, resume=resume,
-                threads=threads, progress=progress,
+                threads=threads, engine=engine, progress=progress,
             )  # fmt: skip
     table = read_for(source, target, asked, report=report)
-    return anonymize_table(
+    release = anonymize_table(
         table, source, target, asked, keep_order=keep_order, report=report, threads=threads, progress=progress
     )
+    if engine is not None:
+        release = replace(release, notes=(*release.notes, NOTHING_TO_SHARE))
+    return release
 
 
 def read_for(
@@ -104,12 +118,13 @@ def read_for(
 
 
 @contextlib.contextmanager
-def in_memory_else(memory: str | float | None) -> Iterator[None]:
-    """What is not worked on beyond memory is gone on with in memory, as far as that reaches, unless somebody said how much there is."""
+def in_memory_else(memory: str | float | None, engine: Any = None) -> Iterator[None]:
+    """What is not worked on beyond memory is gone on with in memory, as far as that reaches, unless somebody said how much there is,
+    or asked for an engine."""
     try:
         yield
     except OnlyInMemory:
-        if memory is not None:
+        if memory is not None or engine is not None:
             raise
 
 
@@ -133,10 +148,25 @@ def anonymize_beyond(
     refuse_unaccepted(settings)
     if target.exists() and any(target.samefile(file) for file in files_of(source)):
         raise InputError(SAME_FILE)
-    threads = checked_threads(asked.get("threads"))
-    budget = Budget(free_memory() if memory is None else bytes_in(memory), threads)
+    engine, threads, said = asked.pop("engine", None), asked.get("threads"), None
+    if memory is not None:
+        said = bytes_in(memory)
     with shown(progress, "grouping records") as told:
-        return protect_beyond(source, target, settings, budget, progress=told, **asked)
+        if engine is None:
+            budget = Budget(said or free_memory(), checked_threads(threads))
+            return protect_beyond(source, target, settings, budget, progress=told, **asked)
+        with connected(engine, threads) as client:
+            crew = Crew.of(client)
+            if asked.get("spill") is not None:
+                asked["spill"] = _absolute(asked["spill"])
+            budget = Budget(crew.memory(said), crew.threads)
+            paths = _absolute(source), _absolute(target)
+            return protect_beyond(*paths, settings, budget, crew=crew, progress=told, **asked)
+
+
+def _absolute(path: str | Path) -> Path:
+    """The same path for workers, whose folder may be another one."""
+    return Path(os.path.abspath(path))
 
 
 def anonymize_table(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from microagg.drawing.maps import MapPoint, draw_map
+from microagg.engine.dask import refuse_engine
 from microagg.errors import InputError
 from microagg.measures.measure import Measure
 from microagg.measures.registry import measure_named
@@ -22,7 +23,7 @@ from microagg.release.weighting import weighting_of
 from microagg.studies.assess import Names, finite, names_of
 from microagg.studies.compare_cells import Cell, Outcome, Study, plan
 from microagg.studies.compare_state import State
-from microagg.studies.compare_workers import outcomes
+from microagg.studies.compare_workers import outcomes, outcomes_on
 from microagg.table.io.frames import column_facts, open_frame, to_arrow
 from microagg.table.io.reading import read_as_numbers, read_table
 from microagg.table.kind_parameters import OF_COLUMNS, column_settings
@@ -178,6 +179,8 @@ def compare(
     measures: Sequence[str] = MEASURES,
     seeds: Sequence[int] = (0,),
     jobs: int = 1,
+    engine: Any = None,
+    spill: str | Path | None = None,
     state: str | Path | None = None,
     progress: Progress | None = None,
     name: str = "",
@@ -191,6 +194,8 @@ def compare(
     with parameters where needed ("v-mdav:gamma=1.1"), or "all". `loss` and `risk` name the measures of the map, `measures`
     those of the table. With `state`, each result is saved to that file as it comes in; a run that was stopped or killed
     resumes from there and ends with the same rows. `jobs` is the number of processes; it does not change the rows.
+    With an `engine` (a `distributed.Client`, an address or "local:4") the workers of a Dask cluster run the releases instead; the table
+    lies for them in a folder below `spill` (that of the state, of the file, or the current one), for its owner's eyes only, until the end.
     A method that cannot work on the table gets a row that says so. `settings` are shared by all releases, such as `scale`,
     `precision`, `l`, `t`, `weight` and `stratum` of `anonymize`; `reading` says what is known about the file, such as {"header": False}.
     `progress` is called as progress(done, total), counting releases; if it has an attribute `tell`, that is called with a
@@ -202,6 +207,7 @@ def compare(
     >>> [(row.method, row.k, row.k_anonymous) for row in comparison.rows]
     [('mdav', 2, True), ('mdav', 4, True), ('individual-ranking', 2, False), ('individual-ranking', 4, False)]
     """
+    folder = _shared_folder(table, state, spill)
     if isinstance(table, str | Path):
         name = name or Path(table).stem
         weight = _roles_in(settings).get(Role.WEIGHT, ())
@@ -219,7 +225,15 @@ def compare(
         raise InputError("there is nothing to compare; name at least one method, one k and one seed.")
     if _whole(jobs, "jobs") < 1:
         raise InputError("jobs must be at least 1.")
-    outcome_of = _run(study, cells, jobs, None if state is None else Path(state), progress, name)
+    if engine is not None:
+        refuse_engine(engine)
+
+    def run(waiting: Sequence[Cell], check_cancelled: Callable[[], None]) -> Iterator[tuple[Cell, Outcome]]:
+        if engine is not None:
+            return outcomes_on(engine, folder, study, waiting, check_cancelled)
+        return outcomes(study, waiting, jobs, check_cancelled)
+
+    outcome_of = _run(study, cells, run, None if state is None else Path(state), progress, name)
     return Comparison(
         rows=tuple(_row(cell, outcome_of[cell]) for cell in cells),
         loss=sides[0],
@@ -233,8 +247,21 @@ def compare(
     )
 
 
+def _shared_folder(table: Any, state: str | Path | None, spill: str | Path | None) -> Path:
+    """Where the table lies for the workers of a cluster."""
+    if spill is not None:
+        return Path(spill)
+    beside = state if state is not None else table if isinstance(table, str | Path) else None
+    return Path() if beside is None else Path(beside).parent
+
+
 def _run(
-    study: Study, cells: Sequence[Cell], jobs: int, path: Path | None, progress: Progress | None, name: str
+    study: Study,
+    cells: Sequence[Cell],
+    run: Callable[[Sequence[Cell], Callable[[], None]], Iterator[tuple[Cell, Outcome]]],
+    path: Path | None,
+    progress: Progress | None,
+    name: str,
 ) -> dict[Cell, Outcome]:
     """What every cell gives, from the state where it is known and by running the others."""
     state = None if path is None else State(path)
@@ -252,7 +279,7 @@ def _run(
             progress(len(done), len(cells))
 
     check_cancelled()
-    for cell, outcome in outcomes(study, [cell for cell in cells if cell not in done], jobs, check_cancelled):
+    for cell, outcome in run([cell for cell in cells if cell not in done], check_cancelled):
         if state is not None and outcome.lasting:
             state.add(keys[cell], outcome)
         done[cell] = outcome

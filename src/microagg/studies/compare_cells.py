@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-import microagg
+from microagg.engine.workers import code_digest
 from microagg.errors import Cancelled, InputError, MicroaggError
 from microagg.kernels.compiling import seconds_compiling
 from microagg.measures.registry import assess_pair
@@ -42,16 +40,6 @@ class Study:
         shared = {name: value for name, value in self.settings.as_data().items() if name not in OF_A_CELL}
         measured = {"known": self.known, "measures": self.measures}
         return {"input": digest_of(self.table), "microagg": code_digest(), **shared, **measured}
-
-
-@functools.cache
-def code_digest() -> str:
-    """SHA-256 over this package's own code: what another version has found does not count."""
-    digest = hashlib.sha256()
-    root = Path(microagg.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -132,13 +120,15 @@ def _methods_in(specs: Sequence[str]) -> list[tuple[Method, dict[str, Any]]]:
     return chosen
 
 
-def run_cell(study: Study, cell: Cell, progress: Progress | None = None) -> Outcome:
+def run_cell(
+    study: Study, cell: Cell, progress: Progress | None = None, threads: int | None = None
+) -> Outcome:
     """Protect the table as the cell says and measure the release; an error becomes part of the outcome."""
     begun = _working_time()
     try:
         _import_what_is_needed(study, cell)
         begun = _working_time()
-        figures, sizes = _figures(study, cell, progress)
+        figures, sizes = _figures(study, cell, progress, threads)
         return Outcome(figures, len(sizes), int(sizes.min()), seconds=max(0.0, _working_time() - begun))
     except Cancelled:
         raise
@@ -161,8 +151,10 @@ def _working_time() -> float:
     return time.perf_counter() - seconds_compiling()
 
 
-def _figures(study: Study, cell: Cell, progress: Progress | None) -> tuple[dict[str, float], Any]:
+def _figures(
+    study: Study, cell: Cell, progress: Progress | None, threads: int | None
+) -> tuple[dict[str, float], Any]:
     asked = study.settings.but(k=cell.k, method=cell.method, params=dict(cell.params), seed=cell.seed)
-    release = anonymize(study.table, settings=asked, progress=progress)
+    release = anonymize(study.table, settings=asked, threads=threads, progress=progress)
     measured = assess_pair(release.pair, study.measures, known=study.known)
     return {measure.name: float(figure.value) for measure, figure in measured}, release.anonymity.sizes

@@ -9,8 +9,10 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
+from microagg.engine.dask import shared_work
 from microagg.kernels.compiling import announce_compiling, on_first_compile, would_announce
 from microagg.studies.compare_cells import Cell, Outcome, Study, run_cell
 
@@ -31,6 +33,18 @@ def outcomes(
         yield from team.work(list(cells), check_cancelled)
     finally:
         team.dismiss()
+
+
+def outcomes_on(
+    engine: Any, folder: Path, study: Study, cells: Sequence[Cell], check_cancelled: Callable[[], None]
+) -> Iterator[tuple[Cell, Outcome]]:
+    """The same by the workers of a cluster, which read the table in a folder that all of them see; each cell has one thread."""
+    if not cells:
+        return
+    with shared_work(engine, folder) as workers:
+        given = ((study, cell, None, 1) for cell in cells)
+        for place, outcome in workers.as_they_come(run_cell, given, look=check_cancelled):
+            yield cells[place], outcome
 
 
 class _Team:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,9 @@ import numpy as np
 
 from microagg import __version__
 from microagg.datasets.reference import NAMES as REFERENCE
-from microagg.datasets.reference import load_reference
+from microagg.datasets.reference import load_reference, reference_folder
 from microagg.datasets.simulated import DATA_SETS, simulated
+from microagg.engine.dask import shared_work
 from microagg.engine.run import partition
 from microagg.errors import InputError
 from microagg.measures.loss.sse import loss_of_partition
@@ -64,6 +65,56 @@ class Losses:
         return float(getattr(self, measure)[1])
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Runs that a figure is the mean of: on 25 data sets, with 10 seeds, or the only one."""
+
+    figure: Published
+    spread: str
+    more: tuple[tuple[str, str], ...]
+    """Parameters beside those of the figure."""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters of the method."""
+        return dict(part.split("=", 1) for part in self.figure.params.split(";") if part) | dict(self.more)
+
+    @property
+    def seeds(self) -> int:
+        """With how many seeds each data set is run."""
+        return RUNS if self.figure.statistic.startswith("mean of 10 runs") else 1
+
+    @property
+    def key(self) -> str:
+        """What a file keeps the result under."""
+        figure = self.figure
+        return _key(
+            "losses",
+            *figure.run[:4],
+            figure.k,
+            sorted(self.params.items()),
+            self.spread,
+            self.seeds,
+            figure.statistic,
+        )
+
+
+def losses_of(asked: Asked, folder: Path | None) -> dict[str, Any]:
+    """SSE and IL of these runs: their means and standard errors."""
+    figure, runs = asked.figure, []
+    for values in data_sets(figure, folder, asked.spread):
+        points = _scaled(figure, values)
+        for seed in range(asked.seeds):
+            labels: np.ndarray = partition(points, figure.k, figure.name, seed=seed, **asked.params)
+            runs.append(loss_of_partition(points, labels))
+    found = Losses.of(runs)
+    return {"SSE": found.SSE, "IL": found.IL}
+
+
+def _key(*parts: Any) -> str:
+    return json.dumps([__version__, *parts])
+
+
 class Runs:
     """What the runs gave that published figures are compared with; with a state file, a stopped study goes on there.
 
@@ -85,23 +136,38 @@ class Runs:
 
     def losses(self, figure: Published, *, spread: str = "deviation", **more: str) -> Losses:
         """SSE and IL of the runs that a figure is the mean of: on 25 data sets, with 10 seeds, or the only one."""
-        params: dict[str, Any] = dict(part.split("=", 1) for part in figure.params.split(";") if part)
-        params |= more
-        seeds = RUNS if figure.statistic.startswith("mean of 10 runs") else 1
-        key = self._key(
-            "losses", *figure.run[:4], figure.k, sorted(params.items()), spread, seeds, figure.statistic
-        )
+        asked = Asked(figure, spread, tuple(sorted(more.items())))
+        key = asked.key
         if key not in self._kept:
-            found = Losses.of(list(self._losses(figure, params, seeds, spread)))
-            self._keep(key, {"SSE": found.SSE, "IL": found.IL})
+            self._keep(key, losses_of(asked, self._folder))
         kept = self._kept[key]
         return Losses(tuple(kept["SSE"]), tuple(kept["IL"]))
+
+    def fetch(
+        self,
+        engine: Any,
+        folder: Path,
+        asked: Sequence[Asked],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """Let the workers of a cluster make the runs that are not there yet; `folder` is one that all of them see."""
+        missing = list({each.key: each for each in asked if each.key not in self._kept}.values())
+        if not missing:
+            return
+        data = self._folder or reference_folder()
+        data = None if data is None else Path(os.path.abspath(data))
+        with shared_work(engine, folder) as workers:
+            given = ((each, data) for each in missing)
+            for done, (place, found) in enumerate(workers.as_they_come(losses_of, given)):
+                self._keep(missing[place].key, found)
+                if progress is not None:
+                    progress(done + 1, len(missing))
 
     def bound(self, figure: Published, seconds: float) -> Least:
         """A lower bound on the loss of any grouping, proven in so many seconds; over several data sets, their mean."""
         from microagg.bounds.lower import lower_bound  # and with it the solver, which few commands need
 
-        key = self._key("bound", figure.dataset, figure.columns, figure.scaling, figure.k, seconds)
+        key = _key("bound", figure.dataset, figure.columns, figure.scaling, figure.k, seconds)
         if key not in self._kept:
             sets = list(data_sets(figure, self._folder))
             bounds = [
@@ -111,18 +177,6 @@ class Runs:
             il = float(np.mean([bound.certified_il for bound in bounds]))
             self._keep(key, {"IL": il, "SSE": float(np.mean([bound.certified_sse for bound in bounds]))})
         return Least(**self._kept[key])
-
-    def _losses(
-        self, figure: Published, params: dict[str, Any], seeds: int, spread: str
-    ) -> Iterator[dict[str, float]]:
-        for values in data_sets(figure, self._folder, spread):
-            points = _scaled(figure, values)
-            for seed in range(seeds):
-                labels: np.ndarray = partition(points, figure.k, figure.name, seed=seed, **params)
-                yield loss_of_partition(points, labels)
-
-    def _key(self, *parts: Any) -> str:
-        return json.dumps([__version__, *parts])
 
     def _keep(self, key: str, found: Any) -> None:
         self._kept[key] = found

@@ -1,0 +1,109 @@
+"""Threads of one process and workers of a Dask cluster, side by side on this machine; writes on_dask.json beside it.
+
+python benchmarks/scale/on_dask.py --records 2e6          # then `run.py --page` puts it into docs/scale.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+FOUND = HERE / "on_dask.json"
+MEMORY = "600MB"
+RUN = """
+import json, resource, sys
+from microagg.release.files import anonymize_file
+if __name__ == "__main__":
+    source, target, memory, engine = sys.argv[1:]
+    release = anonymize_file(
+        source, target, k=5, quasi=[f"q{j}" for j in range(8)], seed=1, effort="quick", date="2026-01-01", memory=memory,
+        **({"threads": 2} if engine == "threads" else {"engine": engine}),
+    )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"digest": release._written["output"]["digest"], "driver": peak}))
+"""
+
+
+def measure(folder: Path, source: Path, engine: str) -> dict[str, Any]:
+    """One run in a process of its own, with all that it starts."""
+    script = folder / "run.py"
+    script.write_text(RUN, "utf-8")
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    ran = subprocess.run(
+        [sys.executable, str(script), str(source), str(folder / "out.parquet"), MEMORY, engine],
+        check=True, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"engine": engine, "wall": wall, "cpu": cpu, **json.loads(ran.stdout.splitlines()[-1])}
+
+
+def section() -> list[str]:
+    """What docs/scale.md says of it."""
+    lines = [
+        "## On a cluster",
+        "",
+        "`microagg anonymize in.parquet out.parquet --dask tcp://10.0.0.1:8786` (or `tls://`, or `--dask local:4` for processes of this machine), in",
+        "Python `anonymize_file(…, engine=client)` with any `distributed.Client`: its workers do the same tasks, and the release is the same to the byte.",
+        "`pip install 'microagg[dask]'` on all machines. Only futures are used: no shuffle and no data frame of Dask takes part.",
+        "",
+        "- Input, output and `--spill` are paths that all workers see (a shared folder; object stores are not read or written). It is checked by",
+        "  writing and reading through each worker, as are the versions of microagg, numpy, numba and pyarrow and the processor's features: one",
+        "  sentence if something differs. Workers that come later are held to the same before they get work.",
+        "- `--memory` is that of one worker (three quarters of its limit less 200 MB, if nothing is said). Dask is told what a block takes, so no",
+        "  worker takes two that do not fit together; each of its threads does one task at a time.",
+        "- The driver holds facts, cuts and counts. Tasks are told numbers and paths; what else they need lies in the spill, for its owner's eyes",
+        "  only, and so do results above 1 MB. Dask's logs and dashboards see names of functions, numbers and paths.",
+        "- A worker that dies: others do its work. The scheduler or the driver dies: nothing is in place, and `--resume` goes on, with a cluster or",
+        "  without. Ctrl-C cancels what is under way and removes the spill.",
+        "- `compare(…, engine=client)` and `reproduce(…, engine=client)`, `--dask` on the command line, run their releases on a cluster, too.",
+        "",
+    ]  # fmt: skip
+    if not FOUND.exists():
+        return lines
+    found = json.loads(FOUND.read_text("utf-8"))
+    runs = {each["engine"]: each for each in found["runs"]}
+    lines += [
+        f"Side by side on one machine of two cores, {found['records']:,} records of 8 columns, `--memory {MEMORY}`, with a load of {found['load']:.0f}",
+        "from other work (so that processor seconds say more than the clock); starting the cluster is included:",
+        "",
+        "| | wall s | processor s | driver's peak MB |",
+        "|---|---:|---:|---:|",
+    ]  # fmt: skip
+    for name, run in runs.items():
+        what = "two threads of one process" if name == "threads" else f"`--dask {name}`"
+        lines.append(f"| {what} | {run['wall']:,.0f} | {run['cpu']:,.0f} | {run['driver'] / 1e6:,.0f} |")
+    same = len({run["digest"] for run in runs.values()}) == 1
+    lines += ["", "The digests are the same." if same else "THE DIGESTS DIFFER.", ""]
+    return lines
+
+
+def main() -> None:
+    """Run both, one after the other."""
+    from run import make_table
+
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--records", type=float, default=1e7)
+    given = asked.parse_args()
+    records = int(given.records)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "in.parquet"
+        make_table(source, records)
+        load = os.getloadavg()[1]
+        runs = [measure(Path(folder), source, engine) for engine in ("threads", "local:2")]
+    FOUND.write_text(json.dumps({"records": records, "load": load, "runs": runs}, indent=1) + "\n", "utf-8")
+    for run in runs:
+        print(run)
+
+
+if __name__ == "__main__":
+    main()

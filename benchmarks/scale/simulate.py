@@ -1,0 +1,228 @@
+"""The plan on 100 workers, on paper: measured times of its tasks, put into a schedule; what becomes the bottleneck.
+
+python benchmarks/scale/simulate.py --measure          # times every task of a run of 10⁶ records here: tasks.json
+python benchmarks/scale/simulate.py                    # the schedules: simulated.json; `run.py --page` puts both into docs/scale.md
+
+Times of tasks are processor seconds of their threads, which other work on the machine does not prolong. Bytes are those of the files that
+they read and wrote. What a network and a store can do is not measured but said: two cases, below.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import json
+import os
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+TASKS, SIMULATED = HERE / "tasks.json", HERE / "simulated.json"
+WORKERS, THREADS = 100, 4
+CASES = {"one file server, 1.25 GB/s": 1.25e9, "a parallel store, 25 GB/s": 25e9}
+OF_A_WORKER = 1.25e9  # bytes a second that reach one worker: 10 Gbit/s
+SCHEDULING = 0.001  # seconds that a scheduler spends on each task, about what Dask's authors say
+PRICE = 0.05  # of a core for an hour, in euros: about what clouds ask
+CHUNK, BLOCK = 1 << 20, 250_000
+
+
+def measure(records: int) -> dict[str, Any]:
+    """Time every task of a run beyond memory on this machine, one at a time."""
+    from microagg.engine import executor
+    from microagg.release import beyond, files
+    from run import make_table
+
+    found: dict[str, list[dict[str, float]]] = {}
+
+    class Timing(executor.Threads):
+        """One thread that looks at the clock."""
+
+        def in_order(
+            self,
+            task: Callable[..., Any],
+            arguments: Iterable[tuple[Any, ...]],
+            at_once: int | None = None,
+            needs: Iterable[int] = (),
+        ) -> Iterator[Any]:
+            for each in arguments:
+                begun = time.thread_time()
+                result = task(*each)
+                spent = time.thread_time() - begun
+                wrote = (
+                    os.path.getsize(result["path"]) if isinstance(result, dict) and "path" in result else 0
+                )
+                found.setdefault(task.__name__, []).append({"seconds": spent, "wrote": wrote})
+                yield result
+
+        def alone(self, task: Callable[..., Any], *arguments: Any, tell: Any, needs: int = 0) -> Any:
+            begun = time.thread_time()
+            result = super().alone(task, *arguments, tell=tell)
+            found.setdefault(task.__name__, []).append({"seconds": time.thread_time() - begun, "wrote": 0})
+            return result
+
+    beyond.Threads = Timing  # ty: ignore  # pyright: ignore[reportPrivateImportUsage]
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "in.parquet", Path(folder) / "out.parquet"
+        make_table(source, records)
+        for _ in range(2):  # the first compiles
+            found.clear()
+            files.anonymize_file(
+                source, target, k=5, quasi=[f"q{j}" for j in range(8)], seed=1, effort="quick", date="2026-01-01", threads=1,
+                memory="250MB",
+            )  # fmt: skip
+        sizes = {"input": source.stat().st_size, "output": target.stat().st_size}
+    spread = [each["seconds"] for each in found["work_block_of"]]
+    mean = sum(spread) / len(spread)
+    return {
+        "records": records,
+        "seconds": {name: sum(each["seconds"] for each in tasks) for name, tasks in found.items()},
+        "tasks": {name: len(tasks) for name, tasks in found.items()},
+        "spread": sorted(each / mean for each in spread),
+        "bytes": {name: size / records for name, size in sizes.items()},
+        "wrote": {name: sum(each["wrote"] for each in tasks) / records for name, tasks in found.items()},
+    }
+
+
+def passes(measured: dict[str, Any], records: int) -> list[dict[str, Any]]:
+    """The passes of a table of so many records: how many tasks, of how many seconds, and the bytes that each reads and writes."""
+    a_record = {name: seconds / measured["records"] for name, seconds in measured["seconds"].items()}
+    read, wrote = measured["bytes"]["input"], measured["wrote"]
+    out = measured["bytes"]["output"]
+    routed, formed, finished, hashes = (
+        wrote[name] for name in ("route_chunk", "work_block_of", "work_shifted_block_of", "hash_chunk")
+    )
+    chunks, blocks = -(-records // CHUNK), -(-records // BLOCK)
+    plan = [(name, chunks, read, 0.0) for name in ("scan_chunk", "measure_chunk", "sample_chunk")]
+    plan += [("route_chunk", chunks, read, routed), ("work_block_of", blocks, routed, formed)]
+    plan += [
+        ("work_shifted_block_of", blocks, formed, finished),
+        ("write_rows", 1, finished, 3 * out),
+    ]  # and the driver's copy
+    plan += [("hash_chunk", chunks, out, hashes), ("count_bucket", chunks, hashes, 0.0)]
+    return [
+        {
+            "pass": name,
+            "tasks": tasks,
+            "seconds": a_record.get(name, 0.0) * records / tasks,
+            "bytes": (reads + writes) * records / tasks,
+        }
+        for name, tasks, reads, writes in plan
+    ]
+
+
+def schedule(
+    plan: list[dict[str, Any]], store: float, spread: list[float], seed: int = 19
+) -> list[dict[str, Any]]:
+    """How long each pass takes on the workers: tasks go to whoever is free, and share the store and their worker's wire."""
+    dice = random.Random(seed)
+    slots = WORKERS * THREADS
+    told = []
+    for each in plan:
+        active = min(slots, each["tasks"])
+        rate = min(OF_A_WORKER / max(1.0, active / WORKERS), store / active)
+        moving = each["bytes"] / rate
+        free = [0.0] * active
+        heapq.heapify(free)
+        for number in range(each["tasks"]):
+            begun = max(heapq.heappop(free), number * SCHEDULING)
+            vary = dice.choice(spread) if each["pass"].startswith("work_") else 1.0
+            heapq.heappush(free, begun + each["seconds"] * vary + moving)
+        wall = max(free)
+        busy = each["tasks"] * each["seconds"]
+        told.append(
+            {
+                "pass": each["pass"], "tasks": each["tasks"], "wall": wall, "busy": busy, "moving": each["tasks"] * moving / active,
+                "bytes": each["tasks"] * each["bytes"], "used": busy / (wall * slots) if wall else 0.0,
+            }
+        )  # fmt: skip
+    return told
+
+
+def simulate(measured: dict[str, Any]) -> list[dict[str, Any]]:
+    """All cases."""
+    found = []
+    for records in (10**9, 10**10):
+        for case, store in CASES.items():
+            told = schedule(passes(measured, records), store, measured["spread"])
+            wall = sum(each["wall"] for each in told)
+            found.append({"records": records, "case": case, "wall": wall, "passes": told})
+    return found
+
+
+NAMES = {
+    "scan_chunk": "scan", "measure_chunk": "measure", "sample_chunk": "sample", "route_chunk": "route", "work_block_of": "blocks",
+    "work_shifted_block_of": "shifted blocks", "write_rows": "write (one task)", "hash_chunk": "verify: hash",
+    "count_bucket": "verify: count",
+}  # fmt: skip
+
+
+def section() -> list[str]:
+    """What docs/scale.md says of it."""
+    if not (TASKS.exists() and SIMULATED.exists()):
+        return []
+    measured, found = json.loads(TASKS.read_text("utf-8")), json.loads(SIMULATED.read_text("utf-8"))
+    each = {name: 1e6 * seconds / measured["records"] for name, seconds in measured["seconds"].items()}
+    lines = [
+        "## On paper: 10⁹ and 10¹⁰ records",
+        "",
+        f"Measured here, one thread, {measured['records']:,} records of 8 columns, processor µs a record: "
+        + ", ".join(f"{NAMES[name]} {each[name]:.2f}" for name in NAMES if name in each)
+        + f"; {measured['bytes']['input']:.0f} bytes a record of input, {measured['wrote']['route_chunk']:.0f} of spill, {measured['bytes']['output']:.0f} of output.",
+        "",
+        f"Put into a schedule of {WORKERS} workers with {THREADS} threads each (`python benchmarks/scale/simulate.py`): tasks go to whoever is free,",
+        f"blocks vary as those measured did, each worker has a wire of {OF_A_WORKER / 1e9:.3g} GB/s, all share the store, the scheduler spends "
+        f"{1000 * SCHEDULING:.0f} ms on a task.",
+        f"The store, the wires, the scheduler and the price ({PRICE} € for a core and hour, for as long as the run takes) are assumptions.",
+        "",
+        "| records | store | wall | of that writing | blocks, both passes | TB moved | core hours at work | cost, € | slowest pass |",
+        "|---:|---|---:|---:|---:|---:|---:|---:|---|",
+    ]  # fmt: skip
+    for run in found:
+        by_name = {one["pass"]: one for one in run["passes"]}
+        blocks = by_name["work_block_of"]["wall"] + by_name["work_shifted_block_of"]["wall"]
+        slowest = max(run["passes"], key=lambda one: one["wall"])
+        lines.append(
+            f"| {run['records']:.0e} | {run['case']} | {_time(run['wall'])} | {_time(by_name['write_rows']['wall'])} | {_time(blocks)} | "
+            f"{sum(one['bytes'] for one in run['passes']) / 1e12:.2f} | {sum(one['busy'] for one in run['passes']) / 3600:,.0f} | "
+            f"{run['wall'] / 3600 * WORKERS * THREADS * PRICE:,.0f} | {NAMES[slowest['pass']]} |"
+        )
+    run = found[-1]
+    share = {one["pass"]: one["wall"] / run["wall"] for one in run["passes"]}
+    used = sum(one["busy"] for one in run["passes"]) / (run["wall"] * WORKERS * THREADS)
+    lines += [
+        "",
+        f"**What becomes the bottleneck.** Writing one file is one task, for the bytes of a file follow from all rows in order: with 100 workers it is "
+        f"{100 * share['write_rows']:.0f} % of the time at 10¹⁰ records on the faster store, and over the whole run {100 * used:.0f} % of the",
+        "cores are at work. Everything else divides by the number of workers. A folder of parts, each written by a task of its own, is what would lift it;",
+        "it is not built. On one file server the store comes next.",
+        "",
+    ]  # fmt: skip
+    return lines
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.1f} min"
+
+
+def main() -> None:
+    """Measure or simulate."""
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--measure", action="store_true")
+    asked.add_argument("--records", type=float, default=1e6)
+    given = asked.parse_args()
+    if given.measure:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        TASKS.write_text(json.dumps(measure(int(given.records)), indent=1) + "\n", "utf-8")
+    found = simulate(json.loads(TASKS.read_text("utf-8")))
+    SIMULATED.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    for run in found:
+        slowest = max(run["passes"], key=lambda one: one["wall"])
+        print(f"{run['records']:.0e} {run['case']}: {_time(run['wall'])}, slowest {slowest['pass']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,565 @@
+"""The same plan on Dask: its tasks are done by the workers of a cluster, with the same result. The only module that imports dask.
+
+Futures only: no shuffle and no data frame of Dask takes part. What a task is told is numbers and paths; whatever else it has to know
+(facts, cuts, columns) lies in files of the spill, which all workers see, and so does a result that is large. Dask's logs and dashboards see
+names of functions, numbers and paths.
+
+A worker gets tasks when it has shown that it has the same versions and sees the same files: that is a resource of Dask, which a
+worker that comes later, or again, has to earn as well. Memory is another one, so no worker takes two blocks that do not fit together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from microagg.engine.executor import Tell
+from microagg.engine.orders import Kept, Order, Told, done, done_alone, is_plain
+from microagg.engine.spill import Spill
+from microagg.engine.workers import (
+    Looked,
+    Place,
+    answered,
+    asked_about,
+    looked,
+    refuse_versions,
+    sees,
+    versions_here,
+    warm_up,
+)
+from microagg.errors import InputError, LostWorkers
+from microagg.kernels.compiling import announce_compiling, on_first_compile, would_announce
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+NEEDED = "a cluster needs dask; install microagg with the extra 'dask'."
+LOCAL = "local"
+MOST_LOCAL = 256
+MEMORY = "microagg-bytes"
+LOOK = 1.0  # seconds between two looks at whether there is anybody to do the work
+PATIENCE = 60.0  # seconds to wait for a worker where there is none
+COMPILING = "compiling"
+Finished = SimpleQueue[Any]
+"""Futures, in the order in which they were done."""
+
+
+# ---- what a worker does
+
+
+def perform(order: Order) -> Told:
+    """Do a task."""
+    return done(order, _Unwanted(order.folder))
+
+
+def perform_alone(order: Order) -> Told:
+    """Do a task that gets all threads of this worker."""
+    from distributed import get_worker
+
+    return done_alone(order, get_worker().state.nthreads, _Unwanted(order.folder))
+
+
+class _Unwanted:
+    """Knows whether a task of a worker is still wanted: its spill is there, and nobody has cancelled it."""
+
+    def __init__(self, folder: str) -> None:
+        from distributed import get_worker
+
+        self._folder, self._asked, self._answer = folder, time.monotonic(), False
+        self._worker: Any = None
+        with contextlib.suppress(ValueError):  # not on a worker
+            self._worker = get_worker()
+            self._key = self._worker.get_current_task()
+
+    def is_set(self) -> bool:
+        now = time.monotonic()
+        if not self._answer and now - self._asked > LOOK:
+            self._asked = now
+            self._answer = not os.path.exists(self._folder) or self._cancelled()
+        return self._answer
+
+    def _cancelled(self) -> bool:
+        if self._worker is None:
+            return False
+        task = self._worker.state.tasks.get(self._key)
+        return task is None or task.state in ("cancelled", "forgotten", "released")
+
+
+def look_at(dask_worker: Any = None) -> Looked:
+    """What a worker tells of itself; Dask hands in the worker."""
+    return looked(dask_worker.state.nthreads, dask_worker.memory_manager.memory_limit)
+
+
+def try_places(places: Sequence[Place], token: str, dask_worker: Any = None) -> list[int]:
+    """Which of these places a worker does not see."""
+    return [place for place, each in enumerate(places) if not sees(each, token, _name(dask_worker.address))]
+
+
+def _name(address: str) -> str:
+    return hashlib.sha256(address.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a worker must have to be let in."""
+
+    token: str
+    versions: Mapping[str, str]
+    places: tuple[Place, ...]
+    memory: int
+    """Bytes for the work of one worker."""
+
+    @property
+    def entrance(self) -> str:
+        """The resource that a worker has which was let in."""
+        return f"microagg-{self.token}"
+
+
+def look_around(entrance: str, keys: Sequence[str] = (), dask_scheduler: Any = None) -> tuple[int, list[str]]:
+    """How many workers have been let in, and which of these tasks wait for nobody; Dask hands in the scheduler."""
+    let_in = sum(bool(worker.resources.get(entrance)) for worker in dask_scheduler.workers.values())
+    states = {key: getattr(dask_scheduler.tasks.get(key), "state", None) for key in keys}
+    return let_in, [key for key, state in states.items() if state == "no-worker"]
+
+
+async def let_in(worker: Any, terms: Terms) -> None:
+    """Give a worker the resources that tasks ask for, if it is fit for them."""
+    import pyarrow as pa
+
+    own = looked(worker.state.nthreads, worker.memory_manager.memory_limit)
+    if own.versions != dict(terms.versions):
+        return
+    if own.limited and own.share(1) < terms.memory:
+        return
+    if not all(os.path.exists(place.path) for place in terms.places):
+        return
+    pa.set_cpu_count(worker.state.nthreads)
+    await worker.set_resources(**{MEMORY: float(terms.memory), terms.entrance: 1e9})
+
+
+def _gate(terms: Terms) -> Any:
+    """The plugin of workers that lets them in, whenever they come."""
+    from distributed import WorkerPlugin
+
+    class Gate(WorkerPlugin):
+        name = terms.entrance
+
+        async def setup(self, worker: Any) -> None:
+            await let_in(worker, terms)
+
+        async def teardown(self, worker: Any) -> None:
+            await worker.set_resources(**{terms.entrance: 0.0})
+
+    return Gate()
+
+
+# ---- what the driver does
+
+
+def refuse_engine(engine: Any) -> None:
+    """Raise unless this is something to work with; nobody is asked yet whether it is there.
+
+    >>> refuse_engine("nowhere")
+    Traceback (most recent call last):
+    ...
+    microagg.errors.InputError: engine must be a distributed.Client, an address such as tcp://10.0.0.1:8786, or local:4.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise InputError(NEEDED) from None
+    if isinstance(engine, distributed.Client):
+        if engine.asynchronous:
+            raise InputError(
+                "engine must be a client that is not asynchronous; make one with asynchronous=False."
+            )
+    elif not isinstance(engine, str) or not (engine.startswith(LOCAL) or "://" in engine):
+        raise InputError(
+            "engine must be a distributed.Client, an address such as tcp://10.0.0.1:8786, or local:4."
+        )
+    elif engine.startswith(LOCAL):
+        _workers_asked(engine)
+
+
+def _workers_asked(engine: str) -> int:
+    """How many workers of this machine are asked for; one for each processor, if that is not said.
+
+    >>> _workers_asked("local:4")
+    4
+    """
+    word, colon, count = engine.partition(":")
+    if word != LOCAL or (
+        colon and not (count.isascii() and count.isdigit() and 0 < int(count) <= MOST_LOCAL)
+    ):
+        raise InputError(f"workers of this machine are asked for as local:4, from 1 to {MOST_LOCAL}.")
+    return int(count) if colon else os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def connected(engine: Any, threads: int | None = None) -> Iterator[Client]:
+    """The client of an engine: one that was given, or one for an address, or for workers of this machine ("local:4").
+
+    What is started here ends here. TLS is what the client has, or what Dask's own configuration says for the address.
+    """
+    refuse_engine(engine)
+    import distributed
+
+    if not isinstance(engine, str):
+        yield engine
+        return
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_quiet())
+        given: Any = engine
+        if engine.startswith(LOCAL):
+            given = stack.enter_context(_local(engine, threads))
+        try:
+            client = stack.enter_context(distributed.Client(given, set_as_default=False))
+        except (OSError, ValueError, TypeError, TimeoutError):
+            raise InputError(
+                f"there is no scheduler at {engine!r}; check the address, and whether it needs tls://."
+            ) from None
+        yield client
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """What Dask has to say about lost connections and the like is said by us, in a sentence."""
+    import logging
+
+    loggers = [logging.getLogger(name) for name in ("distributed", "tornado.application")]
+    before = [each.level for each in loggers]
+    try:
+        for each in loggers:
+            each.setLevel(logging.CRITICAL + 1)
+        yield
+    finally:
+        for each, level in zip(loggers, before, strict=True):
+            each.setLevel(level)
+
+
+def dask_setup(worker: Any) -> None:
+    """What a worker of this machine does first, for it is preloaded there: Ctrl-C is the driver's to answer."""
+    import signal
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def _local(engine: str, threads: int | None) -> Iterator[Any]:
+    """A cluster of processes on this machine that nobody else can reach."""
+    import logging
+
+    import dask
+    import distributed
+
+    before = dask.config.get("distributed.worker.preload")  # pyright: ignore[reportPrivateImportUsage]
+    workers, processors = _workers_asked(engine), os.cpu_count() or 1
+    nowhere: Any = None
+    with distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=threads or max(1, processors // workers), processes=True, host="127.0.0.1",
+        dashboard_address=nowhere, silence_logs=logging.CRITICAL + 1, preload=[*before, __name__],
+    ) as cluster:  # fmt: skip
+        yield cluster
+
+
+@dataclass
+class Crew:
+    """The workers of a cluster, looked at before any work is given to them."""
+
+    client: Any
+    workers: dict[str, Looked] = field(default_factory=dict)
+
+    @staticmethod
+    def of(client: Any) -> Crew:
+        """Those that are there; refused unless all have what this process has."""
+        with _told_if_lost():
+            try:
+                client.wait_for_workers(1, timeout=PATIENCE)
+            except TimeoutError:
+                raise InputError("the cluster has no worker; start some.") from None
+            found = client.run(look_at, on_error="return")
+        here = versions_here()
+        for address, own in found.items():
+            if not isinstance(own, Looked):
+                raise InputError(
+                    f"the worker {address} cannot use microagg ({type(own).__name__}); install the same as here on all of them."
+                )
+            refuse_versions(address, own.versions, here)
+        return Crew(client, dict(found))
+
+    @property
+    def threads(self) -> int:
+        """How many threads the smallest worker has."""
+        return min(each.threads for each in self.workers.values())
+
+    def memory(self, asked: int | None) -> int:
+        """Bytes for the work of one worker: what the smallest one has, and no more than is asked for."""
+        return min(
+            [each.share(self._beside(each)) for each in self.workers.values()] + ([asked] if asked else [])
+        )
+
+    def _beside(self, worker: Looked) -> int:
+        return Counter(each.machine for each in self.workers.values())[worker.machine]
+
+    def refuse_small(self, block: int) -> None:
+        """Raise unless a block of so many bytes fits into every worker."""
+        for address, each in self.workers.items():
+            share = each.share(self._beside(each))
+            if share < block:
+                raise InputError(
+                    f"the worker {address} has {share / 1e6:,.0f} MB for blocks, and one of this table needs about {block / 1e6:,.0f} MB; give "
+                    "it more memory, or leave it out of the cluster."
+                )
+
+    @contextlib.contextmanager
+    def at_work(
+        self, folder: Path, places: Sequence[Place], memory: int, warm: tuple[int, int] | None = None
+    ) -> Iterator[Workers]:
+        """The same as an executor, whose spill is in this folder; until the end of the block. `warm` is (k, axes) of blocks to come."""
+        token = secrets.token_hex(8)
+        self._refuse_places([*places, Place("the spill", str(folder))], token)
+        terms = Terms(token, versions_here(), (*places, Place("the spill", str(folder))), memory)
+        with _told_if_lost():
+            self.client.register_plugin(_gate(terms))
+        workers = Workers(
+            self.client, terms, str(folder), sum(each.threads for each in self.workers.values())
+        )
+        try:
+            if warm is not None:
+                self._warm(workers, *warm)
+            yield workers
+        finally:
+            with contextlib.suppress(
+                Exception
+            ):  # of a cluster that is gone there is nothing to be taken back
+                if self.client.status == "running":
+                    self.client.unregister_worker_plugin(terms.entrance)
+
+    def _refuse_places(self, places: Sequence[Place], token: str) -> None:
+        """Raise unless every worker sees these places, and what it writes there is seen here."""
+        with asked_about(places, token), _told_if_lost():
+            for address, unseen in self.client.run(try_places, places, token).items():
+                for number, place in enumerate(places):
+                    if number in unseen or not answered(place, token, _name(address)):
+                        raise place.refuse(address)
+
+    def _warm(self, workers: Workers, k: int, axes: int) -> None:
+        """Compile on one worker of each machine; the others find what it has put into the machine's cache."""
+        first = {each.machine: address for address, each in self.workers.items()}
+        note = f"{workers.folder}/{COMPILING}"
+        workers.once(
+            [
+                (warm_and_tell, (k, axes, note if would_announce() else ""), address)
+                for address in first.values()
+            ],
+            lambda: announce_compiling() if os.path.exists(note) else None,
+        )
+
+
+def warm_and_tell(k: int, axes: int, note: str) -> int:
+    """A task: compile what blocks need; where that is the first time on this machine, a file tells so."""
+    if note:
+        on_first_compile(lambda: Path(note).touch(0o600))
+    try:
+        return warm_up(k, axes)
+    finally:
+        on_first_compile(None)
+
+
+@contextlib.contextmanager
+def shared_work(engine: Any, folder: Path) -> Iterator[Workers]:
+    """The workers of an engine, for tasks that share no more than what they are told; a folder in this one holds that, and goes."""
+    with connected(engine) as client, Spill(Path(os.path.abspath(folder))) as spill:
+        crew = Crew.of(client)
+        with crew.at_work(spill.folder, [], crew.memory(None)) as workers:
+            yield workers
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A task that somebody is to do."""
+
+    place: int
+    how: Callable[[Order], Told]
+    task: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    needs: int
+    address: str | None = None
+
+
+class Workers:
+    """An executor whose tasks are done by the workers of a cluster."""
+
+    def __init__(self, client: Any, terms: Terms, folder: str, threads: int) -> None:
+        self.client, self.terms, self.folder, self.threads = client, terms, folder, threads
+        self._kept: dict[int, tuple[Any, Kept]] = {}
+
+    def in_order(
+        self,
+        task: Callable[..., Any],
+        arguments: Iterable[tuple[Any, ...]],
+        at_once: int | None = None,
+        needs: Iterable[int] = (),
+    ) -> Iterator[Any]:
+        """What `task(*each)` returns for each of the arguments, in their order, whoever did it."""
+        ready: dict[int, Any] = {}
+        following = 0
+        for place, result in self.as_they_come(task, arguments, needs):
+            ready[place] = result
+            while following in ready:
+                yield ready.pop(following)
+                following += 1
+
+    def as_they_come(
+        self,
+        task: Callable[..., Any],
+        arguments: Iterable[tuple[Any, ...]],
+        needs: Iterable[int] = (),
+        look: Callable[[], object] = lambda: None,
+    ) -> Iterator[tuple[int, Any]]:
+        """(place, what `task` returned) for each of the arguments, as workers are done with them; `look` is called now and then."""
+        bytes_of = iter(needs)
+        asked = (Asked(place, perform, task, each, next(bytes_of, 0)) for place, each in enumerate(arguments))
+        return self._collected(asked, look)
+
+    def alone(self, task: Callable[..., Any], *arguments: Any, tell: Tell, needs: int = 0) -> Any:
+        """What `task(threads, tell, *arguments)` returns on one worker, with its threads."""
+        return next(iter(self._collected(iter([Asked(0, perform_alone, task, arguments, needs)]))))[1]
+
+    def once(
+        self, tasks: Sequence[tuple[Callable[..., Any], tuple[Any, ...], str]], look: Callable[[], object]
+    ) -> None:
+        """Do each task on the worker of an address, or on another one where that is gone; `look` is called now and then."""
+        asked = (
+            Asked(place, perform, task, each, 0, address) for place, (task, each, address) in enumerate(tasks)
+        )
+        for _ in self._collected(asked, look):
+            pass
+
+    def _collected(
+        self, given: Iterator[Asked], look: Callable[[], object] = lambda: None
+    ) -> Iterator[tuple[int, Any]]:
+        """(place, result) of what is asked for, as it is done; what a dead worker was to do, others do."""
+        running: dict[Any, Asked] = {}
+        finished: Finished = SimpleQueue()
+        try:
+            while True:
+                while len(running) < 2 * self.threads and (asked := next(given, None)) is not None:
+                    self._start(asked, running, finished)
+                if not running:
+                    return
+                future = self._next(running, finished, look)
+                if future not in running:  # it was started anew
+                    continue
+                told = self._told(future)
+                if told is None:  # its worker died before anybody had the result
+                    future.add_done_callback(finished.put)
+                    continue
+                yield running.pop(future).place, told.result()
+        finally:
+            self._cancel(list(running))
+
+    def _start(self, asked: Asked, running: dict[Any, Asked], finished: Finished) -> None:
+        task = asked.task
+        order = Order(task.__module__, task.__name__, tuple(map(self._as_told, asked.arguments)), self.folder)
+        resources = {self.terms.entrance: 1.0, MEMORY: float(min(asked.needs, self.terms.memory))}
+        key = f"{task.__name__}-{asked.place}-{secrets.token_hex(4)}"
+        with _told_if_lost():
+            future = self.client.submit(
+                asked.how, order, key=key, pure=False, resources=resources, workers=asked.address,
+                allow_other_workers=asked.address is not None,
+            )  # fmt: skip
+        running[future] = asked
+        future.add_done_callback(finished.put)
+
+    def _as_told(self, argument: Any) -> Any:
+        """An argument as it is if it is numbers and paths of the spill; else where it lies."""
+        if is_plain(argument, self.folder):
+            return argument
+        known = self._kept.get(id(argument))
+        if known is None:
+            known = argument, Kept.of(argument, self.folder)
+            self._kept[id(argument)] = known  # with the argument itself, or another one could get its number
+        return known[1]
+
+    def _next(self, running: dict[Any, Asked], finished: Finished, look: Callable[[], object]) -> Any:
+        """The next future that is done; raises where nobody is left to do any."""
+        alone_since = None
+        while True:
+            with contextlib.suppress(Empty):
+                return finished.get(timeout=LOOK)
+            look()
+            with _told_if_lost():
+                if self.client.status != "running":
+                    raise OSError
+                keys = [future.key for future in running]
+                let_in, stranded = self.client.run_on_scheduler(look_around, self.terms.entrance, keys)
+            if let_in:
+                alone_since = None
+                self._start_anew(set(stranded), running, finished)
+                continue
+            alone_since = alone_since or time.monotonic()
+            if time.monotonic() - alone_since > PATIENCE:
+                raise LostWorkers(
+                    "there is no worker left that can do the work; nothing was put in place. Start some, and go on with resume."
+                )
+
+    def _start_anew(self, keys: set[str], running: dict[Any, Asked], finished: Finished) -> None:
+        """Dask does not look again at tasks that nobody could do when it got them; those are given anew."""
+        stranded = [future for future in running if future.key in keys]
+        again = [running.pop(future) for future in stranded]
+        self._cancel(stranded)
+        for asked in again:
+            self._start(asked, running, finished)
+
+    def _told(self, future: Any) -> Told | None:
+        """What was told; None if it was lost with its worker, and is being done again."""
+        from distributed.scheduler import KilledWorker
+
+        try:
+            with _told_if_lost():
+                told = future.result(timeout=LOOK)
+        except TimeoutError:
+            return None
+        except KilledWorker:
+            raise InputError(
+                "several workers died over the same part of the work, one after the other; give each of them more memory."
+            ) from None
+        future.release()
+        return told
+
+    def _cancel(self, futures: list[Any]) -> None:
+        with contextlib.suppress(Exception):  # where the scheduler is gone, so are they
+            left = [future for future in futures if not future.done()]
+            if left and self.client.status == "running":
+                self.client.cancel(left, force=True)
+
+
+@contextlib.contextmanager
+def _told_if_lost() -> Iterator[None]:
+    """One sentence where the scheduler cannot be reached any more."""
+    from asyncio import CancelledError
+
+    try:
+        from distributed.client import FutureCancelledError
+    except ImportError:  # earlier versions raise asyncio's
+        FutureCancelledError = CancelledError
+    try:
+        yield
+    except (CancelledError, FutureCancelledError, OSError) as error:
+        if isinstance(error, TimeoutError):
+            raise
+        raise LostWorkers(
+            "the connection to the cluster was lost; nothing was put in place. Go on with resume when it is back."
+        ) from None
