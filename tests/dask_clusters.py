@@ -41,7 +41,8 @@ def cluster(workers: int = 2, threads: int = 1, **more: Any) -> Iterator[Client]
         with (
             LocalCluster(
                 n_workers=workers, threads_per_worker=threads, processes=True, host="127.0.0.1", dashboard_address=None,
-                silence_logs=logging.CRITICAL + 1, **more,
+                silence_logs=logging.CRITICAL + 1,
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"}, **more,
             ) as started,
             Client(started, set_as_default=False) as client,
         ):  # fmt: skip

@@ -269,6 +269,7 @@ def _local(engine: str, threads: int | None) -> Iterator[Any]:
     with distributed.LocalCluster(
         n_workers=workers, threads_per_worker=threads or max(1, processors // workers), processes=True, host="127.0.0.1",
         dashboard_address=nowhere, silence_logs=logging.CRITICAL + 1, preload=[*before, __name__],
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # where it answers what its state is: to nobody else
     ) as cluster:  # fmt: skip
         yield cluster
 
