@@ -162,7 +162,23 @@ def to_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
 
 
 def _as_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
-    return bare(frame.to_arrow().select(list(frame.columns)), marked=True)
+    return bare(_in_order(frame, frame.to_arrow().select(list(frame.columns))), marked=True)
+
+
+def _in_order(frame: nw.DataFrame[Any], table: pa.Table) -> pa.Table:
+    """The Arrow table of a frame, where categories that have an order say so: older polars forgets to tell it of an Enum."""
+    if not frame.implementation.is_polars():
+        return table
+    for place, field in enumerate(table.schema):
+        kind: Any = field.type
+        if pa.types.is_dictionary(kind) and not kind.ordered and isinstance(frame[field.name].dtype, nw.Enum):
+            kind = pa.dictionary(kind.index_type, kind.value_type, ordered=True)
+            chunks = [
+                pa.DictionaryArray.from_arrays(each.indices, each.dictionary, ordered=True)
+                for each in table.column(place).chunks
+            ]
+            table = table.set_column(place, field.with_type(kind), pa.chunked_array(chunks, kind))
+    return table
 
 
 def arrow_column(frame: nw.DataFrame[Any], name: str) -> tuple[pa.Field, pa.ChunkedArray]:
@@ -170,7 +186,7 @@ def arrow_column(frame: nw.DataFrame[Any], name: str) -> tuple[pa.Field, pa.Chun
     if frame.implementation.is_polars() and frame[name].dtype == nw.Object:
         raise InputError(f"column {name!r} {UNKNOWN_TYPE}")
     try:
-        table = frame.select(name).to_arrow().select([name])
+        table = _in_order(frame, frame.select(name).to_arrow().select([name]))
         field = table.schema.field(0)
         odd = isinstance(field.type, pa.BaseExtensionType)
         column = of_plain_type(table.column(0))
