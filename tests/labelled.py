@@ -175,5 +175,9 @@ def with_pyreadstat(path: Path) -> tuple[dict[str, list[Any]], Any]:
         ".sav": pyreadstat.read_sav, ".zsav": pyreadstat.read_sav, ".dta": pyreadstat.read_dta, ".xpt": pyreadstat.read_xport,
     }[path.suffix]  # fmt: skip
     said = {} if path.suffix == ".xpt" else {"user_missing": True}
-    formats = {"extra_date_formats": ["E8601DA"], "extra_datetime_formats": ["E8601DT"]} if path.suffix == ".xpt" else {}  # fmt: skip
+    # pyreadstat before 1.3.5 knows a format with the width that it has, not by its name alone
+    formats = {
+        ".sav": {"extra_datetime_formats": ["DATETIME23.3"]}, ".zsav": {"extra_datetime_formats": ["DATETIME23.3"]}, ".dta": {},
+        ".xpt": {"extra_date_formats": ["E8601DA", "E8601DA10"], "extra_datetime_formats": ["E8601DT", "E8601DT23.3"]},
+    }[path.suffix]  # fmt: skip
     return reader(str(path), output_format="dict", **said, **formats)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -18,6 +19,8 @@ from microagg.table.schema import ColumnFacts, Kind, refuse_duplicates
 
 UNKNOWN_TYPE = "is of a type that cannot be released; make it numbers or text, or leave it out."
 KNOWN_TABLES = "the table must be a pandas, polars or Arrow table, a LazyFrame of polars, a relation of DuckDB, or a NumPy matrix."
+POLARS_WITHOUT_TRAIL = (1, 35, 1)
+"""From here on a pickled Categorical of polars holds the categories that occur, and no others."""
 LARGEST = 1e100
 LARGEST_WHOLE = 2.0**53  # from here on float64 skips whole numbers
 
@@ -126,7 +129,20 @@ def of_used_values(series: nw.Series[Any]) -> nw.Series[Any]:
     if isinstance(kind, nw.Enum):
         used = set(series.drop_nulls().unique().to_list())
         return series.cast(nw.String).cast(nw.Enum([name for name in kind.categories if name in used]))
-    return series  # what a Categorical of polars could hold lies in polars, not in the table
+    return _of_used_in_polars(series)
+
+
+def _of_used_in_polars(series: nw.Series[Any]) -> nw.Series[Any]:
+    """A Categorical of polars as it is: what it could hold lies in polars, not in the table, unless polars is too old for that."""
+    library: Any = series.__native_namespace__()
+    version = tuple(int(part) for part in re.findall(r"\d+", library.__version__)[:3])
+    if version < POLARS_WITHOUT_TRAIL:
+        wanted = ".".join(map(str, POLARS_WITHOUT_TRAIL))
+        raise InputError(
+            f"column {series.name!r} is a Categorical of polars {library.__version__}, which keeps categories that no released record has;"
+            f" install polars {wanted} or newer, or make it text."
+        )
+    return series
 
 
 def _of_used_in_pandas(series: nw.Series[Any]) -> Any:
