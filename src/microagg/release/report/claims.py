@@ -193,7 +193,7 @@ def _rounding_is_coarse(subject: Subject, j: int) -> bool:
 
 
 def _beside(values: np.ndarray, size: float) -> np.ndarray:
-    """Values divided by the largest of their sizes, which is at most 1: where older numpy speaks of overflow, it means lanes that it pads."""
+    """Values divided by the largest of their sizes: no quotient is above 1, yet numpy 1.26 speaks of overflow where all are tiny."""
     with np.errstate(over="ignore"):
         return values / size
 

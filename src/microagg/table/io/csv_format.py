@@ -180,7 +180,9 @@ def write(
     table = _with_texts(table, _escaped) if escape_formulas else table
     with TextSink(path, packing, encoding) as sink:
         end = LINE_ENDS[line_end]
-        if bare or has_empty_lines(table) or not sink.is_plain or end != "\n":  # which alone every Arrow writes
+        if (
+            bare or has_empty_lines(table) or not sink.is_plain or end != "\n"
+        ):  # which alone every Arrow writes
             write_lines(table, sink, delimiter, bare, end)
         else:
             sink.write_table(table, delimiter)
