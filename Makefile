@@ -29,8 +29,10 @@ test-all: test
 test-lowest: $(READY)
 	$(PYTHON) -m venv $(LOWEST)
 	$(BIN)/python tests/lowest.py > $(LOWEST)/constraints.txt
+	$(BIN)/python tests/lowest.py --tools > $(LOWEST)/tools.txt
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/constraints.txt -e '.[all]' \
-		pandas polars duckdb 'pytest>=8' 'pytest-xdist>=3.6' 'hypothesis>=6.100'
+		-r $(LOWEST)/tools.txt
+	$(LOWEST)/bin/python tests/warm.py
 	$(LOWEST)/bin/python -m pytest --numprocesses=$(WORKERS) -m 'not slow and not nightly' -W default::DeprecationWarning
 
 # until Ctrl-C; what it finds goes to fuzz-findings/

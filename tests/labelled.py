@@ -175,5 +175,23 @@ def with_pyreadstat(path: Path) -> tuple[dict[str, list[Any]], Any]:
         ".sav": pyreadstat.read_sav, ".zsav": pyreadstat.read_sav, ".dta": pyreadstat.read_dta, ".xpt": pyreadstat.read_xport,
     }[path.suffix]  # fmt: skip
     said = {} if path.suffix == ".xpt" else {"user_missing": True}
-    formats = {"extra_date_formats": ["E8601DA"], "extra_datetime_formats": ["E8601DT"]} if path.suffix == ".xpt" else {}  # fmt: skip
-    return reader(str(path), output_format="dict", **said, **formats)
+    formats: dict[str, list[str]] = {
+        "extra_datetime_formats": ["DATETIME"]
+    }  # which 1.3.4 does not know of SPSS
+    if path.suffix == ".xpt":
+        formats = {"extra_date_formats": ["E8601DA"], "extra_datetime_formats": ["E8601DT"]}
+    elif path.suffix == ".dta":
+        formats = {}
+    cells, about = reader(str(path), output_format="dict", **said, **formats)
+    if path.suffix != ".dta":
+        _to_the_millisecond(cells, reader(str(path), output_format="dict", disable_datetime_conversion=True, **said)[0], path.suffix)  # fmt: skip
+    return cells, about
+
+
+def _to_the_millisecond(cells: dict[str, list[Any]], counts: dict[str, list[Any]], suffix: str) -> None:
+    """Moments as the seconds that are stored: pyreadstat before 1.3.5 makes them whole."""
+    origin = datetime.datetime(1960, 1, 1) if suffix == ".xpt" else datetime.datetime(1582, 10, 14)
+    for name, column in cells.items():
+        for row, cell in enumerate(column):
+            if isinstance(cell, datetime.datetime):
+                cells[name][row] = origin + datetime.timedelta(seconds=counts[name][row])

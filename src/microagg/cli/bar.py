@@ -42,7 +42,11 @@ class Bar:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._shown.stop()
+        self._end()
+
+    def _end(self) -> None:
+        if not self._shown.disable:  # older versions of rich end a line that they never began
+            self._shown.stop()
 
     def __call__(self, done: int, total: int) -> None:
         if self._asked_to_stop:
@@ -64,7 +68,7 @@ class Bar:
     def _stop(self) -> None:
         self._asked_to_stop = False
         if self._console.is_terminal and sys.stdin is not None and sys.stdin.isatty():
-            self._shown.stop()
+            self._end()
             answer = self._console.input("Keep the best grouping found so far? [Y/n] ")
             if answer.strip().lower() in ("n", "no"):
                 raise Cancelled("stopped; nothing was written.")

@@ -18,6 +18,7 @@ from microagg.methods.search.blockwise import largest_block
 from microagg.release.settings import Settings
 from microagg.table.aggregates import AGGREGATES, DEFAULT_AGGREGATE
 from microagg.table.encoder import RUN
+from microagg.table.io.arrow import bytes_of
 from microagg.table.io.chunks import READ_IN_PIECES, Source, is_in_parts
 from microagg.table.io.formats import format_of
 from microagg.table.io.journal import settle
@@ -227,7 +228,7 @@ def bytes_of_block(source: Source, schema: Schema, k: int) -> int:
 def _record_bytes(source: Source, schema: Schema) -> int:
     """How many bytes a record's released columns take as Arrow has them."""
     rows = source.read(0, min(source.records, RUN), schema.released())
-    return int(np.ceil(rows.nbytes / max(rows.num_rows, 1)))
+    return int(np.ceil(bytes_of(rows) / max(rows.num_rows, 1)))
 
 
 def _bits(total: float, room: float) -> int:

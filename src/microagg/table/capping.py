@@ -98,7 +98,8 @@ def cap_values(
             raise InputError(f"the cap of {name!r} leaves no value: its lowest is above its highest.")
         below = 0 if low is None else int((column < low).sum())
         above = 0 if high is None else int((column > high).sum())
-        np.clip(column, low, high, out=column)
+        if low is not None or high is not None:  # numpy before 2.1 wants one of them
+            np.clip(column, low, high, out=column)
         done[name] = Capped(low, high, below, above)
     return values, done
 

@@ -112,3 +112,13 @@ def test_metadata_stays_behind(tmp_path: Path) -> None:
     table = pa.table([pa.array([1, 2])], schema=pa.schema([field], metadata={"who": "canary-who"}))
     write_table(table, tmp_path / "out.parquet")
     assert b"canary" not in (tmp_path / "out.parquet").read_bytes()
+
+
+def test_a_polars_that_keeps_categories_of_nobody_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pl, "__version__", "1.34.0")
+    with pytest.raises(
+        ma.InputError, match=r"'town' is a Categorical of polars 1\.34\.0.*install polars 1\.35\.1"
+    ):
+        ma.anonymize(FRAMES["polars-categorical"], k=3, quasi=["age"], keep=["town"], method="mdav", seed=1)
+    release = ma.anonymize(FRAMES["polars-enum"], k=3, quasi=["age"], keep=["town"], method="mdav", seed=1)
+    assert release.table["town"].dtype.categories.to_list() == ["Ulm", "Kiel", "Bonn"]

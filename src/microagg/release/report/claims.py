@@ -174,10 +174,9 @@ def _moved(pair: Pair, j: int) -> Iterator[str]:
         size = (
             max(np.abs(old).max(), np.abs(new).max(), abs(away)) or 1.0
         )  # squares of huge values stay finite
-        moved = abs(
-            np.average(new / size, weights=theirs) - np.average(old / size, weights=own) + away / size
-        )
-        if moved > MOVED * (old / size).std() + 1e-12:
+        old, new = _beside(old, size), _beside(new, size)
+        moved = abs(np.average(new, weights=theirs) - np.average(old, weights=own) + away / size)
+        if moved > MOVED * old.std() + 1e-12:
             yield _ROUNDED
 
 
@@ -190,7 +189,13 @@ def _rounding_is_coarse(subject: Subject, j: int) -> bool:
         return False
     step = _step(known, subject.released.variables[j].unit)
     size = np.abs(known).max() or 1.0
-    return bool(step / size / 2.0 > COARSE * (known / size).std())
+    return bool(step / size / 2.0 > COARSE * _beside(known, size).std())
+
+
+def _beside(values: np.ndarray, size: float) -> np.ndarray:
+    """Values divided by the largest of their sizes: no quotient is above 1, yet numpy 1.26 speaks of overflow where all are tiny."""
+    with np.errstate(over="ignore"):
+        return values / size
 
 
 def _step(known: np.ndarray, unit: str) -> float:

@@ -22,6 +22,8 @@ def read(path: Path) -> pa.Table:
     """The columns of an Arrow file, and nothing else that it carries."""
     import pyarrow as pa
 
+    from microagg.table.io.arrow import bytes_of
+
     _refuse_other_files(path)
     most = largest_table()
     held, batches = 0, []
@@ -30,7 +32,7 @@ def read(path: Path) -> pa.Table:
             schema = reader.schema
             for number in range(reader.num_record_batches):
                 batches.append(reader.get_batch(number))
-                held += batches[-1].nbytes
+                held += bytes_of(batches[-1])
                 refuse_larger(path, held, most)
         table = pa.Table.from_batches(batches, schema)
     except MemoryError:  # Arrow's own is one

@@ -179,10 +179,13 @@ def write(
     table, bare = as_they_were_read(table, Style(decimal, thousands), dates)
     table = _with_texts(table, _escaped) if escape_formulas else table
     with TextSink(path, packing, encoding) as sink:
-        if bare or has_empty_lines(table) or not sink.is_plain:
-            write_lines(table, sink, delimiter, bare, LINE_ENDS[line_end])
+        end = LINE_ENDS[line_end]
+        if (
+            bare or has_empty_lines(table) or not sink.is_plain or end != "\n"
+        ):  # which alone every Arrow writes
+            write_lines(table, sink, delimiter, bare, end)
         else:
-            sink.write_table(table, delimiter, LINE_ENDS[line_end])
+            sink.write_table(table, delimiter)
 
 
 def formulas_in(column: pa.ChunkedArray) -> bool:

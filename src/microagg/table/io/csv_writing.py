@@ -50,9 +50,9 @@ class TextSink:
         """Write what tells the encoding."""
         self._out.write(MARKS.get(self.encoding, b""))
 
-    def write_table(self, table: pa.Table, delimiter: str, line_end: str) -> None:
+    def write_table(self, table: pa.Table, delimiter: str) -> None:
         """Write a whole table as Arrow does."""
-        arrow_csv.write_csv(table, self._out, arrow_csv.WriteOptions(delimiter=delimiter, eol=line_end))
+        arrow_csv.write_csv(table, self._out, arrow_csv.WriteOptions(delimiter=delimiter))
 
     def __enter__(self) -> TextSink:
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -18,6 +19,8 @@ from microagg.table.schema import ColumnFacts, Kind, refuse_duplicates
 
 UNKNOWN_TYPE = "is of a type that cannot be released; make it numbers or text, or leave it out."
 KNOWN_TABLES = "the table must be a pandas, polars or Arrow table, a LazyFrame of polars, a relation of DuckDB, or a NumPy matrix."
+POLARS_WITHOUT_TRAIL = (1, 35, 1)
+"""From here on a pickled Categorical of polars holds the categories that occur, and no others."""
 LARGEST = 1e100
 LARGEST_WHOLE = 2.0**53  # from here on float64 skips whole numbers
 
@@ -126,7 +129,20 @@ def of_used_values(series: nw.Series[Any]) -> nw.Series[Any]:
     if isinstance(kind, nw.Enum):
         used = set(series.drop_nulls().unique().to_list())
         return series.cast(nw.String).cast(nw.Enum([name for name in kind.categories if name in used]))
-    return series  # what a Categorical of polars could hold lies in polars, not in the table
+    return _of_used_in_polars(series)
+
+
+def _of_used_in_polars(series: nw.Series[Any]) -> nw.Series[Any]:
+    """A Categorical of polars as it is: what it could hold lies in polars, not in the table, unless polars is too old for that."""
+    library: Any = series.__native_namespace__()
+    version = tuple(int(part) for part in re.findall(r"\d+", library.__version__)[:3])
+    if version < POLARS_WITHOUT_TRAIL:
+        wanted = ".".join(map(str, POLARS_WITHOUT_TRAIL))
+        raise InputError(
+            f"column {series.name!r} is a Categorical of polars {library.__version__}, which keeps categories that no released record has;"
+            f" install polars {wanted} or newer, or make it text."
+        )
+    return series
 
 
 def _of_used_in_pandas(series: nw.Series[Any]) -> Any:
@@ -162,7 +178,23 @@ def to_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
 
 
 def _as_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
-    return bare(frame.to_arrow().select(list(frame.columns)), marked=True)
+    return bare(_in_order(frame, frame.to_arrow().select(list(frame.columns))), marked=True)
+
+
+def _in_order(frame: nw.DataFrame[Any], table: pa.Table) -> pa.Table:
+    """The Arrow table of a frame, where categories that have an order say so: older polars forgets to tell it of an Enum."""
+    if not frame.implementation.is_polars():
+        return table
+    for place, field in enumerate(table.schema):
+        kind: Any = field.type
+        if pa.types.is_dictionary(kind) and not kind.ordered and isinstance(frame[field.name].dtype, nw.Enum):
+            kind = pa.dictionary(kind.index_type, kind.value_type, ordered=True)
+            chunks = [
+                pa.DictionaryArray.from_arrays(each.indices, each.dictionary, ordered=True)
+                for each in table.column(place).chunks
+            ]
+            table = table.set_column(place, field.with_type(kind), pa.chunked_array(chunks, kind))
+    return table
 
 
 def arrow_column(frame: nw.DataFrame[Any], name: str) -> tuple[pa.Field, pa.ChunkedArray]:
@@ -170,7 +202,7 @@ def arrow_column(frame: nw.DataFrame[Any], name: str) -> tuple[pa.Field, pa.Chun
     if frame.implementation.is_polars() and frame[name].dtype == nw.Object:
         raise InputError(f"column {name!r} {UNKNOWN_TYPE}")
     try:
-        table = frame.select(name).to_arrow().select([name])
+        table = _in_order(frame, frame.select(name).to_arrow().select([name]))
         field = table.schema.field(0)
         odd = isinstance(field.type, pa.BaseExtensionType)
         column = of_plain_type(table.column(0))

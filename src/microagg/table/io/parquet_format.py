@@ -72,6 +72,7 @@ def _unpacked(path: Path, file: Any) -> pa.Table:
     """A table read with the texts of each column once, and refused if it would be too large with all of them."""
     import pyarrow as pa
 
+    from microagg.table.io.arrow import bytes_of
     from microagg.table.io.arrow import compute as pc
 
     most, held, tables = largest_table(), 0, []
@@ -88,7 +89,7 @@ def _unpacked(path: Path, file: Any) -> pa.Table:
                 column = pc.cast(column, field.type)
             columns.append(column)
         tables.append(pa.table(columns, names=part.column_names))
-        held += tables[-1].nbytes
+        held += bytes_of(tables[-1])
         refuse_larger(path, held, most)
     return pa.concat_tables(tables) if tables else kinds.empty_table()
 

@@ -69,6 +69,7 @@ FIRST_DAY = {"SPSS": -141_427, "Stata": -679_350, "SAS": -138_061}
 def write_by(package: str, table: pa.Table, path: Path, *, packed: bool = False) -> None:
     """Write a table as a file of one of the packages."""
     import pyreadstat
+    from pyreadstat._readstat_parser import PyreadstatError  # of no public name before 1.3.4
 
     target = TARGETS[package]
     refuse_names(package, table.column_names)
@@ -92,7 +93,7 @@ def write_by(package: str, table: pa.Table, path: Path, *, packed: bool = False)
         write(frame, str(path), **options)
     except pyreadstat.ReadstatError as error:
         raise _meant(package, str(error)) from None
-    except pyreadstat.PyreadstatError:
+    except PyreadstatError:
         raise pa.ArrowInvalid(f"not a table for {package}") from None
 
 
