@@ -20,19 +20,18 @@ import pyarrow as pa
 import pyarrow.parquet
 
 import small_blocks
-
-small_blocks.make_small()
-
-from microagg.release.beyond_limits import Budget  # noqa: E402
-from microagg.release.files import anonymize_file  # noqa: E402
-from microagg.table.io.writing import clean_folder  # noqa: E402
+from microagg.release.beyond_limits import Budget
+from microagg.release.files import anonymize_file
+from microagg.table.io.writing import clean_folder
 
 
 def small_budget(self: Budget, *_: Any) -> Budget:
     return Budget(self.memory, self.threads, 320, self.threads, 2, 2)
 
 
-Budget.checked = small_budget  # ty: ignore  # pyright: ignore[reportAttributeAccessIssue]
+if __name__ == "__main__":  # not where the tests are collected
+    small_blocks.make_small()
+    Budget.checked = small_budget  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def run(source: Path, target: Path, *, resume: bool) -> None:

@@ -56,9 +56,9 @@ def command(folder: Path, *arguments: str, fused: Sequence[str] = ()) -> int:
         os.chdir(where)
         sys.argv = typed
     said, complained = (_text_of(stream) for stream in (out, err))
-    complained = "".join(
-        line for line in complained.splitlines(True) if not line.startswith("compiling for this")
-    )
+    noted = ("compiling for this", "note: ")  # how a file was read is told beside what comes of it
+    everything = said + complained
+    complained = "".join(line for line in complained.splitlines(True) if not line.startswith(noted))
     if code not in (0, 2, 3):
         raise Finding(f"exit code {code}: {complained}")
     if A_BUG in complained:
@@ -69,11 +69,11 @@ def command(folder: Path, *arguments: str, fused: Sequence[str] = ()) -> int:
         raise Finding(f"not one sentence: {complained!r}")
     if code == 0 and complained:
         raise Finding(f"a word on standard error: {complained!r}")
-    told = said + complained
+    told = everything
     for name in fused:
         told = told.replace(repr(name), "a name")
     refuse_canaries(told, "on the terminal")
-    refuse_escapes(said + complained)
+    refuse_escapes(everything)
     refuse_leftovers(folder, fused)
     return int(code)
 
