@@ -175,13 +175,11 @@ def with_pyreadstat(path: Path) -> tuple[dict[str, list[Any]], Any]:
         ".sav": pyreadstat.read_sav, ".zsav": pyreadstat.read_sav, ".dta": pyreadstat.read_dta, ".xpt": pyreadstat.read_xport,
     }[path.suffix]  # fmt: skip
     said = {} if path.suffix == ".xpt" else {"user_missing": True}
-    formats: dict[str, list[str]] = {
-        "extra_datetime_formats": ["DATETIME"]
-    }  # which 1.3.4 does not know of SPSS
-    if path.suffix == ".xpt":
-        formats = {"extra_date_formats": ["E8601DA"], "extra_datetime_formats": ["E8601DT"]}
-    elif path.suffix == ".dta":
-        formats = {}
+    # pyreadstat before 1.3.5 knows a format with the width that it has, not by its name alone
+    formats = {
+        ".sav": {"extra_datetime_formats": ["DATETIME23.3"]}, ".zsav": {"extra_datetime_formats": ["DATETIME23.3"]}, ".dta": {},
+        ".xpt": {"extra_date_formats": ["E8601DA", "E8601DA10"], "extra_datetime_formats": ["E8601DT", "E8601DT23.3"]},
+    }[path.suffix]  # fmt: skip
     cells, about = reader(str(path), output_format="dict", **said, **formats)
     if path.suffix != ".dta":
         _to_the_millisecond(cells, reader(str(path), output_format="dict", disable_datetime_conversion=True, **said)[0], path.suffix)  # fmt: skip

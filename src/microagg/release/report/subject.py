@@ -194,7 +194,10 @@ def correlations(values: np.ndarray) -> np.ndarray:
     for j, row in enumerate(centred):
         row[:] = values[:, j]
         constant[j] = np.ptp(row) == 0
-        row /= np.abs(row).max() or 1.0
+        with np.errstate(
+            over="ignore"
+        ):  # no quotient is above 1, yet numpy 1.26 speaks of overflow where all are tiny
+            row /= np.abs(row).max() or 1.0
         row -= row.mean()
         spread = np.sqrt((row**2).sum())
         row /= 1.0 if constant[j] or spread == 0 else spread
