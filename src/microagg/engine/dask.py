@@ -405,6 +405,8 @@ class Workers:
     def __init__(self, client: Any, terms: Terms, folder: str, threads: int) -> None:
         self.client, self.terms, self.folder, self.threads = client, terms, folder, threads
         self._kept: dict[int, tuple[Any, Kept]] = {}
+        self._alone_since: float | None = None
+        """Since when there has been no worker that was let in."""
 
     def in_order(
         self,
@@ -466,6 +468,7 @@ class Workers:
                 told = self._told(future)
                 if told is None:  # its worker died before anybody had the result
                     future.add_done_callback(finished.put)
+                    self._look_after(running, finished)
                     continue
                 yield running.pop(future).place, told.result()
         finally:
@@ -496,25 +499,28 @@ class Workers:
 
     def _next(self, running: dict[Any, Asked], finished: Finished, look: Callable[[], object]) -> Any:
         """The next future that is done; raises where nobody is left to do any."""
-        alone_since = None
         while True:
             with contextlib.suppress(Empty):
                 return finished.get(timeout=LOOK)
             look()
-            with _told_if_lost():
-                if self.client.status != "running":
-                    raise OSError
-                keys = [future.key for future in running]
-                let_in, stranded = self.client.run_on_scheduler(look_around, self.terms.entrance, keys)
-            if let_in:
-                alone_since = None
-                self._start_anew(set(stranded), running, finished)
-                continue
-            alone_since = alone_since or time.monotonic()
-            if time.monotonic() - alone_since > PATIENCE:
-                raise LostWorkers(
-                    "there is no worker left that can do the work; nothing was put in place. Start some, and go on with resume."
-                )
+            self._look_after(running, finished)
+
+    def _look_after(self, running: dict[Any, Asked], finished: Finished) -> None:
+        """Give anew what waits for nobody; raises where there has been no worker for a while."""
+        with _told_if_lost():
+            if self.client.status != "running":
+                raise OSError
+            keys = [future.key for future in running]
+            let_in, stranded = self.client.run_on_scheduler(look_around, self.terms.entrance, keys)
+        if let_in:
+            self._alone_since = None
+            self._start_anew(set(stranded), running, finished)
+            return
+        self._alone_since = self._alone_since or time.monotonic()
+        if time.monotonic() - self._alone_since > PATIENCE:
+            raise LostWorkers(
+                "there is no worker left that can do the work; nothing was put in place. Start some, and go on with resume."
+            )
 
     def _start_anew(self, keys: set[str], running: dict[Any, Asked], finished: Finished) -> None:
         """Dask does not look again at tasks that nobody could do when it got them; those are given anew."""
