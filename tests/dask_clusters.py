@@ -35,7 +35,13 @@ def cluster(workers: int = 2, threads: int = 1, **more: Any) -> Iterator[Client]
 
     with (
         warnings.catch_warnings(),
-        dask.config.set({PRELOAD: ["dask_clusters"], "distributed.scheduler.allowed-failures": 10}),
+        dask.config.set(
+            {
+                PRELOAD: ["dask_clusters"],
+                "distributed.scheduler.allowed-failures": 10,
+                "distributed.deploy.lost-worker-timeout": "1 day",
+            }
+        ),
     ):
         warnings.simplefilter("ignore")  # of sockets that Dask leaves to the collector
         with (

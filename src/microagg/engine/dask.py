@@ -263,14 +263,17 @@ def _local(engine: str, threads: int | None) -> Iterator[Any]:
     import dask
     import distributed
 
-    before = dask.config.get("distributed.worker.preload")  # pyright: ignore[reportPrivateImportUsage]
+    config: Any = dask.config  # pyright: ignore[reportPrivateImportUsage]
+    before = config.get("distributed.worker.preload")
     workers, processors = _workers_asked(engine), os.cpu_count() or 1
     nowhere: Any = None
-    with distributed.LocalCluster(
+    cluster = distributed.LocalCluster(
         n_workers=workers, threads_per_worker=threads or max(1, processors // workers), processes=True, host="127.0.0.1",
         dashboard_address=nowhere, silence_logs=logging.CRITICAL + 1, preload=[*before, __name__],
         scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # where it answers what its state is: to nobody else
-    ) as cluster:  # fmt: skip
+    )  # fmt: skip
+    # one that died twice comes back twice: Dask would give it up 15 seconds after its first death
+    with config.set({"distributed.deploy.lost-worker-timeout": "1 day"}), cluster:
         yield cluster
 
 
