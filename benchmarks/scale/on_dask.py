@@ -58,7 +58,7 @@ def section() -> list[str]:
         "",
         "- Input, output and `--spill` are paths that all workers see (a shared folder; object stores are not read or written). It is checked by",
         "  writing and reading through each worker, as are the versions of microagg, numpy, numba and pyarrow and the processor's features: one",
-        "  sentence if something differs. Workers that come later are held to the same before they get work.",
+        "  sentence if something differs. Workers that come later get work if their versions agree and the paths are there.",
         "- `--memory` is that of one worker (three quarters of its limit less 200 MB, if nothing is said). Dask is told what a block takes, so no",
         "  worker takes two that do not fit together; each of its threads does one task at a time.",
         "- The driver holds facts, cuts and counts. Tasks are told numbers and paths; what else they need lies in the spill, for its owner's eyes",

@@ -25,8 +25,8 @@ TASKS, SIMULATED = HERE / "tasks.json", HERE / "simulated.json"
 WORKERS, THREADS = 100, 4
 CASES = {"one file server, 1.25 GB/s": 1.25e9, "a parallel store, 25 GB/s": 25e9}
 OF_A_WORKER = 1.25e9  # bytes a second that reach one worker: 10 Gbit/s
-SCHEDULING = 0.001  # seconds that a scheduler spends on each task, about what Dask's authors say
-PRICE = 0.05  # of a core for an hour, in euros: about what clouds ask
+SCHEDULING = 0.001  # seconds that a scheduler spends on each task, assumed, not measured
+PRICE = 0.05  # of a core for an hour, in euros: assumed
 CHUNK, BLOCK = 1 << 20, 250_000
 
 
