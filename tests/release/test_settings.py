@@ -77,6 +77,7 @@ def test_the_command_line_has_an_option_for_each_setting() -> None:
         "--memory",
         "--spill",
         "--resume",
+        "--dask",
     }
     own |= {"--manifest", "--public-manifest", "--dry-run", "--json"}
     own |= {f"--{name}" for name in reading_options()} | {"--escape-formulas"}
