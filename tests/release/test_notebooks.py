@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,16 @@ class Lines:
         self.lines.append("closed")
 
 
+@pytest.fixture
+def ctrl_c_raises() -> Iterator[None]:
+    """Ctrl-C as in the foreground: a shell lets what it starts in the background ignore it, and so does what that starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
-def test_the_first_ctrl_c_keeps_the_best_and_the_second_ends_it() -> None:
+def test_the_first_ctrl_c_keeps_the_best_and_the_second_ends_it(ctrl_c_raises: None) -> None:
     lines = Lines()
     before = signal.getsignal(signal.SIGINT)
     with showing.ShownBar("grouping", lines) as bar, bar.searching():
