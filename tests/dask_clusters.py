@@ -13,7 +13,7 @@ from typing import Any
 from distributed import Client, LocalCluster
 
 import small_blocks
-from microagg.release.beyond_limits import Budget
+from microagg.release.beyond.limits import Budget
 
 PRELOAD = "distributed.worker.preload"
 ENVIRONMENT = {

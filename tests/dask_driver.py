@@ -5,7 +5,7 @@ from __future__ import annotations
 import small_blocks
 from dask_clusters import small_budget
 from microagg.cli.start import start
-from microagg.release.beyond_limits import Budget
+from microagg.release.beyond.limits import Budget
 
 if __name__ == "__main__":  # workers import this file, too
     small_blocks.make_small()

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 import small_blocks
-from microagg.release.beyond_limits import Budget
+from microagg.release.beyond.limits import Budget
 from microagg.release.files import anonymize_file
 from microagg.table.io.writing import clean_folder
 

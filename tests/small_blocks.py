@@ -11,8 +11,8 @@ SIZES = {
     ("microagg.table.io.digests", "RUN"): 64,
     ("microagg.table.encoder", "RUN"): 64,
     ("microagg.engine.fitting", "RUN"): 64,
-    ("microagg.release.beyond_limits", "RUN"): 64,
-    ("microagg.release.beyond", "RECORDS_IN_A_PIECE"): 1024,
+    ("microagg.release.beyond.limits", "RUN"): 64,
+    ("microagg.release.beyond.rows", "RECORDS_IN_A_PIECE"): 1024,
     ("microagg.table.io.parquet_format", "RECORDS_IN_A_PIECE"): 1024,
     ("microagg.table.io.arrow_format", "RECORDS_AT_ONCE"): 256,
 }

@@ -33,7 +33,8 @@ CHUNK, BLOCK = 1 << 20, 250_000
 def measure(records: int) -> dict[str, Any]:
     """Time every task of a run beyond memory on this machine, one at a time."""
     from microagg.engine import executor
-    from microagg.release import beyond, files
+    from microagg.release import files
+    from microagg.release.beyond import run as beyond
     from run import make_table
 
     found: dict[str, list[dict[str, float]]] = {}

@@ -10,7 +10,7 @@ import pytest
 
 import small_blocks
 import tables
-from microagg.release.beyond_limits import Budget
+from microagg.release.beyond.limits import Budget
 from running import Outcome
 
 Microagg = Callable[..., Outcome]

@@ -25,7 +25,7 @@ from microagg.engine import dask as on_dask
 from microagg.engine.dask import Crew, Workers
 from microagg.engine.orders import Kept, Order, Told
 from microagg.engine.workers import Place
-from microagg.release.beyond_limits import Budget
+from microagg.release.beyond.limits import Budget
 from microagg.release.files import anonymize_file
 
 pytestmark = pytest.mark.slow

@@ -17,7 +17,7 @@ import pytest
 import small_blocks
 from dask_clusters import ENVIRONMENT, small_budget
 from microagg.errors import LostWorkers
-from microagg.release.beyond_limits import Budget
+from microagg.release.beyond.limits import Budget
 from microagg.release.files import anonymize_file
 from running import finish, run, start
 

@@ -17,8 +17,8 @@ import small_blocks
 from failing import Failing
 from microagg.engine import plan, spill, verifying
 from microagg.engine.spill import Spill, remove_left_spill
-from microagg.release import finishing
-from microagg.release.beyond_limits import Budget, bytes_in
+from microagg.release.beyond import finishing
+from microagg.release.beyond.limits import Budget, bytes_in
 from microagg.release.files import anonymize_file
 from microagg.studies.repeating import repeat_file
 
@@ -252,7 +252,7 @@ def test_what_is_not_done_beyond_memory_is_done_in_memory_unless_that_is_said(
     with pytest.raises(ma.InputError, match=named):
         in_passes(monkeypatch, source, tmp_path / target, **settings)
     assert not (tmp_path / target).exists()
-    monkeypatch.setattr("microagg.release.beyond_limits.free_memory", lambda: 1)
+    monkeypatch.setattr("microagg.release.beyond.limits.free_memory", lambda: 1)
     monkeypatch.setattr("microagg.release.files.free_memory", lambda: 1)
     anonymize_file(source, tmp_path / target, **settings)
     assert (tmp_path / target).exists()

@@ -15,7 +15,7 @@ from microagg.engine.dask import Crew, connected, refuse_engine
 from microagg.errors import InputError, OnlyInMemory
 from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.showing import shown
-from microagg.release.beyond_limits import Budget, bytes_in, free_memory, goes_beyond
+from microagg.release.beyond.limits import Budget, bytes_in, free_memory, goes_beyond
 from microagg.release.manifest import FORMAT
 from microagg.release.release import Prepared, Release, protect
 from microagg.release.risks import refuse_unaccepted
@@ -139,7 +139,7 @@ def anonymize_beyond(
     **asked: Any,
 ) -> Release:
     """What anonymize_file() does with a table that does not fit into memory: in passes."""
-    from microagg.release.beyond import protect_beyond
+    from microagg.release.beyond.run import protect_beyond
 
     if report is not None:
         raise OnlyInMemory(

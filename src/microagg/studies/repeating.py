@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from microagg.errors import DifferentRelease, InputError
 from microagg.problem.problem import Progress
-from microagg.release.beyond_limits import goes_beyond
+from microagg.release.beyond.limits import goes_beyond
 from microagg.release.files import anonymize_beyond, anonymize_table, in_memory_else
 from microagg.release.manifest import OF_WHOLE_COLUMNS, digest_in
 from microagg.release.manifest_reading import read_manifest, settings_of, version_of

@@ -1,0 +1,286 @@
+"""The last passes: rows are written in order, what was written is verified, and takes its place with its manifests."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from microagg.engine.executor import Threads
+from microagg.engine.fitting import Passes
+from microagg.engine.plan import Grouped, Layout, Piece, Pieces
+from microagg.engine.spill import told_in
+from microagg.engine.verifying import Counted, count_bucket, count_values, hash_chunk, values_chunk
+from microagg.errors import GuaranteeError
+from microagg.guarantees.k import Anonymity
+from microagg.kernels import partial_sums, sums
+from microagg.methods.method import Found
+from microagg.release.beyond.filed import NOTE, FiledRelease
+from microagg.release.beyond.finishing import Finishing
+from microagg.release.beyond.rows import schema_in, write_rows, write_rows_aside
+from microagg.release.manifest import internal_manifest, name_by
+from microagg.release.release import Release
+from microagg.release.risks import notes_on_earlier_releases
+from microagg.release.saving import manifest_pieces
+from microagg.release.strata import strata_as_data
+from microagg.release.weighting import change_of_weights, percents_of
+from microagg.table import proposing
+from microagg.table.aggregate import Aggregated
+from microagg.table.aggregates import aggregate_of
+from microagg.table.io import writing
+from microagg.table.io.arrow import give_back
+from microagg.table.io.chunks import Source
+from microagg.table.io.digests import RowSums
+from microagg.table.io.formats import format_of
+from microagg.table.io.looks import LookFacts
+from microagg.table.schema import Role
+from microagg.table.variable import Cells
+
+if TYPE_CHECKING:
+    from microagg.release.beyond.run import Run
+
+
+@dataclass
+class Closing:
+    """The last passes: write in order, verify what was written, put it in place."""
+
+    run: Run
+    layout: Layout
+    finishing: Finishing
+    grouped: Grouped
+    room: Path
+    digest: str
+    options: dict[str, Any]
+    expected: Callable[[dict[str, Any], str], object] | None
+    strata: np.ndarray | None
+    """How many records each stratum has."""
+
+    def saved(self) -> Release:
+        """Write the table and its manifests, and put them in place as one."""
+        self._added: dict[str, Any] = {
+            "rows": "kept" if self.run.keep_order else "shuffled", "dialect": self.options,
+        }  # fmt: skip
+        target = self.run.target
+        content: dict[str, Any] = {}
+
+        def inspect(part: Path) -> None:
+            content.update(self._verified(part))
+
+        pieces = [
+            writing.Piece(target, self._write, inspect),
+            *manifest_pieces(target, lambda: {**content, **self._added}),
+        ]
+        writing.put_in_place(pieces)
+        notes = (*notes_on_earlier_releases(target, content), NOTE)
+        return FiledRelease(
+            None, np.empty(0, np.int32), content["loss"], content, self.run.schema, self._anonymity, notes,
+            _arrow=pa.table({}), _original=nw.from_native(pa.table({"": [0]}), eager_only=True), _written=self._added,
+        )  # fmt: skip
+
+    def _write(self, part: Path) -> None:
+        """Rows in the order of their keys, bucket by bucket, in pieces of a fixed size: by one task, into a file of its own."""
+        run, pieces = self.run, Pieces([Piece.of(told["path"], told) for told in self.grouped.pieces])
+        holdings = tuple(pieces.holding([bucket]) for bucket in range(1 << self.finishing.row_bits))
+        schema = schema_in(self.grouped.pieces[0]["path"])
+        given = str(run.target), schema, holdings, self.options, run.budget.at_once
+        if isinstance(run.executor, Threads):
+            digest = run.executor.alone(write_rows, str(part), *given, tell=self._written)
+        else:
+            path, digest = run.executor.alone(
+                write_rows_aside,
+                str(self.room),
+                *given,
+                tell=self._written,
+                needs=run.budget.a_bucket * run.budget.threads,
+            )
+            shutil.copyfile(path, part)
+            run.telling("writing", self.layout.records)
+        self._added["output"] = {"file": run.target.name, "digest": digest}
+
+    def _written(self, records: int) -> None:
+        self.run.telling("writing", records)
+
+    def _verified(self, part: Path) -> dict[str, Any]:
+        """The internal manifest of a file that holds its guarantee; an error where it does not."""
+        run = self.run
+        give_back()
+        written = Source.of_part(part, format_of(run.target).name)
+        if written.schema.names != run.schema.released():
+            raise GuaranteeError("the file does not have the columns it should; nothing was written.")
+        if written.records != self.layout.records:
+            raise GuaranteeError(
+                "the output has lost or gained records; nothing was written. This is a bug: report it."
+            )
+        others = tuple(name for name in run.schema.released() if name not in run.schema.names(Role.QUASI))
+        passes = Passes(
+            written, written.chunks(run.budget.chunk), run.executor, run.telling, run.budget.a_record
+        )
+        rows, looks, pieces = RowSums(), {}, []
+        for told in passes.over(
+            "verifying",
+            hash_chunk,
+            self.finishing.class_columns,
+            others,
+            self.finishing.class_bits,
+            str(self.room),
+        ):
+            rows = rows.plus(RowSums(told["records"], (told["rows"][0], told["rows"][1])))
+            pieces.append(Piece.of(told["path"], told))
+            for name, data in told["looks"].items():
+                more = LookFacts.from_data(data)
+                if name in looks:
+                    looks[name].plus(more)
+                else:
+                    looks[name] = more
+        counted = self._counted(pieces)
+        self._added["release"] = name_by(rows.digest(written.schema), run.settings)
+        exposure = {
+            "all_columns": {
+                "columns": len(run.schema.released()),
+                "classes": sum(counted.all_sizes.values()),
+                "smallest_class": min(counted.all_sizes),
+                "unique_records": counted.all_sizes.get(1, 0),
+            },
+            "may_identify": [name for name in others if self._may_name(passes, looks[name])],
+        }
+        manifest = self._manifest(counted, exposure)
+        if self.expected is not None:
+            self.expected(manifest, self._added["output"]["digest"])
+        return manifest
+
+    def _counted(self, pieces: Sequence[Piece]) -> Counted:
+        """The classes of the file, bucket by bucket; raises unless each has k records."""
+        errors = []
+        for told in self.grouped.pieces:
+            path = f"{told['path']}.classes"
+            errors.append(Piece.of(path, told_in(path) or {"index": []}))
+        hashes, of_groups = Pieces(pieces), Pieces(errors)
+        given = (
+            (hashes.holding([bucket]), of_groups.holding([bucket]))
+            for bucket in range(1 << self.finishing.class_bits)
+        )
+        counted = Counted()
+        needs = itertools.repeat(self.run.budget.a_bucket)
+        for more in self.run.executor.in_order(count_bucket, given, self.run.budget.at_once, needs):
+            counted.plus(more)
+        k = self.run.settings.k
+        failing = sum(count for size, count in counted.sizes.items() if size < k)
+        if failing or counted.records != self.layout.records:
+            raise GuaranteeError(
+                f"the output is not {k}-anonymous: {failing} of its {sum(counted.sizes.values())} classes are too "
+                "small; nothing was written."
+            )
+        return counted
+
+    def _may_name(self, passes: Passes, facts: LookFacts) -> bool:
+        """Whether a column may name people; values are counted only where their number decides it."""
+        least, most = (
+            proposing.may_name(facts.look(each, each)) for each in (min(1, facts.values), facts.values)
+        )
+        if facts.texts is not None or least == most:
+            return most
+        bits, place = self.finishing.class_bits, self.run.schema.released().index(facts.name)
+        pieces = Pieces(
+            [
+                Piece.of(told["path"], told)
+                for told in passes.over("verifying", values_chunk, facts.name, bits, str(self.room), place)
+            ]
+        )
+        different, single = 0, 0
+        for more in self.run.executor.in_order(
+            count_values, ((pieces.holding([bucket]),) for bucket in range(1 << bits))
+        ):
+            different, single = different + more[0], single + more[1]
+        return proposing.may_name(facts.look(different, single))
+
+    def _manifest(self, counted: Counted, exposure: dict[str, Any]) -> dict[str, Any]:
+        run, layout, told = self.run, self.layout, self.grouped.pieces
+        sizes = counted.class_sizes()
+        self._anonymity = Anonymity(run.settings.k, sizes, np.empty(0, np.int64), np.empty(0, np.int32))
+        width = len(layout.variables)
+        filled, blanked = (
+            tuple(sum(each[name][j] for each in told) for j in range(width)) for name in ("filled", "blanked")
+        )
+        how = tuple(aggregate_of(variable, run.settings.aggregates).name for variable in layout.variables)
+        cells = Cells(layout.variables, np.broadcast_to(0.0, (layout.records, width)))
+        decimals = [
+            each if name == "mean" and run.settings.precision == "column" else None
+            for each, name in zip(self.finishing.whole.decimals, how, strict=True)
+        ]
+        nothing = np.empty(0, np.int32)
+        made = Aggregated(cells, how, decimals, np.zeros((0, width), bool), filled, blanked, nothing, None)
+        loss, share = self._loss(counted)
+        return internal_manifest(
+            settings=run.settings, schema=run.schema, found=Found(nothing, self.grouped.chosen), space=layout.space,
+            made=made, source=self.digest, file=run.path.name, loss=loss, largest_share=share,
+            anonymity=self._anonymity, capped={}, exposure=exposure, weighting=self._weighting(),
+            strata=None if self.strata is None else strata_as_data(self.strata),
+        )  # fmt: skip
+
+    def _loss(self, counted: Counted) -> tuple[dict[str, float], float]:
+        """What was lost, by the sums of all blocks; and the share of one class."""
+        told, space = self.grouped.pieces, self.layout.space
+        sse = _summed([each["sse"] for each in told])
+        within = _summed([each["within"] for each in told])
+        plain = space.is_plain
+        by_column = [sums.rounded(each, 0) for each in self.grouped.totals.columns]
+        total = _all_of(self.grouped.totals.columns) if plain else sum(by_column)
+        lost = _all_of(sse) if plain else _rounded_sum([sums.rounded(each, 0) for each in sse])
+        loss = {"IL": _percent(lost, total), "SSE": lost}
+        if sum(counted.sizes.values()) == 1:
+            loss["IL"] = min(loss["IL"], 100.0)
+        if not plain or self.run.settings.weight is not None:
+            inside = _all_of(within) if plain else sum(sums.rounded(each, 0) for each in within)
+            loss["IL_within"] = _percent(inside, total)
+        everything = _all_of(sse)
+        if not math.isfinite(everything):
+            return loss, 1.0
+        return loss, counted.largest_error / everything if everything > 0.0 else 0.0
+
+    def _weighting(self) -> dict[str, Any] | None:
+        if self.run.settings.weight is None:
+            return None
+        totals: dict[str, list[np.ndarray]] = {}
+        for told in self.grouped.pieces:
+            for name, pair in told["totals"].items():
+                own = totals.setdefault(name, [np.zeros((3, 1)), np.zeros((3, 1))])
+                for place in (0, 1):
+                    partial_sums.add_sums(own[place], np.array(pair[place]).reshape(3, 1))
+        parts = {name: [each[:, 0].tolist() for each in pair] for name, pair in totals.items()}
+        return {
+            "aggregate": self.run.settings.weight_becomes,
+            "sum_changed_by": change_of_weights(parts),
+            "totals_changed_by_percent": percents_of(parts),
+        }
+
+
+def _summed(parts: Sequence[Sequence[Any]]) -> list[np.ndarray]:
+    """Partial sums of all blocks put together, column by column."""
+    total = [np.zeros((3, 1)) for _ in parts[0]]
+    for part in parts:
+        for own, more in zip(total, part, strict=True):
+            partial_sums.add_sums(own, np.array(more))
+    return total
+
+
+def _all_of(parts: Sequence[np.ndarray]) -> float:
+    total = np.zeros((3, 1))
+    for each in parts:
+        partial_sums.add_sums(total, each)
+    return sums.rounded(total, 0)
+
+
+def _rounded_sum(numbers: Sequence[float]) -> float:
+    return sums.rounded(sums.column_sums(np.array(numbers).reshape(-1, 1)), 0)
+
+
+def _percent(sse: float, sst: float) -> float:
+    return 100.0 * sse / sst if sst > 0.0 else 0.0

@@ -1,0 +1,97 @@
+"""The rows of a release, brought into the order in which they are written."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from microagg.engine.executor import Executor, Tell, asked_to_stop
+from microagg.engine.plan import Holding, batches_in
+from microagg.engine.spill import told_if_full
+from microagg.errors import Cancelled
+from microagg.release.beyond.finishing import KEY
+from microagg.table.io import system
+from microagg.table.io.digests import digest_of_runs, digests_of_runs
+from microagg.table.io.format import RECORDS_IN_A_PIECE
+from microagg.table.io.formats import format_of
+
+
+def write_rows(
+    threads: Executor,
+    tell: Tell,
+    part: str,
+    target: str,
+    schema: pa.Schema,
+    holdings: Sequence[Holding],
+    options: dict[str, Any],
+    at_once: int,
+) -> str:
+    """A task: write the rows that lie there to a file, in the order of their keys; returns the digest of what was written."""
+    runs: list[bytes] = []
+    records = 0
+    in_pieces = format_of(Path(target)).in_pieces
+    assert in_pieces is not None
+    with in_pieces(Path(part), schema, **options) as write_piece:
+        for rows in _in_pieces(threads.in_order(sorted_bucket, ((each,) for each in holdings), at_once)):
+            if asked_to_stop():
+                raise Cancelled("stopped; nothing was written.")
+            write_piece(rows)
+            tell(rows.num_rows)
+            runs += digests_of_runs(rows)
+            records += rows.num_rows
+    return digest_of_runs(schema.names, records, runs)
+
+
+def write_rows_aside(threads: Executor, tell: Tell, room: str, *given: Any) -> tuple[str, str]:
+    """A task: the same into the spill, under a name of its own until it is whole; returns where it lies, and its digest."""
+    path = Path(room, f"rows-{secrets.token_hex(8)}.whole")
+    part = Path(f"{path}.part")
+    with told_if_full("while the rows were written"):
+        try:
+            os.close(system.create(part))
+            digest = write_rows(threads, tell, str(part), *given)
+            system.rename(part, path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+    return str(path), digest
+
+
+def _in_pieces(buckets: Iterator[pa.Table | None]) -> Iterator[pa.Table]:
+    """All rows in order, in tables of the size that files have their pieces in."""
+    held: list[pa.Table] = []
+    size = 0
+    for rows in buckets:
+        if rows is None:
+            continue
+        held.append(rows)
+        size += rows.num_rows
+        while size >= RECORDS_IN_A_PIECE:
+            whole = pa.concat_tables(held)
+            yield whole.slice(0, RECORDS_IN_A_PIECE).combine_chunks()
+            rest = whole.slice(RECORDS_IN_A_PIECE)
+            held, size = ([rest.combine_chunks()] if rest.num_rows else []), rest.num_rows
+    if size:
+        yield pa.concat_tables(held).combine_chunks()
+
+
+def sorted_bucket(holding: Holding) -> pa.Table | None:
+    """A task: the rows of one bucket, in the order of their keys."""
+    batches = batches_in(holding)
+    if not batches:
+        return None
+    rows = pa.Table.from_batches(batches).replace_schema_metadata(None)
+    order = np.argsort(rows.column(KEY).to_numpy(), kind="stable")
+    return rows.drop_columns([KEY]).take(pa.array(order)).combine_chunks()
+
+
+def schema_in(path: str) -> pa.Schema:
+    with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
+        schema = reader.schema.remove_metadata()
+    return schema.remove(schema.get_field_index(KEY))
