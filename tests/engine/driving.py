@@ -14,9 +14,10 @@ from typing import Any
 import distributed
 import numpy as np
 
-from microagg.engine.fitting import Passes, Totals
+from microagg.engine.fitting import Passes
 from microagg.engine.plan import Layout, Plan
 from microagg.engine.scanning import NumberFacts
+from microagg.engine.totals import Totals
 from microagg.table.encoder import Space
 from microagg.table.io.chunks import Source
 from microagg.table.variable import Variable

@@ -185,7 +185,6 @@ def test_repeating_beyond_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ({"special": {"age": [97]}}, "special is not"),
         ({"na": "9999"}, "na is not"),
         ({"cap": {"income": 5e4}}, "cap is not"),
-        ({"importance": {"age": 2}}, "importance is not"),
         ({"missing": "drop"}, "missing=drop is not"),
         ({"scale": "rank"}, "scale=rank is not"),
         ({"aggregate": {"age": "median"}}, "median of 'age' is not"),

@@ -6,15 +6,15 @@ runs of 65,536 records, as in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from microagg.engine.executor import Executor
 from microagg.engine.scanning import Facts, LevelFacts, NumberFacts, cells_in, excused_values
-from microagg.errors import InputError, OnlyInMemory
+from microagg.errors import OnlyInMemory
 from microagg.kernels import partial_sums, sums
 from microagg.table.axes import (
     Coded,
@@ -30,13 +30,14 @@ from microagg.table.encoder import (
     Space,
     can_be_turned,
     extents,
+    is_standard,
     moments_of_run,
     principal_axes,
     turned_to,
 )
-from microagg.table.scales import Axis
+from microagg.table.scales import SCALE, Axis
 from microagg.table.schema import Kind
-from microagg.table.variable import Cells, Variable
+from microagg.table.variable import Variable
 
 SCALES_IN_PASSES = ("zscore", "minmax", "none")
 
@@ -71,155 +72,233 @@ class Passes:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The space, and what else these passes found."""
+    """The spaces of a table, and what else these passes found."""
 
     space: Space
+    """The one that is searched."""
+    measured: tuple[Space, ...]
+    """Those in which loss is measured: that one, and plain z-scores where it is not made of them."""
     decimals: tuple[int | None, ...]
 
 
-def fit(passes: Passes, variables: Sequence[Variable], facts: Sequence[Facts], scale: str) -> Fitted:
+def fit(
+    passes: Passes,
+    variables: Sequence[Variable],
+    facts: Sequence[Facts],
+    scale: str,
+    importance: Mapping[str, float] | None = None,
+) -> Fitted:
     """What `Space.fit` and `decimals_of_variable` find in the whole table."""
     if scale not in SCALES_IN_PASSES:
         raise OnlyInMemory(
             f"scale {scale} is not worked on beyond memory yet; give it more memory, or say another scale."
         )
-    squares, excused = _squares(passes, variables, facts, scale)
-    decimals = tuple(
-        each.decimals(excused.get(j)) if isinstance(each, NumberFacts) else None
-        for j, each in enumerate(facts)
-    )
-    plain = all(each.kind is Kind.NUMERIC and not each.marks for each in variables)
-    columns: list[ColumnAxes] = [
-        _column(variable, each, squares.get(j), scale)
-        for j, (variable, each) in enumerate(zip(variables, facts, strict=True))
-    ]
-    if plain:
-        return Fitted(Space(scale, tuple(columns)), decimals)
-    columns = _with_atoms(passes, variables, facts, columns, scale)
-    return Fitted(_turned(passes, variables, Space(scale, tuple(columns)), facts[0].records), decimals)
+    importance = importance or {}
+    columns = _Columns(passes, tuple(variables), tuple(facts))
+    unturned = columns.space(scale, importance)
+    measured = (unturned,) if is_standard(scale, importance) else (unturned, columns.space(SCALE.default, {}))
+    return Fitted(_turned(passes, variables, unturned, facts[0].records), measured, columns.decimals())
 
 
-def _squares(
-    passes: Passes, variables: Sequence[Variable], facts: Sequence[Facts], scale: str
-) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
-    """The sums of squares around the mean, and what usual values excuse, by column; one pass, if it is needed at all."""
-    asked = {
-        j: each
-        for j, each in enumerate(facts)
-        if isinstance(each, NumberFacts) and each.known and (scale == "zscore" or each.asks_for_usual)
-    }
-    squares = {j: np.zeros((3, 1)) for j in asked}
-    excused = {j: np.zeros(len(each.off), np.int64) for j, each in asked.items() if each.asks_for_usual}
-    if asked:
-        for found, counted in passes.over("measuring", measure_chunk, tuple(variables), asked):
-            for j, more in found.items():
-                partial_sums.add_sums(squares[j], more)
-            for j, more in counted.items():
-                excused[j] += more
-    return squares, excused
+@dataclass(frozen=True)
+class Term:
+    """What is added up of a column: its values, or (`axis`) their coordinates; or the squares of these around a centre."""
+
+    column: int
+    axis: Axis | None = None
+    centre: float | None = None
 
 
-def measure_chunk(
-    source: Any, first: int, count: int, variables: tuple[Variable, ...], asked: dict[int, NumberFacts]
-) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
-    """A task: of each numeric column the sum of squares around its mean, and what usual values excuse."""
-    chosen = [variables[j] for j in asked]
-    cells = cells_in(source.read(first, count, [each.name for each in chosen]), chosen, first)
-    squares, excused = {}, {}
-    for place, (j, facts) in enumerate(asked.items()):
-        values = cells.values[:, place]
-        known = np.ascontiguousarray(values[~np.isnan(values)])
-        squares[j] = partial_sums.square_sums(known.reshape(-1, 1), np.array([facts.mean]))
-        if facts.asks_for_usual:
-            excused[j] = excused_values(known, facts)
-    return squares, excused
+@dataclass(frozen=True)
+class _Own:
+    """A column on a scale, without importance: its axes, and where the mean of its coordinates lies and how far they spread."""
+
+    axes: ColumnAxes
+    mean: float = 0.0
+    deviation: float = 0.0
 
 
-def _column(variable: Variable, facts: Facts, squares: np.ndarray | None, scale: str) -> ColumnAxes:
-    """The axes of a column, without those of atoms."""
-    if isinstance(facts, LevelFacts):
-        return axes_of_categories(variable, facts.frequency(), scale, 1.0)
-    if variable.kind is Kind.NOMINAL:  # nothing but gaps
-        return axes_of_categories(variable, np.array([facts.records]), scale, 1.0)
-    constant = facts.least == facts.most
-    if facts.missing and constant:
-        return axes_of_atoms(facts.known, np.array([facts.missing]), 1, scale, 1.0)
-    axis = Axis(0.0, 1.0)
-    if scale == "minmax":
-        axis = Axis(facts.least, facts.most - facts.least)
-    elif scale == "zscore" and squares is not None:
-        axis = Axis(facts.mean, float(np.sqrt(sums.rounded(squares, 0) / facts.known)))
+@dataclass
+class _Columns:
+    """The columns of a table on their scales; what a pass has found is not looked for again."""
 
-    def too_small() -> float:
-        raise InputError(
-            f"column {variable.name!r} holds numbers so small that their squares vanish; multiply them by a large one first."
+    passes: Passes
+    variables: tuple[Variable, ...]
+    facts: tuple[Facts, ...]
+    excused: dict[int, np.ndarray] | None = None
+    """Of columns whose extremes leave open how many decimals they have: how many values would excuse what they are off."""
+    measured: dict[str, list[_Own]] = field(default_factory=dict)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers without gaps: those need no places for atoms."""
+        return all(each.kind is Kind.NUMERIC and not each.marks for each in self.variables)
+
+    def space(self, scale: str, importance: Mapping[str, float]) -> Space:
+        """What `Space.fit` finds, before axes are turned."""
+        if scale not in self.measured:
+            self.measured[scale] = self._measured(scale)
+        found: list[ColumnAxes] = []
+        for variable, facts, own in zip(self.variables, self.facts, self.measured[scale], strict=True):
+            times, axes = float(importance.get(variable.name, 1.0)), own.axes
+            if isinstance(axes, Coded):
+                axes = _coded(variable, facts, scale, times)
+            elif self.is_plain:
+                axes = scaled_by(axes.axis, scale, variable.unit, times, axes.constant, lambda: 0.0)
+            else:
+                known, counts = _counts(facts)
+                axes = with_atoms(axes, own.mean, own.deviation, known, counts, scale, times)
+            found.append(axes)
+        return Space(scale, tuple(found))
+
+    def decimals(self) -> tuple[int | None, ...]:
+        """What `decimals_of_variable` finds in each column."""
+        if self.excused is None:
+            self._sums([])
+        assert self.excused is not None
+        return tuple(
+            each.decimals(self.excused.get(j)) if isinstance(each, NumberFacts) else None
+            for j, each in enumerate(self.facts)
         )
 
-    return scaled_by(axis, scale, variable.unit, 1.0, constant, too_small)
+    def _measured(self, scale: str) -> list[_Own]:
+        numbers = {
+            j: each
+            for j, (variable, each) in enumerate(zip(self.variables, self.facts, strict=True))
+            if isinstance(each, NumberFacts) and not _is_coded(variable, each)
+        }
+        axes = self._axes(scale, numbers)
+        found = [
+            _Own(_coded(variable, each, scale, 1.0)) if j not in axes else _Own(axes[j])
+            for j, (variable, each) in enumerate(zip(self.variables, self.facts, strict=True))
+        ]
+        if self.is_plain:
+            return found
+        moments = self._moments({j: each.axis for j, each in axes.items()})
+        for j, (mean, deviation) in moments.items():
+            found[j] = replace(found[j], mean=mean, deviation=deviation)
+        return found
+
+    def _axes(self, scale: str, numbers: Mapping[int, NumberFacts]) -> dict[int, Scaled]:
+        """The axes of columns of numbers."""
+        found = {j: Axis(0.0, 1.0) for j in numbers}
+        if scale == "minmax":
+            found = {j: Axis(each.least, each.most - each.least) for j, each in numbers.items()}
+        elif scale == "zscore":
+            means = {j: each.mean for j, each in numbers.items()}
+            spreads = self._deviations(dict.fromkeys(numbers), means)
+            found = {j: Axis(mean, spreads[j]) for j, mean in means.items()}
+        constant = {j: each.least == each.most for j, each in numbers.items()}
+        small = [j for j, axis in found.items() if axis.width == 0.0 and not constant[j]]
+        widths = self._widths_of_small(small)
+        return {
+            j: scaled_by(axis, scale, self.variables[j].unit, 1.0, constant[j], lambda j=j: widths[j])
+            for j, axis in found.items()
+        }
+
+    def _widths_of_small(self, columns: Sequence[int]) -> dict[int, float]:
+        """The standard deviations of columns in which the scale found no width, however small their numbers; never 0. Two passes."""
+        spread = {}
+        for j in columns:
+            each = self.facts[j]
+            assert isinstance(each, NumberFacts)
+            spread[j] = each.most - each.least
+        moments = self._moments({j: Axis(0.0, spread[j]) for j in columns})
+        least = float(np.finfo(np.float64).smallest_subnormal)
+        return {j: max(spread[j] * moments[j][1], least) for j in columns}
+
+    def _moments(self, axes: Mapping[int, Axis]) -> dict[int, tuple[float, float]]:
+        """The mean and the standard deviation of the coordinates of columns: two passes."""
+        if not axes:
+            return {}
+        totals = self._sums([Term(j, axis) for j, axis in axes.items()])
+        means = {j: sums.rounded(totals, place) / _counts(self.facts[j])[0] for place, j in enumerate(axes)}
+        deviations = self._deviations(axes, means)
+        return {j: (means[j], deviations[j]) for j in axes}
+
+    def _deviations(self, axes: Mapping[int, Axis | None], means: Mapping[int, float]) -> dict[int, float]:
+        """The standard deviations of columns, or of their coordinates, around these means: one pass."""
+        if not axes:
+            return {}
+        squares = self._sums([Term(j, axis, means[j]) for j, axis in axes.items()])
+        return {
+            j: float(np.sqrt(sums.rounded(squares, place) / _counts(self.facts[j])[0]))
+            for place, j in enumerate(axes)
+        }
+
+    def _sums(self, terms: Sequence[Term]) -> np.ndarray:
+        """(3, terms): what these come to in all records. The first pass counts what usual values excuse, too."""
+        total = np.zeros((3, len(terms)))
+        asked: dict[int, NumberFacts] = {}
+        if self.excused is None:
+            asked = {
+                j: each
+                for j, each in enumerate(self.facts)
+                if isinstance(each, NumberFacts) and each.known and each.asks_for_usual
+            }
+            self.excused = {j: np.zeros(len(each.off), np.int64) for j, each in asked.items()}
+        if terms or asked:
+            for more, counted in self.passes.over(
+                "measuring", add_up_chunk, self.variables, tuple(terms), asked
+            ):
+                partial_sums.add_sums(total, more)
+                for j, counts in counted.items():
+                    self.excused[j] += counts
+        return total
 
 
-def _with_atoms(
-    passes: Passes,
-    variables: Sequence[Variable],
-    facts: Sequence[Facts],
-    columns: list[ColumnAxes],
-    scale: str,
-) -> list[ColumnAxes]:
-    """The same with axes for atoms, which lie where the mean of the values does; two passes."""
-    scaled = [j for j, column in enumerate(columns) if isinstance(column, Scaled)]
-    if not scaled:
-        return columns
-    chosen, axes = tuple(variables[j] for j in scaled), tuple(columns[j] for j in scaled)
-    centres = np.zeros(len(scaled))
-    known = np.array([_known(facts[j]) for j in scaled])
-    totals = _folded(passes.over("measuring", coordinates_chunk, chosen, axes, None), len(scaled))
-    for place in range(len(scaled)):
-        centres[place] = sums.rounded(totals, place) / known[place]
-    squares = _folded(passes.over("measuring", coordinates_chunk, chosen, axes, centres), len(scaled))
-    found = list(columns)
-    for place, j in enumerate(scaled):
-        facts_j, column = facts[j], columns[j]
-        assert isinstance(facts_j, NumberFacts)
-        assert isinstance(column, Scaled)
-        deviation = float(np.sqrt(sums.rounded(squares, place) / facts_j.known))
-        counts = np.array([facts_j.missing]) if facts_j.missing else np.zeros(0, np.int64)
-        found[j] = with_atoms(column, float(centres[place]), deviation, facts_j.known, counts, scale, 1.0)
-    return found
-
-
-def _known(facts: Facts) -> int:
-    assert isinstance(facts, NumberFacts)
-    return facts.known
-
-
-def _folded(parts: Iterator[np.ndarray], width: int) -> np.ndarray:
-    total = np.zeros((3, width))
-    for part in parts:
-        partial_sums.add_sums(total, part)
-    return total
-
-
-def coordinates_chunk(
+def add_up_chunk(
     source: Any,
     first: int,
     count: int,
     variables: tuple[Variable, ...],
-    columns: tuple[Scaled, ...],
-    centres: np.ndarray | None,
-) -> np.ndarray:
-    """A task: (3, columns), the sums of the coordinates of the values, or of their squares around the centres."""
-    cells = cells_in(source.read(first, count, [each.name for each in variables]), variables, first)
-    found = np.zeros((3, len(variables)))
-    for j, column in enumerate(columns):
-        values = cells.values[:, j]
-        places = column.coordinates(np.ascontiguousarray(values[~np.isnan(values)]), None)
+    terms: tuple[Term, ...],
+    asked: dict[int, NumberFacts],
+) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+    """A task: (3, terms), what is added up of a chunk; and of these columns, what usual values excuse."""
+    places = {j: place for place, j in enumerate(dict.fromkeys([*(each.column for each in terms), *asked]))}
+    chosen = [variables[j] for j in places]
+    cells = cells_in(source.read(first, count, [each.name for each in chosen]), chosen, first)
+
+    def known(j: int) -> np.ndarray:
+        values = cells.values[:, places[j]]
+        return np.ascontiguousarray(values[~np.isnan(values)])
+
+    found = np.zeros((3, len(terms)))
+    for place, term in enumerate(terms):
+        values = known(term.column)
+        values = (values if term.axis is None else term.axis.coordinates(values)).reshape(-1, 1)
+        centre = term.centre
         told = (
-            sums.column_sums(places)
-            if centres is None
-            else partial_sums.square_sums(places, np.array([centres[j]]))
+            sums.column_sums(values)
+            if centre is None
+            else partial_sums.square_sums(values, np.array([centre]))
         )
-        found[:, j] = told[:, 0]
-    return found
+        found[:, place] = told[:, 0]
+    return found, {j: excused_values(known(j), facts) for j, facts in asked.items()}
+
+
+def _is_coded(variable: Variable, facts: Facts) -> bool:
+    """Whether a column has categories: nominal ones, or the one value that it has and its gaps."""
+    if isinstance(facts, LevelFacts) or variable.kind is Kind.NOMINAL:
+        return True
+    return facts.missing > 0 and facts.least == facts.most
+
+
+def _coded(variable: Variable, facts: Facts, scale: str, importance: float) -> Coded:
+    """The axes of a column of categories."""
+    if isinstance(facts, LevelFacts):
+        return axes_of_categories(variable, facts.frequency(), scale, importance)
+    if variable.kind is Kind.NOMINAL:  # nothing but gaps
+        return axes_of_categories(variable, np.array([facts.records]), scale, importance)
+    known, counts = _counts(facts)
+    return axes_of_atoms(known, counts, len(variable.marks), scale, importance)
+
+
+def _counts(facts: Facts) -> tuple[int, np.ndarray]:
+    """How many cells of a column have a value, and how often each atom occurs."""
+    assert isinstance(facts, NumberFacts)
+    return facts.known, np.array([facts.missing]) if facts.missing else np.zeros(0, np.int64)
 
 
 def _turned(passes: Passes, variables: Sequence[Variable], space: Space, records: int) -> Space:
@@ -255,72 +334,3 @@ def extents_chunk(
     """A task: how far a chunk reaches along some axes."""
     cells = cells_in(source.read(first, count, [each.name for each in variables]), variables, first)
     return extents(space, cells, axes)
-
-
-@dataclass
-class Totals:
-    """The squared distances of records to the centroid of all, on the exact encoding, column by column: partial sums."""
-
-    columns: list[np.ndarray]
-    """Of each column (3, axes) for sums, (3, 1) for squares."""
-
-    def plus(self, more: Totals) -> None:
-        """Take in another chunk."""
-        for own, other in zip(self.columns, more.columns, strict=True):
-            partial_sums.add_sums(own, other)
-
-
-def coordinate_totals(space: Space, cells: Cells) -> Totals:
-    """The sums of exact coordinates; of columns of categories there is nothing to be summed."""
-    found = []
-    for j, column in enumerate(space.columns):
-        if isinstance(column, Coded):
-            found.append(np.zeros((3, 1)))
-        else:
-            found.append(sums.column_sums(column.coordinates(cells.values[:, j], cells.atoms_of(j))))
-    return Totals(found)
-
-
-@dataclass(frozen=True)
-class Centres:
-    """Where the centroid of all records lies: coordinates of numbers, and how far each category is from it, squared."""
-
-    columns: tuple[np.ndarray, ...]
-
-    @staticmethod
-    def of(space: Space, totals: Totals, facts: Sequence[Facts], records: int) -> Centres:
-        """From the sums of all coordinates."""
-        found = []
-        for column, total, each in zip(space.columns, totals.columns, facts, strict=True):
-            if isinstance(column, Coded):
-                found.append(column.variation_of_whole(_category_counts(column, each)))
-            else:
-                found.append(np.array([sums.rounded(total, j) / records for j in range(total.shape[1])]))
-        return Centres(tuple(found))
-
-    def squares(self, space: Space, cells: Cells) -> Totals:
-        """The squared distances of some records to it, column by column."""
-        found = []
-        for j, (column, centre) in enumerate(zip(space.columns, self.columns, strict=True)):
-            pair = cells.values[:, j], cells.atoms_of(j)
-            if isinstance(column, Coded):
-                errors = centre[column.categories(*pair)]
-            else:
-                errors = _row_squares(column.coordinates(*pair) - centre)
-            found.append(sums.column_sums(np.ascontiguousarray(errors).reshape(-1, 1)))
-        return Totals(found)
-
-
-def _category_counts(column: Coded, facts: Facts) -> np.ndarray:
-    if isinstance(facts, LevelFacts):
-        return facts.frequency()
-    if not column.of_atoms:  # nothing but gaps
-        return np.array([facts.records])
-    return np.array([facts.known, facts.missing])
-
-
-def _row_squares(differences: np.ndarray) -> np.ndarray:
-    total = np.zeros(len(differences))
-    for column in differences.T:
-        total += column * column
-    return total

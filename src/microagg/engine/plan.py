@@ -21,11 +21,12 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.engine.executor import Executor, asked_to_stop
-from microagg.engine.fitting import Centres, Passes, Totals, coordinate_totals
+from microagg.engine.fitting import Passes
 from microagg.engine.run import told_of_strata
 from microagg.engine.scanning import Facts, cells_in
 from microagg.engine.spill import forget, read_batches, told_in, write_piece
 from microagg.engine.territories import StrataCodes, Territory, territories_of
+from microagg.engine.totals import Centres, Totals, coordinate_totals
 from microagg.errors import Cancelled
 from microagg.kernels import sums
 from microagg.methods.parts import rng_of_part
@@ -65,6 +66,13 @@ class Layout:
     columns: int | None
     """How many columns the axes of points stand for; None where each is one."""
     strata: StrataCodes | None = None
+    measured: tuple[Space, ...] = ()
+    """The spaces in which loss is measured; none where that is the one that is searched."""
+
+    @property
+    def spaces(self) -> tuple[Space, ...]:
+        """Those in which loss is measured."""
+        return self.measured or (self.space,)
 
     @property
     def axes(self) -> int:
@@ -168,7 +176,7 @@ def sample_chunk(
                 int(before[number]), len(own), territory.records, territory.sample_seed, wanted
             )
             samples[number] = layout.space.points(cells.rows(own[chosen]))
-    return samples, coordinate_totals(layout.space, cells)
+    return samples, coordinate_totals(layout.spaces, cells)
 
 
 def route_chunk(
@@ -186,7 +194,7 @@ def route_chunk(
         return {**told, "path": path}
     rows = source.read(first, count, layout.carried)
     cells = cells_in(rows, layout.variables, first)
-    squares = centres.squares(layout.space, cells)
+    squares = centres.squares(layout.spaces, cells)
     points = layout.space.points(cells)
     leaves = np.empty(count, np.int64)
     for number, own in layout.by_territory(rows):
@@ -277,7 +285,7 @@ class Grouped:
     pieces: list[dict[str, Any]]
     """What each shifted block tells."""
     totals: Totals
-    """The squared distances of all records to the centroid of all, column by column."""
+    """The squared distances of all records to the centroid of all, in each space in which loss is measured, column by column."""
     chosen: tuple[str, ...]
     """What was done and why, in sentences."""
 
@@ -347,7 +355,7 @@ class Plan:
             territories[number] = replace(each, trees=trees, first_leaf=first, first_shifted=shifted)
             own = territories[number].leaves
             first, shifted = first + own[0], shifted + own[1]
-        centres = Centres.of(layout.space, totals, self.facts, layout.records)
+        centres = Centres.of(layout.spaces, totals, self.facts, layout.records)
         return Cuts(tuple(territories), centres)
 
     def grouped(self, cuts: Cuts, folder: Path, finish: Finish, about: Any) -> Grouped:

@@ -15,9 +15,8 @@ from microagg.measures.loss.mixed import loss_of_release
 from microagg.measures.loss.sse import LossBetween, error_sums, largest_share, loss_of_partition, share_of
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
-from microagg.table.encoder import Space
+from microagg.table.encoder import Space, is_standard
 from microagg.table.io.frames import values_of
-from microagg.table.scales import SCALE
 from microagg.table.variable import Cells, Variable
 
 ROWS = 65_536  # records at a time
@@ -48,12 +47,8 @@ def loss_of(
 
     Where that space is not z-scores, or a column counts more than others, IL in plain z-scores stands beside.
     """
-    standard = settings.scale == SCALE.default and all(each == 1.0 for each in settings.importance.values())
-    if (
-        is_table_of_numbers(cells)
-        and _are_numbers(made.variables, plain=made.is_plain)
-        and can_be_read_again(released, cells.names)
-    ):
+    standard = is_standard(settings.scale, settings.importance)
+    if is_released_as_numbers(cells, made, released):
         found = _loss_of_numbers(space, cells, made, released, groups, standard=standard)
         if settings.weight is not None:  # a weighted mean is not the middle of its group
             found[0]["IL_within"] = loss_of_partition(space.points(cells), labels)["IL"]
@@ -67,6 +62,15 @@ def loss_of(
     if not standard:
         loss["IL_zscore"] = loss_of_release(Space.fit(cells), cells, made.cells, labels)["IL"]
     return loss, share, unrounded
+
+
+def is_released_as_numbers(cells: Cells, made: Aggregated, released: nw.DataFrame[Any]) -> bool:
+    """Whether all columns are plain numbers before and after, so that loss is measured on the table that is released itself."""
+    return (
+        is_table_of_numbers(cells)
+        and _are_numbers(made.variables, plain=made.is_plain)
+        and can_be_read_again(released, cells.names)
+    )
 
 
 def can_be_read_again(frame: nw.DataFrame[Any], names: Sequence[str]) -> bool:

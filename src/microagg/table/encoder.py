@@ -243,6 +243,15 @@ class Space:
         return [j for j, column in enumerate(self.columns) if isinstance(column, Scaled)]
 
 
+def is_standard(scale: str, importance: Mapping[str, float]) -> bool:
+    """Whether a space is one of plain z-scores, in which all columns count the same.
+
+    >>> is_standard("zscore", {"age": 1.0}), is_standard("rank", {})
+    (True, False)
+    """
+    return scale == SCALE.default and all(each == 1.0 for each in importance.values())
+
+
 def _turned(space: Space, cells: Cells) -> Space:
     """The same space on principal axes, if there is a nominal column that varies and not too many axes."""
     if not can_be_turned(space):

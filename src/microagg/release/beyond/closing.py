@@ -25,6 +25,7 @@ from microagg.kernels import partial_sums, sums
 from microagg.methods.method import Found
 from microagg.release.beyond.filed import NOTE, FiledRelease
 from microagg.release.beyond.finishing import Finishing
+from microagg.release.beyond.losing import Lost, summed
 from microagg.release.beyond.rows import schema_in, write_rows, write_rows_aside
 from microagg.release.manifest import internal_manifest, name_by
 from microagg.release.release import Release
@@ -227,20 +228,20 @@ class Closing:
 
     def _loss(self, counted: Counted) -> tuple[dict[str, float], float]:
         """What was lost, by the sums of all blocks; and the share of one class."""
-        told, space = self.grouped.pieces, self.layout.space
-        sse = _summed([each["sse"] for each in told])
-        within = _summed([each["within"] for each in told])
-        plain = space.is_plain
-        by_column = [sums.rounded(each, 0) for each in self.grouped.totals.columns]
-        total = _all_of(self.grouped.totals.columns) if plain else sum(by_column)
-        lost = _all_of(sse) if plain else _rounded_sum([sums.rounded(each, 0) for each in sse])
-        loss = {"IL": _percent(lost, total), "SSE": lost}
-        if sum(counted.sizes.values()) == 1:
-            loss["IL"] = min(loss["IL"], 100.0)
-        if not plain or self.run.settings.weight is not None:
-            inside = _all_of(within) if plain else sum(sums.rounded(each, 0) for each in within)
-            loss["IL_within"] = _percent(inside, total)
-        everything = _all_of(sse)
+        told, numbers = self.grouped.pieces, self.grouped.pieces[0]["numbers"]
+        by_space = self.grouped.totals.by_space(self.layout.spaces)
+        lost = [
+            Lost.of(space, totals, [each["lost"][place] for each in told])
+            for place, (space, totals) in enumerate(zip(self.layout.spaces, by_space, strict=True))
+        ]
+        loss = {"IL": lost[0].il, "SSE": lost[0].sse}
+        scores = {"IL_zscore": lost[-1].il} if len(lost) > 1 else {}
+        within = {"IL_within": lost[0].il_within}
+        if not numbers:
+            loss |= within | scores
+        else:  # the mean of plain numbers is the middle of their group, but for a weighted one
+            loss |= scores | (within if self.run.settings.weight is not None else {})
+        everything = sums.rounded(summed([[each["errors"]] for each in told])[0], 0)
         if not math.isfinite(everything):
             return loss, 1.0
         return loss, counted.largest_error / everything if everything > 0.0 else 0.0
@@ -260,27 +261,3 @@ class Closing:
             "sum_changed_by": change_of_weights(parts),
             "totals_changed_by_percent": percents_of(parts),
         }
-
-
-def _summed(parts: Sequence[Sequence[Any]]) -> list[np.ndarray]:
-    """Partial sums of all blocks put together, column by column."""
-    total = [np.zeros((3, 1)) for _ in parts[0]]
-    for part in parts:
-        for own, more in zip(total, part, strict=True):
-            partial_sums.add_sums(own, np.array(more))
-    return total
-
-
-def _all_of(parts: Sequence[np.ndarray]) -> float:
-    total = np.zeros((3, 1))
-    for each in parts:
-        partial_sums.add_sums(total, each)
-    return sums.rounded(total, 0)
-
-
-def _rounded_sum(numbers: Sequence[float]) -> float:
-    return sums.rounded(sums.column_sums(np.array(numbers).reshape(-1, 1)), 0)
-
-
-def _percent(sse: float, sst: float) -> float:
-    return 100.0 * sse / sst if sst > 0.0 else 0.0

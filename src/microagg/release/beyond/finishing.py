@@ -17,6 +17,7 @@ from microagg.engine.scanning import cells_in
 from microagg.engine.spill import write_piece
 from microagg.kernels import hashing, partial_sums, sums
 from microagg.measures.loss.sse import error_sums
+from microagg.release.measuring import is_released_as_numbers
 from microagg.release.release import with_released
 from microagg.release.settings import Settings
 from microagg.release.weighting import Weighting, summed_totals
@@ -27,7 +28,7 @@ from microagg.table.io.arrow import compute as pc
 from microagg.table.io.frames import to_arrow, values_of
 from microagg.table.io.row_hashes import class_hashes
 from microagg.table.schema import Schema
-from microagg.table.variable import Cells, Variable
+from microagg.table.variable import NO_ATOM, Cells, Variable
 
 KEY = "microagg key"
 
@@ -50,6 +51,8 @@ class Finishing:
     class_bits: int
     """Classes by so many of their hash."""
     weight: tuple[Variable, WholeTable] | None = None
+    measured: tuple[Space, ...] = ()
+    """The spaces in which loss is measured."""
 
     def row_buckets(self, order: np.ndarray, records: int) -> np.ndarray:
         """(n,): which bucket each row is set aside in: all rows of one come before those of the next."""
@@ -93,7 +96,7 @@ def finish_block(
         space=finishing.space, exact=cells, weights=None if weighting is None else weighting.before, whole=finishing.whole,
     )  # fmt: skip
     released = with_released(frame, schema, made, weighting, settings.precision)
-    told, errors = _loss(finishing, cells, made, released, points, labels)
+    told, errors = _loss(finishing, cells, made, released, labels)
     told |= {"filled": list(made.filled), "blanked": list(made.blanked), "groups": int(labels.max()) + 1}
     if weighting is not None:
         told["totals"] = summed_totals(frame, schema, settings, weighting, cells, made)
@@ -129,35 +132,82 @@ def _weighting(finishing: Finishing, rows: pa.Table, labels: np.ndarray) -> Weig
 
 
 def _loss(
-    finishing: Finishing,
-    cells: Cells,
-    made: Aggregated,
-    released: nw.DataFrame[Any],
-    points: np.ndarray,
-    labels: np.ndarray,
+    finishing: Finishing, cells: Cells, made: Aggregated, released: nw.DataFrame[Any], labels: np.ndarray
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Partial sums of what is lost, on the exact encoding; and (groups, 3) the errors of each group."""
-    space = finishing.space
-    if space.is_plain and cells.is_plain:
-        moved = values_of(released, cells.names)
-        moved = space.points(moved, out=moved)
-        every = np.arange(len(points), dtype=np.int32)
-        sse = [partial_sums.squared_error_sums(points, moved, every)]
+    """Partial sums of what is lost in each space in which that is measured; and (groups, 3) the errors of each group in the first."""
+    numbers = is_released_as_numbers(cells, made, released)
+    told, errors = [], np.zeros((0, 3))
+    for space in finishing.measured:
+        of_points = numbers or (space.is_plain and not any(each.coarse for each in made.variables))
+        if of_points:
+            after = values_of(released, cells.names) if numbers else made.cells.values
+            inside = not told and not (numbers and finishing.weight is None)
+            own, by_record = _lost_by_points(
+                space.points(cells),
+                space.points(after),
+                labels if inside else None,
+            )
+        else:
+            own, by_record = _lost_by_column(space, cells, made.cells, labels)
+        told.append(own)
+        if len(told) == 1:
+            if (
+                not numbers and of_points
+            ):  # as the errors of mixed tables are: column by column, then record by record
+                by_record = space.record_errors(cells, made.cells, labels).reshape(-1, 1)
+            errors = error_sums(by_record, labels)
+    everything = sums.column_sums(errors.reshape(-1, 1)).tolist()
+    return {"numbers": numbers, "lost": told, "errors": everything}, errors
+
+
+def _lost_by_points(
+    points: np.ndarray, moved: np.ndarray, labels: np.ndarray | None
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Sums over all columns at once, and (n, axes) squared errors; `one` is the point that all records have, if they have one.
+
+    Without labels nothing is told of groups.
+    """
+    every = np.arange(len(points), dtype=np.int32)
+    within = []
+    if labels is not None:
         means = sums.group_means(points, labels, int(labels.max()) + 1)
-        within = [partial_sums.squared_error_sums(points, means, labels)]
-        errors = error_sums((points - moved) ** 2, labels)
-    else:
-        by_column = list(space.errors_by_column(cells, made.cells, labels))
-        sse = [sums.column_sums(np.ascontiguousarray(each).reshape(-1, 1)) for each in by_column]
-        within = [
-            sums.column_sums(np.ascontiguousarray(each).reshape(-1, 1))
-            for each in space.variation_by_column(cells, labels)
-        ]
-        record_errors = np.zeros(len(cells))
-        for each in by_column:
-            record_errors += each
-        errors = error_sums(record_errors.reshape(-1, 1), labels)
-    return {"sse": [each.tolist() for each in sse], "within": [each.tolist() for each in within]}, errors
+        within.append(partial_sums.squared_error_sums(points, means, labels).tolist())
+    with np.errstate(over="ignore", invalid="ignore"):
+        errors = (points - moved) ** 2
+    told = {
+        "sse": [partial_sums.squared_error_sums(points, moved, every).tolist()],
+        "within": within,
+        "one": moved[0].tolist() if (moved == moved[:1]).all() else None,
+    }
+    return told, errors
+
+
+def _lost_by_column(
+    space: Space, before: Cells, after: Cells, labels: np.ndarray
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Sums column by column on the exact encoding, and (n, 1) squared errors."""
+    by_column = list(space.errors_by_column(before, after, labels))
+    errors = np.zeros(len(before))
+    for each in by_column:
+        errors += each
+    told = {
+        "sse": [_summed(each) for each in by_column],
+        "within": [_summed(each) for each in space.variation_by_column(before, labels)],
+        "one": _one_record(after),
+    }
+    return told, errors.reshape(-1, 1)
+
+
+def _summed(terms: np.ndarray) -> list[list[float]]:
+    return sums.column_sums(np.ascontiguousarray(terms).reshape(-1, 1)).tolist()
+
+
+def _one_record(cells: Cells) -> list[float | None] | None:
+    """The cells that all records share, if they do: numbers, then atoms."""
+    values = np.where(np.isnan(cells.values), 0.0, cells.values)
+    atoms = np.full(values.shape, NO_ATOM) if cells.atoms is None else cells.atoms
+    both = np.hstack([values, atoms])
+    return both[0].tolist() if (both == both[:1]).all() else None
 
 
 def _write_classes(

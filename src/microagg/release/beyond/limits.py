@@ -140,10 +140,9 @@ def refuse_beyond(settings: Settings, schema: Schema | None = None) -> None:
         "na": bool(settings.na),
         "hierarchy": bool(settings.hierarchy),
         "cap": bool(settings.cap),
-        "importance": any(each != 1.0 for each in settings.importance.values()),
         f"small_strata={settings.small_strata}": bool(settings.stratum) and settings.small_strata == "drop",
         f"missing={settings.missing}": settings.missing == "drop",
-        f"scale={settings.scale}": settings.scale != "zscore",
+        f"scale={settings.scale}": settings.scale in ("robust", "rank"),
         "publish": bool(settings.publish),
     }
     for name, value in asked.items():

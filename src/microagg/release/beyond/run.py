@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from microagg.engine.dask import Crew
 from microagg.engine.executor import Executor, Threads
-from microagg.engine.fitting import Passes, fit
+from microagg.engine.fitting import Fitted, Passes, fit
 from microagg.engine.plan import Layout, Plan
 from microagg.engine.scanning import (
     Facts,
@@ -178,13 +178,13 @@ class Run:
         quasi = [column for column in self.schema.columns if column.role is Role.QUASI]
         own = [facts[column.name] for column in quasi]
         variables = [variable_of(column, each) for column, each in zip(quasi, own, strict=True)]
-        fitted = fit(passes, variables, own, self.settings.scale)
+        fitted = fit(passes, variables, own, self.settings.scale, self.settings.importance)
         strata, counts = self._strata(passes, facts)
-        layout = self._layout(variables, fitted.space, strata)
+        layout = self._layout(variables, fitted, strata)
         seed, budget = self.settings.seed or 0, self.budget
         plan = Plan(passes, layout, own, seed, budget.at_once, counts, budget.a_block_record)
         cuts = plan.cuts()
-        finishing = self._finishing(layout, digest, facts, own, fitted.decimals)
+        finishing = self._finishing(layout, digest, facts, own, fitted)
         room = self.spill.room(self._key(digest, cuts.digest, finishing))
         grouped = plan.grouped(cuts, room, finish_block, (finishing, layout.records))
         give_back()
@@ -221,15 +221,15 @@ class Run:
         refuse_small(counts.sum(axis=0), self.settings)
         return strata, counts
 
-    def _layout(self, variables: Sequence[Variable], space: Any, strata: StrataCodes | None) -> Layout:
+    def _layout(self, variables: Sequence[Variable], fitted: Fitted, strata: StrataCodes | None) -> Layout:
         weight = self.schema.names(Role.WEIGHT)
         released = self.schema.released()
         carried = (*released, *(name for name in weight if name not in released))
         plain = all(each.kind is Kind.NUMERIC and not each.marks for each in variables)
         effort = self.settings.params.get("effort") or "balanced"
         return Layout(
-            tuple(variables), space, carried, self.source.records, self.settings.k, effort,
-            None if plain else len(variables), strata,
+            tuple(variables), fitted.space, carried, self.source.records, self.settings.k, effort,
+            None if plain else len(variables), strata, fitted.measured,
         )  # fmt: skip
 
     def _finishing(
@@ -238,7 +238,7 @@ class Run:
         digest: str,
         facts: dict[str, Facts],
         own: Sequence[Facts],
-        decimals: tuple[int | None, ...],
+        fitted: Fitted,
     ) -> Finishing:
         weight, of_weight, heaviest = self.schema.one(Role.WEIGHT), None, None
         kinds = self.source.schema
@@ -265,9 +265,9 @@ class Run:
             first, second = key_of_order(self.settings.seed or 0, digest).tolist()
             key = int(first), int(second)
         return Finishing(
-            self.schema, self.settings, layout.space, WholeTable(decimals, levels, atoms, heaviest),
+            self.schema, self.settings, layout.space, WholeTable(fitted.decimals, levels, atoms, heaviest),
             tuple(class_columns(self.schema, self.settings)), with_nulls, key,
-            self.budget.row_bits, self.budget.class_bits, of_weight,
+            self.budget.row_bits, self.budget.class_bits, of_weight, layout.spaces,
         )  # fmt: skip
 
     def _key(self, digest: str, cuts: str, finishing: Finishing) -> str:

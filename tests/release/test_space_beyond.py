@@ -1,0 +1,71 @@
+"""Scales, importance and caps beyond memory: the same release, and the same loss, as in memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import small_blocks
+from passes import both_ways
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks.make_small(monkeypatch.setattr)
+
+
+def table_of(records: int = 1600, *, mixed: bool = False) -> pa.Table:
+    rng = np.random.default_rng(5)
+    gaps = rng.random(records) < 0.15
+    columns: dict[str, Any] = {
+        "age": pa.array(rng.integers(18, 90, records)),
+        "income": pa.array(rng.lognormal(9.0, 1.0, records)),
+        "tiny": pa.array(rng.standard_normal(records) * 1e-170),
+        "same": pa.array(np.full(records, 2.5)),
+    }
+    if mixed:
+        columns |= {
+            "debt": pa.array(np.where(rng.random(records) < 0.6, 0, rng.integers(0, 5000, records)), mask=gaps),
+            "score": pa.array(np.where(gaps, np.nan, np.round(rng.standard_normal(records), 1))),
+            "one": pa.array(np.full(records, 3), mask=gaps),
+            "town": pa.array([f"t{each}" for each in rng.integers(0, 9, records)], mask=rng.random(records) < 0.05),
+        }  # fmt: skip
+    return pa.table({**columns, "w": np.round(rng.lognormal(2.0, 1.0, records) + 0.01, 2)})
+
+
+ASKED: list[tuple[bool, int, dict[str, Any]]] = [
+    (False, 64, {"scale": "minmax", "importance": {"age": 2.5}, "weight": "w"}),
+    (False, 1280, {"importance": {"income": 3, "same": 2}}),
+    (False, 64, {"scale": "none", "precision": "full", "accept_risk": ["full-precision"]}),
+    (True, 64, {"importance": {"town": 2, "debt": 0.5, "one": 3}}),
+    (True, 1280, {"scale": "minmax", "weight": "w"}),
+    (True, 64, {"scale": "none", "importance": {"score": 4}}),
+]
+
+
+@pytest.mark.parametrize(("mixed", "chunk", "more"), ASKED)
+def test_the_same_release_and_loss_as_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixed: bool, chunk: int, more: dict[str, Any]
+) -> None:
+    table = table_of(mixed=mixed)
+    quasi = [name for name in table.column_names if name != "w"]
+    settings = {
+        "quasi": quasi,
+        "k": 4,
+        "seed": 3,
+        "effort": "quick",
+        "date": "2026-01-01",
+        "rest": "drop",
+        **more,
+    }
+    here, there, manifest = both_ways(tmp_path, monkeypatch, table, chunk, **settings)
+    assert manifest == json.loads(here["out.parquet.internal.json"])
+    assert there == here
+    assert "IL_zscore" in manifest["loss"]
