@@ -65,6 +65,7 @@ def section() -> list[str]:
         "  only, and so do results above 1 MB. Dask's logs and dashboards see names of functions, numbers and paths.",
         "- A worker that dies: others do its work. The scheduler or the driver dies: nothing is in place, and `--resume` goes on, with a cluster or",
         "  without. Ctrl-C cancels what is under way and removes the spill.",
+        "- `repeat_file(…, engine=client)` (`microagg repeat --dask`) makes a release again there; `--threads` and `--resume` are those of `anonymize`.",
         "- `compare(…, engine=client)` and `reproduce(…, engine=client)`, `--dask` on the command line, run their releases on a cluster, too.",
         "",
     ]  # fmt: skip

@@ -27,6 +27,7 @@ from microagg.engine.orders import Kept, Order, Told
 from microagg.engine.workers import Place
 from microagg.release.beyond.limits import Budget
 from microagg.release.files import anonymize_file
+from microagg.studies.repeating import repeat_file
 
 pytestmark = pytest.mark.slow
 SECRETS = ("Zwiebelhausen", "Krautdorf", "quasimodo")
@@ -117,6 +118,20 @@ def test_the_same_release_as_in_memory_whatever_the_chunks(
         assert contents(tmp_path / "out.parquet") == whole
         assert release.loss["IL"] > 0.0
         assert left_in(tmp_path) == left_in(tmp_path / "spill") == []
+
+
+def test_a_release_is_repeated_on_a_cluster(
+    tmp_path: Path, source: Path, client: Any, whole: dict[str, bytes]
+) -> None:
+    manifest = tmp_path / "whole.parquet.internal.json"
+    again = repeat_file(manifest, source, tmp_path / "out.parquet", engine=client)
+    assert again.notes[0].startswith("the same release")
+    assert contents(tmp_path / "out.parquet") == whole
+    pa.parquet.write_table(table_of(2000), tmp_path / "other.parquet")
+    with pytest.raises(ma.InputError, match="not the table that the release was made from"):
+        repeat_file(manifest, tmp_path / "other.parquet", tmp_path / "no.parquet", engine=client)
+    assert not (tmp_path / "no.parquet").exists()
+    assert left_in(tmp_path) == []
 
 
 @pytest.mark.parametrize(("workers", "threads"), [(1, 3), (4, 1)])

@@ -75,6 +75,13 @@ def test_the_command_line_makes_the_same_release(tmp_path: Path, source: Path) -
     )  # fmt: skip
     assert done.code == 0, done
     assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
+    again = run(
+        HERE / "dask_driver.py", "repeat", tmp_path / "out.parquet.internal.json", source, tmp_path / "again.parquet", "--dask",
+        "local:1", "--threads", "2", folder=tmp_path, environment=ENVIRONMENT,
+    )  # fmt: skip
+    assert again.code == 0, again
+    assert "the same release" in again.err + again.out
+    assert (tmp_path / "again.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
 
 
 def test_a_scheduler_that_dies(tmp_path: Path, source: Path) -> None:

@@ -37,6 +37,10 @@ SpillFolder = Annotated[
         help="The folder for what such passes set aside, for your eyes only until it goes; by default that of the output."
     ),
 ]
+Threads = Annotated[int | None, typer.Option(help="Number of threads; by default one per processor.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on from the blocks that a killed run had done, beyond memory.")
+]
 
 
 @app.command()
@@ -49,9 +53,7 @@ def anonymize(
         Path, typer.Argument(help=f"The table to write: {known_suffixes()}; - for csv on standard output.")
     ],
     given: dict[str, Any],
-    threads: Annotated[
-        int | None, typer.Option(help="Number of threads; by default one per processor.")
-    ] = None,
+    threads: Threads = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the rows.")] = False,
     report: Annotated[
         Path | None,
@@ -76,10 +78,7 @@ def anonymize(
     ] = False,
     memory: Memory = None,
     spill: SpillFolder = None,
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on from the blocks that a killed run had done, beyond memory."),
-    ] = False,
+    resume: Resume = False,
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
@@ -167,8 +166,11 @@ def repeat(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Write it although other versions make another release of it.")
     ] = False,
+    threads: Threads = None,
     memory: Memory = None,
     spill: SpillFolder = None,
+    resume: Resume = False,
+    dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a release again from its internal manifest and the original table. Exit code 3 if it is not the same; nothing is written then."""
@@ -178,8 +180,9 @@ def repeat(
     watch(target, verified=True)
     with show.progress("grouping records") as progress:
         release = repeat_file(
-            manifest, source, target, progress=progress, anyway=anyway, memory=memory, spill=spill
-        )
+            manifest, source, target, progress=progress, anyway=anyway, memory=memory, spill=spill, resume=resume,
+            threads=threads, engine=dask,
+        )  # fmt: skip
     _end_with(release, target, as_json=as_json)
 
 

@@ -50,6 +50,13 @@ MEMORY = "microagg-bytes"
 LOOK = 1.0  # seconds between two looks at whether there is anybody to do the work
 PATIENCE = 60.0  # seconds to wait for a worker where there is none
 COMPILING = "compiling"
+OF_LOCAL_WORKERS = {
+    # one that died twice comes back twice: Dask would give it up 15 seconds after its first death
+    "distributed.deploy.lost-worker-timeout": "1 day",
+    # nobody looks at the profile of workers that end with the run, and taking it costs 7 % of their time
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "200ms",
+}
 Finished = SimpleQueue[Any]
 """Futures, in the order in which they were done."""
 
@@ -267,13 +274,14 @@ def _local(engine: str, threads: int | None) -> Iterator[Any]:
     before = config.get("distributed.worker.preload")
     workers, processors = _workers_asked(engine), os.cpu_count() or 1
     nowhere: Any = None
-    cluster = distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=threads or max(1, processors // workers), processes=True, host="127.0.0.1",
-        dashboard_address=nowhere, silence_logs=logging.CRITICAL + 1, preload=[*before, __name__],
-        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # where it answers what its state is: to nobody else
-    )  # fmt: skip
-    # one that died twice comes back twice: Dask would give it up 15 seconds after its first death
-    with config.set({"distributed.deploy.lost-worker-timeout": "1 day"}), cluster:
+    with (
+        config.set(OF_LOCAL_WORKERS),
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=threads or max(1, processors // workers), processes=True, host="127.0.0.1",
+            dashboard_address=nowhere, silence_logs=logging.CRITICAL + 1, preload=[*before, __name__],
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # where it answers what its state is: to nobody else
+        ) as cluster,
+    ):  # fmt: skip
         yield cluster
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from microagg.engine.dask import refuse_engine
 from microagg.errors import DifferentRelease, InputError
 from microagg.problem.problem import Progress
 from microagg.release.beyond.limits import goes_beyond
-from microagg.release.files import anonymize_beyond, anonymize_table, in_memory_else
+from microagg.release.files import NOTHING_TO_SHARE, anonymize_beyond, anonymize_table, in_memory_else
 from microagg.release.manifest import OF_WHOLE_COLUMNS, digest_in
 from microagg.release.manifest_reading import read_manifest, settings_of, version_of
 from microagg.release.release import Release
@@ -32,20 +33,26 @@ def repeat_file(
     anyway: bool = False,
     memory: str | float | None = None,
     spill: str | Path | None = None,
+    resume: bool = False,
+    threads: int | None = None,
+    engine: Any = None,
 ) -> Release:
     """Make a release again from its internal manifest and the original table; another release is not written.
 
     A search that was stopped early, by a time limit or by hand, is stopped at the same checkpoint. With `anyway`, what other
-    versions of microagg or its libraries make of the manifest is written although it is another release. `memory` and `spill` are
-    as in `anonymize_file`: they make no difference to the release.
+    versions of microagg or its libraries make of the manifest is written although it is another release. `memory`, `spill`,
+    `resume`, `threads` and `engine` are as in `anonymize_file`: they make no difference to the release.
     """
+    if engine is not None:
+        refuse_engine(engine)
     then = read_manifest(Path(manifest))
     settings = with_risks_accepted(settings_of(then, Path(manifest)))
-    if then["format"] > OF_WHOLE_COLUMNS and goes_beyond(source, settings, memory):
-        with in_memory_else(memory):
+    if then["format"] > OF_WHOLE_COLUMNS and goes_beyond(source, settings, memory, engine=engine is not None):
+        with in_memory_else(memory, engine):
             return _repeated_beyond(
-                then, source, Path(target), settings, memory, progress=progress, anyway=anyway, spill=spill
-            )
+                then, source, Path(target), settings, memory, progress=progress, anyway=anyway, spill=spill, resume=resume,
+                threads=threads, engine=engine,
+            )  # fmt: skip
     if is_in_parts(source):
         table = read_whole(source)
     else:
@@ -60,8 +67,10 @@ def repeat_file(
 
     release = anonymize_table(
         table, source, target, settings, keep_order=then.get("rows") == "kept", expected=expect_the_same, progress=progress,
-        format=then["format"],
+        threads=threads, format=then["format"],
     )  # fmt: skip
+    if engine is not None:
+        notes.append(NOTHING_TO_SHARE)
     return replace(release, notes=(*notes, *release.notes))
 
 
