@@ -14,7 +14,7 @@ from typing import Any
 import distributed
 import numpy as np
 
-from microagg.engine.fitting import Passes
+from microagg.engine.passing import Passes
 from microagg.engine.plan import Layout, Plan
 from microagg.engine.scanning import NumberFacts
 from microagg.engine.totals import Totals

@@ -12,7 +12,8 @@ import pytest
 
 from microagg.engine import fitting
 from microagg.engine.executor import Threads
-from microagg.engine.fitting import Passes, fit
+from microagg.engine.fitting import fit
+from microagg.engine.passing import Passes
 from microagg.engine.scanning import cells_in, merged, scan_chunk, variable_of
 from microagg.engine.totals import Centres, coordinate_totals
 from microagg.kernels import sums
@@ -22,6 +23,7 @@ from microagg.table.io.cells import cells_of
 from microagg.table.io.chunks import Source
 from microagg.table.io.digests import digest_of, digest_of_runs
 from microagg.table.precision import decimals_of_variable
+from microagg.table.scales import SCALES
 from microagg.table.schema import Column, Kind, Role
 
 
@@ -57,7 +59,7 @@ def in_chunks(tmp_path: Path, table: pa.Table, size: int, groups: int) -> Passes
     return Passes(source, source.chunks(size), Threads(2))
 
 
-@pytest.mark.parametrize("scale", ["zscore", "minmax", "none"])
+@pytest.mark.parametrize("scale", list(SCALES))
 @pytest.mark.parametrize("seed", range(9))
 def test_a_space_in_passes_is_that_of_the_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, scale: str
@@ -78,7 +80,7 @@ def test_a_space_in_passes_is_that_of_the_whole(
     assert (cells.atoms is None and whole.atoms is None) or np.array_equal(cells.atoms, whole.atoms)
     importance = {columns[0].name: 2.5} if seed % 2 else {}
     fitted, expected = (
-        fit(passes, variables, facts, scale, importance),
+        fit(passes, variables, facts, scale, importance, 10**8),
         Space.fit(whole, scale, importance),
     )
     assert fitted.space.points(cells).tolist() == expected.points(whole).tolist()

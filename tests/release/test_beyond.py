@@ -186,7 +186,6 @@ def test_repeating_beyond_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ({"na": "9999"}, "na is not"),
         ({"cap": {"income": 5e4}}, "cap is not"),
         ({"missing": "drop"}, "missing=drop is not"),
-        ({"scale": "rank"}, "scale=rank is not"),
         ({"aggregate": {"age": "median"}}, "median of 'age' is not"),
         ({"publish": "kolmogorov-smirnov", "accept_risk": "published-measures"}, "publish is not"),
     ],
@@ -228,7 +227,6 @@ def test_odd_types_texts_and_targets_are_named(
     ("more", "target", "named"),
     [
         ({"l": 2}, "out.parquet", "l is not worked on beyond memory yet"),
-        ({"scale": "rank"}, "out.parquet", "scale=rank is not worked on beyond memory yet"),
         ({"aggregate": {"age": "median"}, "accept_risk": ["true-values"]}, "out.parquet", "aggregate median of 'age'"),
         ({"report": "out.html"}, "out.parquet", "reports are not made beyond memory yet"),
         ({"method": "mdav"}, "out.parquet", "method mdav works on the whole table at once.* hybrid"),

@@ -47,6 +47,10 @@ ASKED: list[tuple[bool, int, dict[str, Any]]] = [
     (True, 64, {"importance": {"town": 2, "debt": 0.5, "one": 3}}),
     (True, 1280, {"scale": "minmax", "weight": "w"}),
     (True, 64, {"scale": "none", "importance": {"score": 4}}),
+    (False, 1280, {"scale": "robust", "weight": "w"}),
+    (False, 64, {"scale": "rank", "importance": {"income": 2}}),
+    (True, 64, {"scale": "robust", "importance": {"town": 2}}),
+    (True, 1280, {"scale": "rank", "weight": "w"}),
 ]
 
 

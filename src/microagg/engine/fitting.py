@@ -6,15 +6,15 @@ runs of 65,536 records, as in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from microagg.engine.executor import Executor
+from microagg.engine.counting import Quantile, different_values, values_at
+from microagg.engine.passing import Passes
 from microagg.engine.scanning import Facts, LevelFacts, NumberFacts, cells_in, excused_values
-from microagg.errors import OnlyInMemory
 from microagg.kernels import partial_sums, sums
 from microagg.table.axes import (
     Coded,
@@ -35,39 +35,9 @@ from microagg.table.encoder import (
     principal_axes,
     turned_to,
 )
-from microagg.table.scales import SCALE, Axis
+from microagg.table.scales import QUARTILES, SCALE, Axis, axis_of_quartiles, axis_of_range, axis_of_ranks
 from microagg.table.schema import Kind
 from microagg.table.variable import Variable
-
-SCALES_IN_PASSES = ("zscore", "minmax", "none")
-
-
-@dataclass
-class Passes:
-    """The chunks of a table, and who works on them."""
-
-    source: Any
-    chunks: list[tuple[int, int]]
-    executor: Executor
-    tell: Callable[[str, int], None] = lambda what, records: None
-    """Told after each chunk which pass it was and how many records it has."""
-    a_record: int = 0
-    """Bytes that a record of a chunk takes at the peak."""
-
-    def over(
-        self, what: str, task: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
-    ) -> Iterator[Any]:
-        """What `task(source, first, count, *arguments)` returns for each chunk, in their order; `each` has one more for every chunk."""
-        more = [()] * len(self.chunks) if each is None else [(own,) for own in each]
-        given = (
-            (self.source, first, count, *arguments, *own)
-            for (first, count), own in zip(self.chunks, more, strict=True)
-        )
-        needs = (count * self.a_record for _, count in self.chunks)
-        done = self.executor.in_order(task, given, needs=needs)
-        for (_, count), result in zip(self.chunks, done, strict=True):
-            self.tell(what, count)
-            yield result
 
 
 @dataclass(frozen=True)
@@ -87,14 +57,11 @@ def fit(
     facts: Sequence[Facts],
     scale: str,
     importance: Mapping[str, float] | None = None,
+    room: int = 0,
 ) -> Fitted:
-    """What `Space.fit` and `decimals_of_variable` find in the whole table."""
-    if scale not in SCALES_IN_PASSES:
-        raise OnlyInMemory(
-            f"scale {scale} is not worked on beyond memory yet; give it more memory, or say another scale."
-        )
+    """What `Space.fit` and `decimals_of_variable` find in the whole table; `room` is how many bytes the different values of columns may take."""
     importance = importance or {}
-    columns = _Columns(passes, tuple(variables), tuple(facts))
+    columns = _Columns(passes, tuple(variables), tuple(facts), room)
     unturned = columns.space(scale, importance)
     measured = (unturned,) if is_standard(scale, importance) else (unturned, columns.space(SCALE.default, {}))
     return Fitted(_turned(passes, variables, unturned, facts[0].records), measured, columns.decimals())
@@ -125,6 +92,7 @@ class _Columns:
     passes: Passes
     variables: tuple[Variable, ...]
     facts: tuple[Facts, ...]
+    room: int = 0
     excused: dict[int, np.ndarray] | None = None
     """Of columns whose extremes leave open how many decimals they have: how many values would excuse what they are off."""
     measured: dict[str, list[_Own]] = field(default_factory=dict)
@@ -183,11 +151,16 @@ class _Columns:
         """The axes of columns of numbers."""
         found = {j: Axis(0.0, 1.0) for j in numbers}
         if scale == "minmax":
-            found = {j: Axis(each.least, each.most - each.least) for j, each in numbers.items()}
+            found = {j: axis_of_range(each.least, each.most) for j, each in numbers.items()}
         elif scale == "zscore":
             means = {j: each.mean for j, each in numbers.items()}
             spreads = self._deviations(dict.fromkeys(numbers), means)
             found = {j: Axis(mean, spreads[j]) for j, mean in means.items()}
+        elif scale == "robust":
+            found = {j: axis_of_quartiles(*each) for j, each in self._quartiles(numbers).items()}
+        elif scale == "rank":
+            counted = different_values(self.passes, self.variables, tuple(numbers), self.room)
+            found = {j: axis_of_ranks(*each) for j, each in counted.items()}
         constant = {j: each.least == each.most for j, each in numbers.items()}
         small = [j for j, axis in found.items() if axis.width == 0.0 and not constant[j]]
         widths = self._widths_of_small(small)
@@ -195,6 +168,13 @@ class _Columns:
             j: scaled_by(axis, scale, self.variables[j].unit, 1.0, constant[j], lambda j=j: widths[j])
             for j, axis in found.items()
         }
+
+    def _quartiles(self, numbers: Mapping[int, NumberFacts]) -> dict[int, list[float]]:
+        """The quartiles of columns: mostly two passes."""
+        asked = {j: [Quantile.of(share, each.known) for share in QUARTILES] for j, each in numbers.items()}
+        places = {j: [place for each in own for place in each.places] for j, own in asked.items()}
+        found = values_at(self.passes, self.variables, numbers, places)
+        return {j: [each.value(found[j]) for each in own] for j, own in asked.items()}
 
     def _widths_of_small(self, columns: Sequence[int]) -> dict[int, float]:
         """The standard deviations of columns in which the scale found no width, however small their numbers; never 0. Two passes."""

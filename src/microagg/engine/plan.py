@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.engine.executor import Executor, asked_to_stop
-from microagg.engine.fitting import Passes
+from microagg.engine.passing import Passes
 from microagg.engine.run import told_of_strata
 from microagg.engine.scanning import Facts, cells_in
 from microagg.engine.spill import forget, read_batches, told_in, write_piece

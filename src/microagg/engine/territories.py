@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.engine.fitting import Passes
+from microagg.engine.passing import Passes
 from microagg.engine.scanning import LevelFacts
 from microagg.kernels import random
 from microagg.methods.parts import rng_of_part

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+QUARTILES = (0.25, 0.5, 0.75)
+
+
 @dataclass(frozen=True)
 class Axis:
     """How a numeric column becomes one coordinate: subtract `centre`, divide by `width`.
@@ -57,14 +60,13 @@ def _by_deviation(column: np.ndarray) -> Axis:
 
 
 def _by_range(column: np.ndarray) -> Axis:
-    return Axis(float(column.min()), float(column.max() - column.min()))
+    return axis_of_range(float(column.min()), float(column.max()))
 
 
 def _by_quartiles(column: np.ndarray) -> Axis:
     import numpy as np
 
-    quarter, half, three_quarters = np.quantile(column, [0.25, 0.5, 0.75])
-    return Axis(float(half), float(three_quarters - quarter))
+    return axis_of_quartiles(*np.quantile(column, QUARTILES).tolist())
 
 
 def _as_is(column: np.ndarray) -> Axis:
@@ -74,10 +76,41 @@ def _as_is(column: np.ndarray) -> Axis:
 def _by_rank(column: np.ndarray) -> Axis:
     import numpy as np
 
-    steps, which, counts = np.unique(column, return_inverse=True, return_counts=True)
+    return axis_of_ranks(*np.unique(column, return_counts=True))
+
+
+def axis_of_range(least: float, most: float) -> Axis:
+    """The axis of a column by its extremes; a zero among them has no sign.
+
+    >>> axis_of_range(-0.0, 4.0)
+    Axis(centre=0.0, width=4.0, steps=None, places=None)
+    """
+    return Axis(least + 0.0, most - least)
+
+
+def axis_of_quartiles(quarter: float, half: float, three_quarters: float) -> Axis:
+    """The axis of a column by its quartiles.
+
+    >>> axis_of_quartiles(1.0, 2.0, 5.0).width
+    4.0
+    """
+    return Axis(half + 0.0, three_quarters - quarter)
+
+
+def axis_of_ranks(steps: np.ndarray, counts: np.ndarray) -> Axis:
+    """The axis of a column by its different values in ascending order, and how often each occurs.
+
+    >>> import numpy as np
+    >>> axis_of_ranks(np.array([3.0, 9.0]), np.array([2, 1])).places.tolist()
+    [1.5, 3.0]
+    """
+    import numpy as np
+
+    from microagg.kernels import counting
+
     places = np.cumsum(counts) - 0.5 * (counts - 1)  # equal values share the mean of their places
-    measured = _by_deviation(np.ascontiguousarray(places[which.reshape(-1)]))
-    return Axis(measured.centre, measured.width, steps, places)
+    centre, width = counting.repeated_moments(places, counts.astype(np.int64)).tolist()
+    return Axis(centre, width, steps, places)
 
 
 _ENTRIES = (

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.engine.executor import Threads
-from microagg.engine.fitting import Passes
+from microagg.engine.passing import Passes
 from microagg.engine.plan import Grouped, Layout, Piece, Pieces
 from microagg.engine.spill import told_in
 from microagg.engine.verifying import Counted, count_bucket, count_values, hash_chunk, values_chunk

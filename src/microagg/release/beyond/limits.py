@@ -142,7 +142,6 @@ def refuse_beyond(settings: Settings, schema: Schema | None = None) -> None:
         "cap": bool(settings.cap),
         f"small_strata={settings.small_strata}": bool(settings.stratum) and settings.small_strata == "drop",
         f"missing={settings.missing}": settings.missing == "drop",
-        f"scale={settings.scale}": settings.scale in ("robust", "rank"),
         "publish": bool(settings.publish),
     }
     for name, value in asked.items():
@@ -205,6 +204,11 @@ class Budget:
             a_block_record=block // largest_block(quasi, k),
             a_bucket=int(room),
         )
+
+    @property
+    def for_values(self) -> int:
+        """Bytes that the different values of columns may take: they stay there while blocks are worked on."""
+        return self.memory // 4
 
     def disk(self, source: Source, schema: Schema) -> int:
         """How many bytes the work keeps on disk at most, about: two copies of what records carry, and their hashes."""

@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from microagg.engine.dask import Crew
 from microagg.engine.executor import Executor, Threads
-from microagg.engine.fitting import Fitted, Passes, fit
+from microagg.engine.fitting import Fitted, fit
+from microagg.engine.passing import Passes
 from microagg.engine.plan import Layout, Plan
 from microagg.engine.scanning import (
     Facts,
@@ -178,7 +179,8 @@ class Run:
         quasi = [column for column in self.schema.columns if column.role is Role.QUASI]
         own = [facts[column.name] for column in quasi]
         variables = [variable_of(column, each) for column, each in zip(quasi, own, strict=True)]
-        fitted = fit(passes, variables, own, self.settings.scale, self.settings.importance)
+        asked = self.settings
+        fitted = fit(passes, variables, own, asked.scale, asked.importance, self.budget.for_values)
         strata, counts = self._strata(passes, facts)
         layout = self._layout(variables, fitted, strata)
         seed, budget = self.settings.seed or 0, self.budget

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from microagg.problem.problem import Progress
 
 COSTS = {
-    "scanning": 2, "measuring": 1, "turning": 1, "sampling": 1, "routing": 3, "grouping": 60, "mending borders": 20, "writing": 4,
+    "scanning": 2, "counting": 1, "measuring": 1, "turning": 1, "sampling": 1, "routing": 3, "grouping": 60, "mending borders": 20, "writing": 4,
     "verifying": 4,
 }  # fmt: skip
 """What a record costs in each pass, about, as a progress bar sees it."""
