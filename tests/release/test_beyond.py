@@ -178,8 +178,6 @@ def test_repeating_beyond_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ({"effort": "prove"}, "hybrid"),
         ({"refine": True}, "refine is not"),
         ({"time_limit": 5}, "time_limit is not"),
-        ({"l": 2}, "l is not"),
-        ({"t": 0.5}, "t is not"),
         ({"keep": ["w"], "unit": "id"}, "unit is not"),
         ({"stratum": "ill", "confidential": (), "small_strata": "drop"}, "small_strata=drop is not"),
         ({"special": {"age": [97]}}, "special is not"),
@@ -226,7 +224,7 @@ def test_odd_types_texts_and_targets_are_named(
 @pytest.mark.parametrize(
     ("more", "target", "named"),
     [
-        ({"l": 2}, "out.parquet", "l is not worked on beyond memory yet"),
+        ({"missing": "drop"}, "out.parquet", "missing=drop is not worked on beyond memory yet"),
         ({"aggregate": {"age": "median"}, "accept_risk": ["true-values"]}, "out.parquet", "aggregate median of 'age'"),
         ({"report": "out.html"}, "out.parquet", "reports are not made beyond memory yet"),
         ({"method": "mdav"}, "out.parquet", "method mdav works on the whole table at once.* hybrid"),

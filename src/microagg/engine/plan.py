@@ -12,6 +12,8 @@ of itself: done already, it is not done again. Memory, chunks and threads decide
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,12 +24,13 @@ import pyarrow as pa
 
 from microagg.engine.executor import Executor, asked_to_stop
 from microagg.engine.passing import Passes
+from microagg.engine.promises import Promised
 from microagg.engine.run import told_of_strata
 from microagg.engine.scanning import Facts, cells_in
-from microagg.engine.spill import forget, read_batches, told_in, write_piece
+from microagg.engine.spill import forget, read_batches, told_in, write_note, write_piece
 from microagg.engine.territories import StrataCodes, Territory, territories_of
 from microagg.engine.totals import Centres, Totals, coordinate_totals
-from microagg.errors import Cancelled
+from microagg.errors import Cancelled, InputError
 from microagg.kernels import sums
 from microagg.methods.parts import rng_of_part
 from microagg.methods.search import blockwise
@@ -40,13 +43,16 @@ from microagg.methods.search.blockwise import (
     shifted_leaves,
     told_of_blocks,
 )
-from microagg.problem.blocks import in_sample
+from microagg.problem.blocks import BlockTree, in_sample
 from microagg.problem.problem import Problem
 from microagg.table.encoder import Space
 from microagg.table.variable import Cells, Variable
 
 NUMBER, GROUP, FORMER = "microagg record", "microagg group", "microagg block"
 """Columns that records carry along: their number in the table, their group, and the block in which it was formed."""
+
+A_JUDGED_RECORD = 64
+"""Bytes that a record takes while it is asked whether leaves keep a promise, about."""
 
 Finish = Callable[[Any, pa.Table, Cells, np.ndarray, np.ndarray, str], dict[str, Any]]
 """`finish(about, rows, cells, points, labels, path)`: makes what groups release, writes it to `path` and tells about it."""
@@ -66,6 +72,7 @@ class Layout:
     columns: int | None
     """How many columns the axes of points stand for; None where each is one."""
     strata: StrataCodes | None = None
+    promised: Promised | None = None
     measured: tuple[Space, ...] = ()
     """The spaces in which loss is measured; none where that is the one that is searched."""
 
@@ -93,10 +100,15 @@ class Layout:
         found, starts = np.unique(strata[order], return_index=True)
         return list(zip(found.tolist(), np.split(order, starts[1:]), strict=True))
 
-    def problem(self, points: np.ndarray) -> Problem:
+    def problem(self, points: np.ndarray, rows: pa.Table) -> Problem:
         """The problem of some of the records."""
         problem = Problem.of(points, self.k, threads=1)
-        return replace(problem, of_records=self.records, columns=self.columns)
+        problem = replace(problem, of_records=self.records, columns=self.columns)
+        if self.promised is None:
+            return problem
+        return replace(
+            problem, confidential=self.promised.attributes(rows), accept=self.promised.acceptance(rows)
+        )
 
 
 @dataclass(frozen=True)
@@ -153,9 +165,9 @@ class Pieces:
             forget(piece.path)
 
 
-def batches_in(holding: Holding) -> list[pa.RecordBatch]:
-    """All batches that lie there."""
-    return [batch for path, places in holding for batch in read_batches(path, places)]
+def batches_in(holding: Holding, names: Sequence[str] | None = None) -> list[pa.RecordBatch]:
+    """All batches that lie there, of these columns or of all."""
+    return [batch for path, places in holding for batch in read_batches(path, places, names)]
 
 
 def sample_chunk(
@@ -193,6 +205,8 @@ def route_chunk(
     if (told := told_in(path)) is not None:
         return {**told, "path": path}
     rows = source.read(first, count, layout.carried)
+    if layout.promised is not None:
+        rows = layout.promised.with_numbers(rows)
     cells = cells_in(rows, layout.variables, first)
     squares = centres.squares(layout.spaces, cells)
     points = layout.space.points(cells)
@@ -219,7 +233,7 @@ def work_block_of(
     rows = gathered(holding)
     points = layout.space.points(cells_in(rows, layout.variables))
     found: Any = BLOCK.run(
-        layout.problem(points), rng=territory.rng(number), effort=layout.effort, progress=go_on
+        layout.problem(points, rows), rng=territory.rng(number), effort=layout.effort, progress=go_on
     )
     rows = rows.append_column(GROUP, pa.array(found.labels))
     rows = rows.append_column(FORMER, pa.array(np.full(len(rows), number, np.int32)))
@@ -255,10 +269,16 @@ def work_shifted_block_of(
     if territory.in_blocks:
         run: Any = SHIFTED.run
         labels = run(
-            layout.problem(points), labels=labels, blocks=np.ascontiguousarray(blocks),
+            layout.problem(points, rows), labels=labels, blocks=np.ascontiguousarray(blocks),
             rng=rng_of_part(territory.shifted_seed, number), effort=layout.effort, progress=go_on,
         ).labels  # fmt: skip
     return {**finish(about, rows, cells, points, labels, path), "path": path}
+
+
+def may_be_one(holding: Holding, promised: Promised) -> bool:
+    """A task: whether the records that lie there keep the promise as one group."""
+    rows = pa.Table.from_batches(batches_in(holding, promised.carried))
+    return promised.acceptance(rows)(np.arange(rows.num_rows, dtype=np.int32))
 
 
 def go_on(done: int, total: int) -> None:
@@ -327,6 +347,7 @@ class Plan:
     """(chunks, strata): how many records of each stratum each chunk has."""
     a_record: int = 0
     """Bytes that a record of a block takes at the peak."""
+    memory: int = 0
 
     def cuts(self) -> Cuts:
         """Where the table is cut."""
@@ -369,7 +390,7 @@ class Plan:
             totals = _plus(totals, Totals([np.array(each) for each in told["squares"]]))
         assert totals is not None
         pieces = Pieces(routed)
-        blocks = self._blocks(cuts, pieces, shifted=False)
+        blocks = self._blocks(cuts, pieces, room, shifted=False)
         given = (
             (place, each.number, each.holding, layout, each.territory, room)
             for place, each in enumerate(blocks)
@@ -379,7 +400,7 @@ class Plan:
         ]
         pieces.forget()
         pieces = Pieces(formed)
-        shifted = self._blocks(cuts, pieces, shifted=True)
+        shifted = self._blocks(cuts, pieces, room, shifted=True)
         given = (
             (place, each.number, each.holding, layout, each.territory, finish, about, room)
             for place, each in enumerate(shifted)
@@ -397,26 +418,77 @@ class Plan:
             return (told_of_strata(np.array([each.records for each in cuts.territories]), "auto"),)
         sizes, of_shifted = (np.array([each.records for each in found]) for found in (blocks, shifted))
         return told_of_blocks(
-            records=layout.records, varying=varying, columns=layout.columns, k=layout.k, promise=None, sizes=sizes,
-            shifted=of_shifted, effort=layout.effort,
+            records=layout.records, varying=varying, columns=layout.columns, k=layout.k,
+            promise=None if layout.promised is None else layout.promised.promise.name,
+            sizes=sizes, shifted=of_shifted, effort=layout.effort,
         )  # fmt: skip
 
-    def _blocks(self, cuts: Cuts, pieces: Pieces, *, shifted: bool) -> list[_Block]:
+    def _blocks(self, cuts: Cuts, pieces: Pieces, room: str, *, shifted: bool) -> list[_Block]:
         """The blocks of all territories: where their records lie, and how many there are."""
         found = []
         counts = pieces.counts(sum(each.leaves[shifted] for each in cuts.territories))
         least = least_block(self.layout.axes, self.layout.k)
-        for territory in cuts.territories:
+        for place, territory in enumerate(cuts.territories):
             begin = territory.first_shifted if shifted else territory.first_leaf
             blocks = np.zeros(1, np.int32)
             if territory.trees is not None:
                 tree = territory.trees.second if shifted else territory.trees.first
-                blocks = tree.joined(counts[begin : begin + len(tree)], least)
+                own = counts[begin : begin + len(tree)]
+                if (
+                    shifted or self.layout.promised is None
+                ):  # groups keep any promise, and so does what is made of them
+                    blocks = tree.joined(own, least)
+                else:
+                    path = f"{room}/joined-{place}.json"
+                    blocks = self._joined(
+                        path,
+                        tree,
+                        own,
+                        least,
+                        lambda leaf, begin=begin: pieces.holding([begin + each for each in leaf]),
+                    )
             for number in range(int(blocks.max()) + 1):
                 leaves = begin + np.flatnonzero(blocks == number)
                 holding = pieces.holding(leaves.tolist())
                 found.append(_Block(number, territory, holding, int(counts[leaves].sum())))
+        self._refuse_large(found)
         return found
+
+    def _joined(
+        self,
+        path: str,
+        tree: BlockTree,
+        counts: np.ndarray,
+        least: int,
+        holding: Callable[[Sequence[int]], Holding],
+    ) -> np.ndarray:
+        """(leaves,): their blocks, each of which keeps the promise as one group; remembered, for a run that goes on has no leaves any more."""
+        if os.path.exists(path):
+            return np.array(json.loads(Path(path).read_text("utf-8")), np.int32)
+
+        def asked(questions: Sequence[Sequence[int]]) -> list[bool]:
+            given = ((holding(leaves), self.layout.promised) for leaves in questions)
+            needs = (int(counts[leaves].sum()) * A_JUDGED_RECORD for leaves in questions)
+            return list(self.passes.executor.in_order(may_be_one, given, self.at_once, needs))
+
+        single = [[leaf] for leaf in np.flatnonzero(counts >= least).tolist()]
+        known = {leaves[0]: fits for leaves, fits in zip(single, asked(single), strict=True)}
+
+        def fits(leaves: np.ndarray) -> bool:
+            return known[int(leaves[0])] if len(leaves) == 1 else asked([leaves.tolist()])[0]
+
+        blocks = tree.joined(counts, least, fits)
+        write_note(path, json.dumps(blocks.tolist()))
+        return blocks
+
+    def _refuse_large(self, blocks: Sequence[_Block]) -> None:
+        """Raise where leaves that cannot keep the promise by themselves make up a block that does not fit into memory."""
+        needed = max(block.records for block in blocks) * self.a_record
+        if self.layout.promised is not None and needed > self.memory:
+            raise InputError(
+                f"{self.layout.promised.promise.name} is kept only by blocks of up to {max(block.records for block in blocks):,} records, "
+                f"which need about {needed / 1e6:,.0f} MB; give it that much memory, or ask for less."
+            )
 
     def _done(
         self,

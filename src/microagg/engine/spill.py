@@ -175,11 +175,20 @@ def forget(path: str) -> None:
     """Remove a file whose records are needed no more; what it tells of itself stays, for a run that goes on from here."""
     told = told_in(path)
     if told is not None and os.path.exists(path):
-        part = Path(f"{path}{LEFT}.{secrets.token_hex(4)}.part")
+        write_note(f"{path}{LEFT}", json.dumps(told))
         with told_if_full("while parts of the table were set aside"):
-            part.write_text(json.dumps(told), "utf-8")
-            system.rename(part, Path(f"{path}{LEFT}"))
             system.remove(Path(path))
+
+
+def write_note(path: str, text: str) -> None:
+    """Put a little text into the spill, under a name of its own until it is whole."""
+    part = Path(f"{path}.{secrets.token_hex(4)}.part")
+    with told_if_full("while parts of the table were set aside"):
+        with os.fdopen(
+            os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
+        ) as file:
+            file.write(text)
+        system.rename(part, Path(path))
 
 
 def _write(part: Path, schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> None:
@@ -194,9 +203,16 @@ def _write(part: Path, schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> 
             writer.write_batch(batch)
 
 
-def read_batches(path: str, places: Sequence[int]) -> list[pa.RecordBatch]:
-    """Some batches of such a file."""
-    with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
+def read_batches(
+    path: str, places: Sequence[int], names: Sequence[str] | None = None
+) -> list[pa.RecordBatch]:
+    """Some batches of such a file, of these columns or of all."""
+    options = None
+    if names is not None:
+        with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
+            fields = [reader.schema.get_field_index(name) for name in names]
+        options = pa.ipc.IpcReadOptions(included_fields=sorted(fields))
+    with pa.OSFile(path) as file, pa.ipc.open_file(file, options=options) as reader:
         return [reader.get_batch(place) for place in places]
 
 

@@ -6,14 +6,19 @@ is too small with a chance of about n² / 2¹²⁹: for 10¹⁰ records, less th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import itertools
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from microagg.engine.plan import Holding, batches_in
+from microagg.engine.promises import STRANGER, Numbered, Promised
 from microagg.engine.spill import told_in, write_piece
+from microagg.errors import GuaranteeError
+from microagg.guarantees.promise import Finding, Promise
+from microagg.guarantees.tally import tally_of_part
 from microagg.kernels import partial_sums
 from microagg.table.io.digests import RowSums
 from microagg.table.io.looks import LookFacts
@@ -31,10 +36,19 @@ class Counted:
     """The same where all released columns are known."""
     largest_error: float = 0.0
     """The largest squared error of one class."""
+    findings: tuple[Finding, ...] = ()
+    """What classes reach of a promise; only failing ones are told."""
+    numbers: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    """Of each confidential column the numbers of values that occur, and how often."""
 
-    def plus(self, more: Counted) -> None:
+    def plus(self, more: Counted, promise: Promise | None = None) -> None:
         """Take in other buckets."""
         self.records += more.records
+        if promise is not None and more.findings:
+            both = zip(self.findings, more.findings, strict=True)
+            self.findings = (
+                tuple(itertools.starmap(promise.together, both)) if self.findings else more.findings
+            )
         for own, other in ((self.sizes, more.sizes), (self.all_sizes, more.all_sizes)):
             for size, count in other.items():
                 own[size] = own.get(size, 0) + count
@@ -54,8 +68,12 @@ def hash_chunk(
     others: tuple[str, ...],
     bits: int,
     folder: str,
+    promised: Promised | None = None,
 ) -> dict[str, Any]:
-    """A task: the hashes of a chunk of a written file, by bucket; and what its rows and its other columns come to."""
+    """A task: the hashes of a chunk of a written file, by bucket; and what its rows and its other columns come to.
+
+    With what is promised of confidential values, their numbers go with the hashes.
+    """
     path = f"{folder}/hashes-{first}-{count}.arrow"
     if (told := told_in(path)) is not None:
         return {**told, "path": path}
@@ -65,23 +83,76 @@ def hash_chunk(
     rows = RowSums.of(table)
     looks = {name: LookFacts.of(name, table.column(name)).as_data() for name in others}
     hashes = pa.table({"h0": lanes[:, 0], "h1": lanes[:, 1], "a0": every[:, 0], "a1": every[:, 1]})
+    if promised is not None:
+        hashes = _with_numbers(hashes, table, promised)
     told = {"records": rows.records, "rows": list(rows.totals), "looks": looks}
     return {**write_piece(path, hashes, _first_bits(lanes[:, 0], bits), told), "path": path}
 
 
-def count_bucket(hashes: Holding, errors: Holding) -> Counted:
+def _with_numbers(hashes: pa.Table, table: pa.Table, promised: Promised) -> pa.Table:
+    """The numbers of confidential values beside the hashes, as they are in the file."""
+    for column, name in zip(promised.columns, promised.carried, strict=True):
+        codes = column.numbers(table.column(column.name))
+        if (codes == STRANGER).any():
+            raise GuaranteeError(
+                f"the file holds values of column {column.name!r} that the table does not have; nothing was written."
+            )
+        hashes = hashes.append_column(name, pa.array(codes))
+    return hashes
+
+
+def count_bucket(hashes: Holding, errors: Holding, promised: Promised | None = None) -> Counted:
     """A task: the classes of one bucket; `errors` has those of groups by the hash of their class."""
     table = _table_of(hashes)
     found = Counted()
     if table is None:
         return found
     found.records = table.num_rows
-    found.sizes = _sizes(_pairs(table, "h0", "h1"))
+    pairs = _pairs(table, "h0", "h1")
+    found.sizes = _sizes(pairs)
+    if promised is not None:
+        found.findings, found.numbers = _judged(table, pairs, promised)
     found.all_sizes = _sizes(_pairs(table, "a0", "a1"))
     groups = _table_of(errors)
     if groups is not None:
         found.largest_error = _largest(groups)
     return found
+
+
+def _judged(
+    table: pa.Table, pairs: np.ndarray, promised: Promised
+) -> tuple[tuple[Finding, ...], tuple[tuple[np.ndarray, np.ndarray], ...]]:
+    """What the classes of a bucket reach, and the numbers of values that it has."""
+    labels, classes = _labels(pairs)
+    findings, numbers = [], []
+    for column, name in zip(promised.columns, promised.carried, strict=True):
+        codes = table.column(name).to_numpy()
+        numbers.append(np.unique(codes, return_counts=True))
+        counts = tally_of_part(codes, labels, classes, column.counts, column.known)
+        findings += promised.promise.findings_on_values(column.name, column.kind, counts)
+    return tuple(replace(each, failing=each.failing[each.failing]) for each in findings), tuple(numbers)
+
+
+@dataclass
+class Recount:
+    """How often a file has each value of the confidential columns, bucket by bucket."""
+
+    columns: tuple[Numbered, ...]
+    counts: list[np.ndarray] = field(default_factory=list)
+
+    def plus(self, more: Counted) -> None:
+        """Take in another bucket."""
+        self.counts = self.counts or [np.zeros(len(each.counts), np.int64) for each in self.columns]
+        for total, (codes, often) in zip(self.counts, more.numbers, strict=False):
+            total[codes] += often
+
+    def refuse_others(self) -> None:
+        """Raise unless the file has the values of the whole table, each as often: what l and t were judged by."""
+        for column, total in zip(self.columns, self.counts, strict=False):
+            if not np.array_equal(total, column.counts):
+                raise GuaranteeError(
+                    f"the file does not hold the values of column {column.name!r} as often as the table does; nothing was written."
+                )
 
 
 def values_chunk(
@@ -133,6 +204,14 @@ def _runs(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return order, np.flatnonzero(new)
 
 
+def _labels(pairs: np.ndarray) -> tuple[np.ndarray, int]:
+    """(n,) int32: numbers for different pairs, and how many there are."""
+    order, starts = _runs(pairs)
+    labels = np.empty(len(pairs), np.int32)
+    labels[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(pairs))))
+    return labels, len(starts)
+
+
 def _sizes(pairs: np.ndarray) -> dict[int, int]:
     """How many different pairs occur so many times."""
     _, starts = _runs(pairs)
@@ -142,10 +221,7 @@ def _sizes(pairs: np.ndarray) -> dict[int, int]:
 
 def _largest(groups: pa.Table) -> float:
     """The largest error of a class, whose groups may be of several blocks."""
-    pairs = _pairs(groups, "h0", "h1")
-    order, starts = _runs(pairs)
-    labels = np.empty(len(pairs), np.int32)
-    labels[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(pairs))))
+    labels, classes = _labels(_pairs(groups, "h0", "h1"))
     parts = np.column_stack([groups.column(f"e{row}").to_numpy() for row in range(3)])
-    total = partial_sums.group_error_sums(np.ascontiguousarray(parts), labels, len(starts))
+    total = partial_sums.group_error_sums(np.ascontiguousarray(parts), labels, classes)
     return float(partial_sums.rounded_each(total).max())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from microagg.guarantees.declared import DIVERSITY
 from microagg.guarantees.l import Diversity
 from microagg.guarantees.t import Closeness
 from microagg.guarantees.tally import Tally, tally
-from microagg.guarantees.units import Units
+from microagg.guarantees.units import LARGEST_SHARE, Units
 from microagg.kernels.standard import NO_STANDARD, NOTHING_ASKED, Standard, shortfall, shortfalls
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
@@ -125,21 +125,14 @@ class Promise:
         for attribute in attributes if self.diversity is not None else ():
             records = np.arange(len(attribute.values), dtype=np.int32)
             accept = Promise(self.diversity).accept((attribute,))
-            if accept is None or accept(records):
-                continue
-            assert self.diversity is not None
-            worst = self.diversity.worst(_in_one_class(attribute))
-            about = {
-                "distinct": f"has only {worst:.0f} different value{'' if worst == 1 else 's'}",
-                "entropy": f"has values only as evenly spread as {worst:.4g} equally frequent ones",
-                "recursive": f"would need a c above {worst:.4g}",
-            }
-            raise InputError(
-                f"{self.diversity.name} cannot be reached: in the whole table, column {attribute.name!r} "
-                f"{about[self.diversity.kind]}; ask for less or leave the column out."
-            )
+            if accept is not None and not accept(records):
+                assert self.diversity is not None
+                raise impossible(self.diversity, attribute.name, _in_one_class(attribute))
         if self.units is not None and units is not None:
-            _refuse_too_few_units(self.units, units)
+            whole = _in_one_class(units)
+            refuse_too_few_units(
+                self.units, units.name, int(whole.distinct[0]), int(whole.amounts.max()), len(units.values)
+            )
 
     def evaluate(
         self,
@@ -152,32 +145,45 @@ class Promise:
         findings = []
         for attribute in attributes if self.is_about_values else ():
             found = _tally_of(attribute, labels, classes)
-            if self.diversity is not None:
-                findings.append(
-                    Finding(
-                        "l", attribute.name, self.diversity.words, self.diversity.worst(found),
-                        ~self.diversity.kept(found),
-                    )
-                )  # fmt: skip
-            if self.closeness is not None:
-                nominal = attribute.kind is Kind.NOMINAL
-                worst = float(self.closeness.reached(found, nominal=nominal).max())
-                kept = self.closeness.kept(found, nominal=nominal)
-                findings.append(Finding("t", attribute.name, self.closeness.words, worst, ~kept))
+            findings += self.findings_on_values(attribute.name, attribute.kind, found)
         if self.units is not None and units is not None:
-            found = _tally_of(units, labels, classes)
-            fewest, largest = self.units.reached(found).min(), self.units.shares(found).max()
-            findings += [
-                Finding("units", units.name, self.units.words, float(fewest), self.units.too_few(found)),
-                Finding(
-                    "share",
-                    units.name,
-                    self.units.words_on_share,
-                    float(largest),
-                    self.units.too_large(found),
-                ),
-            ]
+            findings += self.findings_on_units(units.name, _tally_of(units, labels, classes))
         return tuple(findings)
+
+    def findings_on_values(self, name: str, kind: Kind, found: Tally) -> list[Finding]:
+        """The l and t that classes reach in one column, by counts of its values."""
+        findings = []
+        if self.diversity is not None:
+            worst, kept = self.diversity.worst(found), self.diversity.kept(found)
+            findings.append(Finding("l", name, self.diversity.words, worst, ~kept))
+        if self.closeness is not None:
+            nominal = kind is Kind.NOMINAL
+            worst = float(self.closeness.reached(found, nominal=nominal).max())
+            kept = self.closeness.kept(found, nominal=nominal)
+            findings.append(Finding("t", name, self.closeness.words, worst, ~kept))
+        return findings
+
+    def findings_on_units(self, name: str, found: Tally) -> list[Finding]:
+        """How many units classes have, and how large these are."""
+        assert self.units is not None
+        fewest, largest = float(self.units.reached(found).min()), float(self.units.shares(found).max())
+        return [
+            Finding("units", name, self.units.words, fewest, self.units.too_few(found)),
+            Finding("share", name, self.units.words_on_share, largest, self.units.too_large(found)),
+        ]
+
+    def together(self, one: Finding, other: Finding) -> Finding:
+        """What is found of two sets of classes together.
+
+        >>> few, more = (Finding("l", "ill", "", worst, np.array([worst < 2])) for worst in (1.0, 3.0))
+        >>> both = Promise.of(l=2).together(few, more)
+        >>> both.worst, both.failing.tolist()
+        (1.0, [True, False])
+        """
+        recursive = self.diversity is not None and self.diversity.kind == "recursive"
+        high = one.guarantee in ("t", "share") or (one.guarantee == "l" and recursive)
+        worst = (max if high else min)(one.worst, other.worst)
+        return replace(one, worst=worst, failing=np.concatenate([one.failing, other.failing]))
 
     def verify(
         self,
@@ -190,28 +196,51 @@ class Promise:
         if self.units is not None and units is None:
             raise GuaranteeError("the units of the records are not known, so nothing was written; report it.")
         findings = self.evaluate(labels, classes, attributes, units) if self else ()
+        self.refuse_failing(findings, classes)
+        return findings
+
+    def refuse_failing(self, findings: Sequence[Finding], classes: int) -> None:
+        """Raise where a class misses something."""
         for finding in findings:
             if not finding.holds:
                 raise GuaranteeError(
                     f"the output misses its guarantee: {int(finding.failing.sum())} of its {classes} classes do not keep "
                     f"{self.name} in column {finding.column!r}; nothing was written."
                 )
-        return findings
 
     def _standard(self, attributes: Sequence[Attribute], units: Attribute | None) -> Standard:
         """The tables of a kernel: a column for each confidential one, if anything is asked of these, and one for the units."""
         columns = list(attributes) if self.is_about_values else []
-        asked = [_asked(self.diversity, self.closeness) for _ in columns]
         if self.units is not None and units is not None:
             columns.append(units)
-            asked.append(_asked(self.units))
         codes = [column.codes for column in columns]
-        counts = [np.bincount(column).astype(np.float64) for column in codes]
-        cumulative = [np.cumsum(count) for count in counts]
+        return self.standard_of(
+            np.column_stack(codes),
+            [column.kind for column in columns],
+            [column.known for column in columns],
+            [np.bincount(column) for column in codes],
+            with_units=units is not None,
+        )
+
+    def standard_of(
+        self,
+        codes: np.ndarray,
+        kinds: Sequence[Kind],
+        known: Sequence[int],
+        counts: Sequence[np.ndarray],
+        *,
+        with_units: bool,
+    ) -> Standard:
+        """The same from numbers of values: of each column its kind, how many values it has, and how often each number occurs in the
+        whole table; `with_units` if the last column is that of the units."""
+        asked = [_asked(self.diversity, self.closeness) for _ in kinds]
+        if self.units is not None and with_units:
+            asked[-1] = _asked(self.units)
+        cumulative = [np.cumsum(count.astype(np.float64)) for count in counts]
         return Standard(
-            np.ascontiguousarray(np.column_stack(codes), np.int32),
-            np.array([column.kind is not Kind.NOMINAL for column in columns], np.uint8),
-            np.array([column.known for column in columns], np.int64),
+            np.ascontiguousarray(codes, np.int32),
+            np.array([kind is not Kind.NOMINAL for kind in kinds], np.uint8),
+            np.array(known, np.int64),
             np.append(0, np.cumsum([len(count) for count in counts])),
             np.concatenate(cumulative),
             np.concatenate([np.append(0.0, np.cumsum(column)) for column in cumulative]),
@@ -228,19 +257,34 @@ def _asked(*parts: Diversity | Closeness | Units | None) -> np.ndarray:
     return asked
 
 
-def _refuse_too_few_units(asked: Units, units: Attribute) -> None:
-    """Raise if not even all records together have units enough; other groupings have no more."""
-    whole = _in_one_class(units)
-    there, largest = int(whole.distinct[0]), int(whole.amounts.max())
+def impossible(asked: Diversity, name: str, whole: Tally) -> InputError:
+    """What is said where not even all records together are diverse enough; `whole` counts them as one class."""
+    worst = asked.worst(whole)
+    about = {
+        "distinct": f"has only {worst:.0f} different value{'' if worst == 1 else 's'}",
+        "entropy": f"has values only as evenly spread as {worst:.4g} equally frequent ones",
+        "recursive": f"would need a c above {worst:.4g}",
+    }
+    return InputError(
+        f"{asked.name} cannot be reached: in the whole table, column {name!r} {about[asked.kind]}; ask for less or leave "
+        "the column out."
+    )
+
+
+def refuse_too_few_units(asked: Units, name: str, there: int, largest: int, records: int) -> None:
+    """Raise if not even all records together have units enough; other groupings have no more.
+
+    `there` is how many units there are, as far as that is below what is asked for, `largest` how many of the records one of them has.
+    """
     if there < asked.k:
         raise InputError(
             f"every class needs {asked.k} different units, as many as k, but the whole table has only {there} in column "
-            f"{units.name!r}; ask for a smaller k or leave the unit out."
+            f"{name!r}; ask for a smaller k or leave the unit out."
         )
-    if asked.too_large(whole)[0]:
+    if largest > LARGEST_SHARE * records:
         raise InputError(
-            f"no unit may have more than half of the records of a class, but one in column {units.name!r} has "
-            f"{largest:,} of all {len(units.values):,}; leave some of its records out, or the unit."
+            f"no unit may have more than half of the records of a class, but one in column {name!r} has "
+            f"{largest:,} of all {records:,}; leave some of its records out, or the unit."
         )
 
 

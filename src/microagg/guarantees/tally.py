@@ -30,6 +30,8 @@ class Tally(NamedTuple):
     """(values,): the occurrences of each value in the table"""
     known: int
     """How many of the values are such: all from there on are atoms, missing or special codes."""
+    of_part: bool = False
+    """Whether these are some classes only of the table that `overall` counts."""
 
     @property
     def atoms(self) -> int:
@@ -64,6 +66,18 @@ def tally(
     codes, known = numbered(column, atoms)
     values = int(codes.max(initial=-1)) + 1
     return _counted(codes, values, known, labels, classes, weights)
+
+
+def tally_of_part(
+    codes: np.ndarray, labels: np.ndarray, classes: int, overall: np.ndarray, known: int
+) -> Tally:
+    """The same for some classes of a table of which it is known how often each number of a value occurs in all of it.
+
+    >>> tally_of_part(np.array([2, 2]), np.array([0, 0]), 1, np.array([5, 1, 2]), 3).overall.tolist()
+    [5.0, 1.0, 2.0]
+    """
+    found = _counted(codes.astype(np.int64), len(overall), known, labels, classes)
+    return found._replace(overall=overall.astype(np.float64), of_part=True)
 
 
 def _counted(
@@ -153,6 +167,9 @@ def distances_with_atoms(found: Tally) -> np.ndarray:
     """
     sorts = np.maximum(found.values - found.known + 1, 0)  # 0 for values
     coarse = _counted(sorts, found.atoms + 1, found.atoms + 1, found.classes, len(found.sizes), found.amounts)
+    if found.of_part:
+        values, atoms = np.split(found.overall, [found.known])
+        coarse = coarse._replace(overall=np.append(values.sum(), atoms))
     told = np.bincount(found.classes, np.where(sorts == 0, found.amounts, 0.0), len(found.sizes))
     shares = told / found.sizes
     if found.atoms == 1:

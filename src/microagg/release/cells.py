@@ -14,6 +14,7 @@ from microagg.release.settings import Settings
 from microagg.table.confidential import Attribute, attributes_of, units_of
 from microagg.table.io.cells import cells_of
 from microagg.table.io.frames import to_arrow
+from microagg.table.ordering import Standing
 from microagg.table.schema import Role, Schema
 from microagg.table.variable import NO_ATOM, Cells
 
@@ -48,11 +49,14 @@ def shown_cells(table: pa.Table, made: Cells, schema: Schema, settings: Settings
     return Cells(tuple(variables), values, atoms if (atoms != NO_ATOM).any() else None)
 
 
-def confidential_of(table: pa.Table, names: Sequence[str], settings: Settings) -> tuple[Attribute, ...]:
+def confidential_of(
+    table: pa.Table, names: Sequence[str], settings: Settings, standing: Standing | None = None
+) -> tuple[Attribute, ...]:
     """The confidential columns, with the kinds, orders and codes that were said of them."""
     asked = settings.columns
     return attributes_of(
-        table, names, exact=settings.exact, kinds=asked.kinds, ordinal=asked.levels, special=asked.special, na=asked.na
+        table, names, exact=settings.exact, kinds=asked.kinds, ordinal=asked.levels, special=asked.special, na=asked.na,
+        standing=standing,
     )  # fmt: skip
 
 

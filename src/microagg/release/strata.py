@@ -55,14 +55,15 @@ def strata_as_data(sizes: np.ndarray, strata_left_out: int = 0, records_left_out
     }
 
 
-def refuse_small(sizes: np.ndarray, settings: Settings) -> None:
-    """Raise where a stratum has fewer than k records.
+def refuse_strata(sizes: np.ndarray, lacking: np.ndarray, settings: Settings) -> None:
+    """Raise where a stratum has fewer than k records, or lacks something to keep what is promised.
 
-    >>> refuse_small(np.array([5, 7]), Settings.of(k=5))
+    >>> refuse_strata(np.array([5, 7]), np.zeros(2), Settings.of(k=5))
     """
     small = sizes < settings.k
-    if small.any():
-        raise InputError(_refusal(sizes, small, np.zeros(len(sizes), bool), settings))
+    unable = ~small & (lacking > 0.0)
+    if small.any() or unable.any():
+        raise InputError(_refusal(sizes, small, unable, settings))
 
 
 def class_columns(schema: Schema, settings: Settings) -> list[str]:

@@ -21,7 +21,7 @@ from microagg.table.io.arrow import comparable, is_text, means_numbers
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.marks import markers_are_gaps
 from microagg.table.meaning import merged, merged_by_meaning, outline_of
-from microagg.table.ordering import numbers_of, places_among, places_of_values
+from microagg.table.ordering import Standing, numbers_of, places_among, places_of_values
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM
 
@@ -112,8 +112,9 @@ def attributes_of(
     ordinal: Mapping[str, Sequence[Any]] = {},
     special: Mapping[str, Sequence[Any]] = {},
     na: Sequence[Any] = (),
+    standing: Standing | None = None,
 ) -> tuple[Attribute, ...]:
-    """Confidential columns from a table.
+    """Confidential columns from a table; `standing` says which records its rows stand for, where these are all different.
 
     `kinds` says what a column is, `ordinal` the order of its levels. Else it counts as numbers if its type is one of numbers, dates,
     times or durations, as ordered categories if its type says so (an ordered categorical), and as plain categories otherwise.
@@ -140,7 +141,9 @@ def attributes_of(
             na,
             markers=numbers or kind is Kind.NUMERIC or markers_are_gaps(table.schema.field(name)),
         )
-        attribute = _attribute(name, kind, column, levels, exact=exact or nested, numbers=numbers)
+        attribute = _attribute(
+            name, kind, column, levels, exact=exact or nested, numbers=numbers, standing=standing
+        )
         found.append(_with_atoms(attribute, atoms, (*codes, None)))
     return tuple(found)
 
@@ -162,19 +165,26 @@ def units_of(table: pa.Table, name: str, *, na: Sequence[Any] = ()) -> Attribute
 
 
 def _attribute(
-    name: str, kind: Kind, column: pa.ChunkedArray, levels: tuple[Any, ...], *, exact: bool, numbers: bool
+    name: str,
+    kind: Kind,
+    column: pa.ChunkedArray,
+    levels: tuple[Any, ...],
+    *,
+    exact: bool,
+    numbers: bool,
+    standing: Standing | None,
 ) -> Attribute:
     """A column whose atoms are null; `numbers` if it is text that means such."""
     if kind is Kind.NUMERIC:
-        return Attribute(name, kind, numbers_of(column, name))
+        return Attribute(name, kind, numbers_of(column, name, standing))
     if kind is Kind.NOMINAL:
         return _nominal(name, column, exact=exact)
     if levels:
-        return Attribute(name, kind, *places_among(levels, column, name, exact=exact))
+        return Attribute(name, kind, *places_among(levels, column, name, exact=exact, standing=standing))
     if _is_ordered(column):
         return _ordered(name, column, exact=exact)
     if numbers:
-        column = pa.chunked_array([pa.array(numbers_of(column, name), from_pandas=True)])
+        column = pa.chunked_array([pa.array(numbers_of(column, name, standing), from_pandas=True)])
     return Attribute(name, kind, *places_of_values(column, exact=exact))
 
 

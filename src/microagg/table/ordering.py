@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Context
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,16 @@ DIGITS = 15
 """Decimal numbers of so many digits stay apart in float64."""
 
 
-def numbers_of(column: pa.ChunkedArray, name: str) -> np.ndarray:
+class Standing(NamedTuple):
+    """Which records the cells of a column stand for, where it holds the different ones of a larger table: for what is said of wrong cells."""
+
+    counts: np.ndarray
+    """(cells,): how many records each stands for."""
+    rows: np.ndarray
+    """(cells,): the number of the first of them, from 0."""
+
+
+def numbers_of(column: pa.ChunkedArray, name: str, standing: Standing | None = None) -> np.ndarray:
     """A column without atoms (these are null) as float64, NaN where it is null.
 
     Dates, times, and numbers too long for float64 are exact differences from the least one. Infinite values are refused.
@@ -31,7 +40,7 @@ def numbers_of(column: pa.ChunkedArray, name: str) -> np.ndarray:
     """
     kind = column.type
     if is_text(kind):
-        column = _parsed(column, name)
+        column = _parsed(column, name, standing)
     elif pa.types.is_temporal(kind):
         column = pc.cast(column, pa.int32() if kind.bit_width == 32 else pa.int64())
         return _differences(column)
@@ -45,25 +54,31 @@ def numbers_of(column: pa.ChunkedArray, name: str) -> np.ndarray:
         column = pc.cast(pc.cast(column, pa.int8()), pa.float64())
     numbers = pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64)
     if np.isinf(numbers).any():
-        row = int(np.argmax(np.isinf(numbers))) + 1
+        row = int(np.argmax(np.isinf(numbers)))
+        row = (row if standing is None else int(standing.rows[row])) + 1
         raise InputError(
             f"column {name!r}, row {row} (header not counted): infinite value; mend it, or declare it special."
         )
     return numbers
 
 
-def _parsed(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+def _parsed(column: pa.ChunkedArray, name: str, standing: Standing | None) -> pa.ChunkedArray:
     """Text as numbers."""
     trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"^\+", "")
     try:
         return pc.cast(trimmed, pa.float64())
     except pa.ArrowInvalid:
         number = pc.match_substring_regex(trimmed, r"^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
-        wrong = int(pc.sum(pc.cast(pc.invert(number), pa.int64())).as_py() or 0)
+        wrong = _records(np.asarray(pc.fill_null(pc.invert(number), False)).astype(bool), standing)
         raise InputError(
             f"column {name!r} is to be numeric and holds text that is no number in {wrong:,} records; "
             "mend it, name the markers of missing values with na, or call the column nominal."
         ) from None
+
+
+def _records(cells: np.ndarray, standing: Standing | None) -> int:
+    """How many records have one of these cells."""
+    return int(cells.sum() if standing is None else standing.counts[cells].sum())
 
 
 def _is_long(column: pa.ChunkedArray) -> bool:
@@ -95,7 +110,12 @@ def _decimal_differences(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def places_among(
-    levels: Sequence[Any], column: pa.ChunkedArray, name: str, *, exact: bool
+    levels: Sequence[Any],
+    column: pa.ChunkedArray,
+    name: str,
+    *,
+    exact: bool,
+    standing: Standing | None = None,
 ) -> tuple[np.ndarray, int]:
     """The place of each cell among declared levels, -1 where it is null; how many values are another spelling of a level.
 
@@ -108,7 +128,7 @@ def places_among(
         known.setdefault(key(level), place)
     codes, found = _encoded(column)
     places = np.array([known.get(key(value), len(levels)) for value in found] + [-1], np.int64)
-    lacking = int((places[codes] == len(levels)).sum())
+    lacking = _records(places[codes] == len(levels), standing)
     if lacking:
         raise InputError(
             f"the order given for column {name!r} lacks a level that occurs, in {lacking:,} records; add all levels to it."

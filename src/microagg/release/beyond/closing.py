@@ -6,7 +6,7 @@ import itertools
 import math
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from microagg.engine.executor import Threads
 from microagg.engine.passing import Passes
 from microagg.engine.plan import Grouped, Layout, Piece, Pieces
 from microagg.engine.spill import told_in
-from microagg.engine.verifying import Counted, count_bucket, count_values, hash_chunk, values_chunk
+from microagg.engine.verifying import Counted, Recount, count_bucket, count_values, hash_chunk, values_chunk
 from microagg.errors import GuaranteeError
 from microagg.guarantees.k import Anonymity
 from microagg.kernels import partial_sums, sums
@@ -132,6 +132,7 @@ class Closing:
             others,
             self.finishing.class_bits,
             str(self.room),
+            self.layout.promised,
         ):
             rows = rows.plus(RowSums(told["records"], (told["rows"][0], told["rows"][1])))
             pieces.append(Piece.of(told["path"], told))
@@ -164,14 +165,17 @@ class Closing:
             path = f"{told['path']}.classes"
             errors.append(Piece.of(path, told_in(path) or {"index": []}))
         hashes, of_groups = Pieces(pieces), Pieces(errors)
+        promised = self.layout.promised
         given = (
-            (hashes.holding([bucket]), of_groups.holding([bucket]))
+            (hashes.holding([bucket]), of_groups.holding([bucket]), promised)
             for bucket in range(1 << self.finishing.class_bits)
         )
-        counted = Counted()
+        counted, recount = Counted(), Recount(() if promised is None else promised.columns)
+        promise = self.run.settings.promise
         needs = itertools.repeat(self.run.budget.a_bucket)
         for more in self.run.executor.in_order(count_bucket, given, self.run.budget.at_once, needs):
-            counted.plus(more)
+            counted.plus(more, promise)
+            recount.plus(more)
         k = self.run.settings.k
         failing = sum(count for size, count in counted.sizes.items() if size < k)
         if failing or counted.records != self.layout.records:
@@ -179,6 +183,10 @@ class Closing:
                 f"the output is not {k}-anonymous: {failing} of its {sum(counted.sizes.values())} classes are too "
                 "small; nothing was written."
             )
+        recount.refuse_others()
+        promise.refuse_failing(counted.findings, sum(counted.sizes.values()))
+        if promise and not counted.findings:
+            raise GuaranteeError("what is promised was not looked at, so nothing was written; report it.")
         return counted
 
     def _may_name(self, passes: Passes, facts: LookFacts) -> bool:
@@ -205,7 +213,11 @@ class Closing:
     def _manifest(self, counted: Counted, exposure: dict[str, Any]) -> dict[str, Any]:
         run, layout, told = self.run, self.layout, self.grouped.pieces
         sizes = counted.class_sizes()
-        self._anonymity = Anonymity(run.settings.k, sizes, np.empty(0, np.int64), np.empty(0, np.int32))
+        none = np.zeros(1, bool)  # or it would have been refused
+        self._anonymity = Anonymity(
+            run.settings.k, sizes, np.empty(0, np.int64), np.empty(0, np.int32),
+            findings=tuple(replace(each, failing=none) for each in counted.findings),
+        )  # fmt: skip
         width = len(layout.variables)
         filled, blanked = (
             tuple(sum(each[name][j] for each in told) for j in range(width)) for name in ("filled", "blanked")

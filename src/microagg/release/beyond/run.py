@@ -37,6 +37,7 @@ from microagg.problem.problem import Progress, checked_k, checked_threads
 from microagg.release.beyond.closing import Closing
 from microagg.release.beyond.finishing import Finishing, finish_block
 from microagg.release.beyond.limits import Budget, bytes_of_block, refuse_beyond, refuse_labels
+from microagg.release.beyond.promising import promised_in, refuse_strata_in
 from microagg.release.beyond.telling import Telling
 from microagg.release.publishing import refuse_publishing
 from microagg.release.release import Release
@@ -44,7 +45,7 @@ from microagg.release.risks import refuse_unaccepted
 from microagg.release.saving import refuse_places
 from microagg.release.settings import Settings
 from microagg.release.shuffling import key_of_order
-from microagg.release.strata import class_columns, refuse_small
+from microagg.release.strata import class_columns
 from microagg.table.aggregate import WholeTable
 from microagg.table.io.arrow import give_back
 from microagg.table.io.chunks import Source
@@ -179,18 +180,21 @@ class Run:
         quasi = [column for column in self.schema.columns if column.role is Role.QUASI]
         own = [facts[column.name] for column in quasi]
         variables = [variable_of(column, each) for column, each in zip(quasi, own, strict=True)]
+        strata, counts = self._strata(passes, facts)
+        promised = promised_in(passes, self.schema, self.settings, self.budget.memory)
+        sizes = None if counts is None else counts.sum(axis=0)
+        if strata is not None and sizes is not None:
+            refuse_strata_in(passes, strata, sizes, promised, self.settings, self.budget.memory)
         asked = self.settings
         fitted = fit(passes, variables, own, asked.scale, asked.importance, self.budget.for_values)
-        strata, counts = self._strata(passes, facts)
-        layout = self._layout(variables, fitted, strata)
+        layout = replace(self._layout(variables, fitted, strata), promised=promised)
         seed, budget = self.settings.seed or 0, self.budget
-        plan = Plan(passes, layout, own, seed, budget.at_once, counts, budget.a_block_record)
+        plan = Plan(passes, layout, own, seed, budget.at_once, counts, budget.a_block_record, budget.memory)
         cuts = plan.cuts()
         finishing = self._finishing(layout, digest, facts, own, fitted)
         room = self.spill.room(self._key(digest, cuts.digest, finishing))
         grouped = plan.grouped(cuts, room, finish_block, (finishing, layout.records))
         give_back()
-        sizes = None if counts is None else counts.sum(axis=0)
         last = Closing(self, layout, finishing, grouped, room, digest, options, expected, sizes)
         return last.saved()
 
@@ -215,13 +219,11 @@ class Run:
     def _strata(
         self, passes: Passes, facts: Mapping[str, Facts]
     ) -> tuple[StrataCodes | None, np.ndarray | None]:
-        """Which strata there are, and how many records of each are in every chunk; refused where one has fewer than k."""
+        """Which strata there are, and how many records of each are in every chunk."""
         own = [facts[name] for name in self.schema.names(Role.STRATUM)]
         if not own:
             return None, None
-        strata, counts = StrataCodes.counted(passes, [each for each in own if isinstance(each, LevelFacts)])
-        refuse_small(counts.sum(axis=0), self.settings)
-        return strata, counts
+        return StrataCodes.counted(passes, [each for each in own if isinstance(each, LevelFacts)])
 
     def _layout(self, variables: Sequence[Variable], fitted: Fitted, strata: StrataCodes | None) -> Layout:
         weight = self.schema.names(Role.WEIGHT)
@@ -231,7 +233,7 @@ class Run:
         effort = self.settings.params.get("effort") or "balanced"
         return Layout(
             tuple(variables), fitted.space, carried, self.source.records, self.settings.k, effort,
-            None if plain else len(variables), strata, fitted.measured,
+            None if plain else len(variables), strata, measured=fitted.measured,
         )  # fmt: skip
 
     def _finishing(
