@@ -15,6 +15,7 @@ SIZES = {
     ("microagg.release.beyond.rows", "RECORDS_IN_A_PIECE"): 1024,
     ("microagg.table.io.parquet_format", "RECORDS_IN_A_PIECE"): 1024,
     ("microagg.table.io.arrow_format", "RECORDS_AT_ONCE"): 256,
+    ("microagg.table.io.parts", "RECORDS_IN_A_PART"): 2048,
 }
 
 

@@ -49,8 +49,12 @@ def anonymize(
     source: Annotated[
         Path, typer.Argument(help=f"The confidential table: {known_suffixes()}; - for csv on standard input.")
     ],
-    target: Annotated[
-        Path, typer.Argument(help=f"The table to write: {known_suffixes()}; - for csv on standard output.")
+    written: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help=f"The table to write: {known_suffixes()}; NAME/ for a folder of parquet parts; - for csv on standard output.",
+        ),
     ],
     given: dict[str, Any],
     threads: Threads = None,
@@ -87,6 +91,7 @@ def anonymize(
     from microagg.release.pipes import is_pipe, private_files
     from microagg.release.saving import report_paths
 
+    target = Path(written)
     watch(None if is_pipe(target) else target, verified=True)
     watch(manifest, public_manifest, *(report_paths(report) if report is not None and report.name else ()))
     asked = Asked(
@@ -99,10 +104,8 @@ def anonymize(
         if "quasi" not in given:
             _propose_instead(there, source, target, given, reading, as_json=as_json)
         settings = Settings.of(**settled(given, there, reading))
-        if dry_run:
-            dry_run_of(there, place, settings, asked)
-        else:
-            release_of(there, place, settings, asked)
+        make = dry_run_of if dry_run else release_of
+        make(there, place if asked.piped else written, settings, asked)
 
 
 def _propose_instead(
@@ -162,7 +165,13 @@ def schema(as_json: AsJson = False) -> None:
 def repeat(
     manifest: Annotated[Path, typer.Argument(help="The internal manifest of a release.")],
     source: Annotated[Path, typer.Argument(help="The table that the release was made from.")],
-    target: Annotated[Path, typer.Argument(help=f"The table to write: {known_suffixes()}.")],
+    written: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help=f"The table to write: {known_suffixes()}; NAME/ for a folder of parquet parts.",
+        ),
+    ],
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Write it although other versions make another release of it.")
     ] = False,
@@ -177,10 +186,11 @@ def repeat(
     from microagg.cli import show
     from microagg.studies.repeating import repeat_file
 
+    target = Path(written)
     watch(target, verified=True)
     with show.progress("grouping records") as progress:
         release = repeat_file(
-            manifest, source, target, progress=progress, anyway=anyway, memory=memory, spill=spill, resume=resume,
+            manifest, source, written, progress=progress, anyway=anyway, memory=memory, spill=spill, resume=resume,
             threads=threads, engine=dask,
         )  # fmt: skip
     _end_with(release, target, as_json=as_json)

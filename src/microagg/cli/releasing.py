@@ -54,7 +54,7 @@ class Asked:
             )
 
 
-def release_of(source: Path, place: Path, settings: Settings, asked: Asked) -> None:
+def release_of(source: Path, place: str | Path, settings: Settings, asked: Asked) -> None:
     """Make a release, write it or give it out, and show what was done."""
     _refuse_places(source, asked)
     with show.progress("grouping records") as progress:
@@ -64,7 +64,7 @@ def release_of(source: Path, place: Path, settings: Settings, asked: Asked) -> N
             progress=progress,
         )  # fmt: skip
     if asked.piped:
-        _give_out(release, place, asked)
+        _give_out(release, Path(place), asked)
     elif asked.as_json:
         reports = (
             dict(zip(("internal_report", "public_report"), report_paths(asked.report), strict=True))
@@ -78,7 +78,7 @@ def release_of(source: Path, place: Path, settings: Settings, asked: Asked) -> N
     end_of(release)
 
 
-def dry_run_of(source: Path, place: Path, settings: Settings, asked: Asked) -> None:
+def dry_run_of(source: Path, place: str | Path, settings: Settings, asked: Asked) -> None:
     """Show what a release would be, without making it."""
     from microagg.cli import show_plans
     from microagg.release.rehearsal import rehearse_file

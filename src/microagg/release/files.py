@@ -25,7 +25,8 @@ from microagg.table.io.arrow import give_back
 from microagg.table.io.chunks import files_of, is_in_parts, read_whole
 from microagg.table.io.csv_writing import refuse_other_letters
 from microagg.table.io.dialect import dialect_of
-from microagg.table.io.formats import format_of, options_for, options_shared
+from microagg.table.io.formats import options_for, options_shared
+from microagg.table.io.parts import as_target, format_to_write, is_folder
 from microagg.table.io.reading import read_table
 from microagg.table.schema import WITHHELD, Role
 
@@ -59,7 +60,8 @@ def anonymize_file(
     `settings`. What is not said is found out, and what is written looks like what was read. A report that cannot be written
     raises ReportError: the release is in place then.
 
-    `source` may be a folder of parquet parts, or a pattern such as "parts/*.parquet", too. A table that does not fit into `memory`
+    `source` may be a folder of parquet parts, or a pattern such as "parts/*.parquet", too. A `target` with a separator at its end, such as
+    "out/", is written as a folder of parquet parts (so is one that is a folder already); its manifests lie beside it. A table that does not fit into `memory`
     (such as "4GB"; half of what is free, if nothing is said) is worked on in passes, and gives the same release to the byte. What
     that sets aside lies in the folder `spill` (that of the target, if nothing is said), for its owner's eyes only, and goes in the
     end. With `resume`, a run that was killed goes on from the blocks that were done.
@@ -86,10 +88,11 @@ def anonymize_file(
         )
     if engine is not None:
         refuse_engine(engine)
+    target = as_target(target)
     if goes_beyond(source, asked, memory, engine=engine is not None):
         with in_memory_else(memory, engine):
             return anonymize_beyond(
-                source, Path(target), asked, memory, keep_order=keep_order, report=report, spill=spill, resume=resume,
+                source, target, asked, memory, keep_order=keep_order, report=report, spill=spill, resume=resume,
                 threads=threads, engine=engine, progress=progress,
             )  # fmt: skip
     table = read_for(source, target, asked, report=report)
@@ -103,14 +106,13 @@ def anonymize_file(
 
 def read_for(
     source: str | Path,
-    target: str | Path,
+    target: Path,
     settings: Settings,
     *,
     report: str | Path | None = None,
 ) -> pa.Table:
     """The table of a file that is to be anonymized; what cannot come to a release is refused before it is read."""
     refuse_unaccepted(settings)
-    format_of(Path(target))
     report_places(report, taken=places_of(source, target))
     if is_in_parts(source):
         return read_whole(source)
@@ -146,8 +148,7 @@ def anonymize_beyond(
             "reports are not made beyond memory yet; give it more memory, or leave report out."
         )
     refuse_unaccepted(settings)
-    if target.exists() and any(target.samefile(file) for file in files_of(source)):
-        raise InputError(SAME_FILE)
+    refuse_same(source, target)
     engine, threads, said = asked.pop("engine", None), asked.get("threads"), None
     if memory is not None:
         said = bytes_in(memory)
@@ -164,6 +165,14 @@ def anonymize_beyond(
             return protect_beyond(*paths, settings, budget, crew=crew, progress=told, **asked)
 
 
+def refuse_same(source: str | Path, target: Path) -> None:
+    """Refuse a target that is the source, or the folder in which it or some of it lies."""
+    there = [Path(source), *(files_of(source) if is_in_parts(source) else ())]
+    for each in (*there, *(each.parent for each in there if is_folder(target))):
+        if target.exists() and each.exists() and target.samefile(each):
+            raise InputError(SAME_FILE)
+
+
 def _absolute(path: str | Path) -> Path:
     """The same path for workers, whose folder may be another one."""
     return Path(os.path.abspath(path))
@@ -172,7 +181,7 @@ def _absolute(path: str | Path) -> Path:
 def anonymize_table(
     table: pa.Table,
     source: str | Path,
-    target: str | Path,
+    target: Path,
     settings: Settings,
     *,
     keep_order: bool = False,
@@ -188,14 +197,14 @@ def anonymize_table(
     `expected` gets the release and its rows as they are about to be written, and raises if they are not to be; `before_search`
     see `protect`. `format` is that of the manifests: `repeat` makes old ones again.
     """
-    source, target = Path(source), Path(target)
+    source = Path(source)
     places = report_places(report, taken=places_of(source, target))
     dialect = dialect_of(table)
     like = files_of(source)[0] if is_in_parts(source) else source
     shared = options_shared(like, target, settings.writing, None if dialect is None else dialect.options)
-    options = options_for(format_of(target), shared)
+    options = options_for(format_to_write(target), shared)
     names = _released_names(table, settings)
-    refuse_names = format_of(target).refuse_names
+    refuse_names = format_to_write(target).refuse_names
     if refuse_names is not None:
         refuse_names(names)
     refuse_other_letters(
@@ -203,14 +212,13 @@ def anonymize_table(
     )  # after a long search it would be late
     give_back()
     refuse_places(target)
-    if target.exists() and source.exists() and target.samefile(source):
-        raise InputError(SAME_FILE)
+    refuse_same(source, target)
     release = protect(
         table, settings, file=source.name, threads=threads, progress=progress, before_search=before_search, format=format
     )  # fmt: skip
     if expected is not None:
         expected(release, rows_to_write(release, keep_order=keep_order))
-    release.save(target, keep_order=keep_order, **shared)
+    release._save_at(target, keep_order=keep_order, **shared)
     for place, public in zip(places, (False, True), strict=False):
         report_on_saved(release, place, target, public=public)
     return release

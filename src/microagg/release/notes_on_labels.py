@@ -10,8 +10,8 @@ from microagg.drawing.wording import listed
 from microagg.release.settings import Settings
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text
-from microagg.table.io.formats import format_of
 from microagg.table.io.labels import Understood, labels_in, understood_in
+from microagg.table.io.parts import format_to_write
 from microagg.table.schema import Role, Schema
 
 ROLES = (Role.QUASI, Role.CONFIDENTIAL)
@@ -56,7 +56,7 @@ def _is_apart(name: str, told: Understood, settings: Settings) -> bool:
 
 def notes_on_empty_texts(path: Path, table: pa.Table) -> tuple[str, ...]:
     """Columns in which a file of some formats cannot tell an empty text from a missing one."""
-    format = format_of(path)
+    format = format_to_write(path)
     if format.empties:
         return ()
     texts = [

@@ -19,6 +19,7 @@ from microagg.release.settings import Settings
 from microagg.release.strata import class_columns
 from microagg.release.true_values import risks_of_aggregates
 from microagg.table.aggregates import aggregate_of
+from microagg.table.io.parts import as_target
 from microagg.table.schema import Role
 
 BECOMES = {
@@ -98,6 +99,7 @@ def rehearse_file(
     """What `anonymize_file` would do with a file. Nothing is written."""
     clock, work = time.perf_counter(), time.process_time()
     settings = settings.settled()
+    target = as_target(target)
     table = read_for(source, target, settings, report=report)
 
     def stop(prepared: Prepared) -> None:
@@ -107,7 +109,7 @@ def rehearse_file(
         anonymize_table(table, source, target, settings, report=report, threads=threads, before_search=stop)
     except _Reached as reached:
         took = min(time.perf_counter() - clock, time.process_time() - work)
-        places = (Path(target), *manifest_paths(Path(target)), *report_places(report))
+        places = (target, *manifest_paths(target), *report_places(report))
         return _rehearsed(reached.prepared, settings, table.num_rows, took, places)
     raise AssertionError("a search always begins")
 

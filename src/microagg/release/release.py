@@ -61,7 +61,6 @@ from microagg.table.capping import cap_cells, cap_values, note_on_capped
 from microagg.table.confidential import Attribute, typed_like
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import give_back
-from microagg.table.io.formats import format_of
 from microagg.table.io.frames import (
     column_facts,
     open_frame,
@@ -73,6 +72,7 @@ from microagg.table.io.frames import (
 from microagg.table.io.giving import given_back
 from microagg.table.io.labels import labels_of, with_labels, with_labels_in_use
 from microagg.table.io.marks import NOTES, marked_like, notes_of
+from microagg.table.io.parts import as_target, format_to_write
 from microagg.table.io.sidecar import labels_beside, sidecar_of
 from microagg.table.io.spelling import texts_like
 from microagg.table.io.writing import write_text
@@ -211,13 +211,17 @@ class Release:
     def save(self, path: str | Path, *, keep_order: bool = False, **options: Any) -> list[Path]:
         """Write the table and both manifests, and labels that its format cannot hold; returns their paths. Rows are shuffled unless `keep_order`.
 
-        The file is written beside its place, read back and verified before it takes it. `options` are those of its format, before those
+        A path with a separator at its end is a folder of parquet parts. The file is written beside its place, read back and verified
+        before it takes it. `options` are those of its format, before those
         that the setting `writing` has: `delimiter`, `encoding`, `decimal`, `thousands`, `dates` and `line_end` of a text file, and
         `escape_formulas` for one that goes to a spreadsheet. A release that takes a risk which
         `accept_risk` does not name is refused. Another release of the same table in that folder is told about in a note.
         """
+        return self._save_at(as_target(path), keep_order=keep_order, **options)
+
+    def _save_at(self, path: Path, *, keep_order: bool, **options: Any) -> list[Path]:
+        """The same, at a place that `as_target` gave."""
         refuse_unaccepted(self.settings, self._risks)
-        path = Path(path)
         self._note(notes_on_earlier_releases(path, self.manifest))
         self._note(notes_on_empty_texts(path, self._arrow))
         self._written.update(
@@ -227,7 +231,7 @@ class Release:
         return [
             path,
             *manifest_paths(path),
-            *([beside] if labels_beside(self._arrow, format_of(path)) else []),
+            *([beside] if labels_beside(self._arrow, format_to_write(path)) else []),
         ]
 
     def _note(self, notes: tuple[str, ...]) -> None:

@@ -27,10 +27,12 @@ from microagg.release.report import html, markdown, plain
 from microagg.release.report.document import Document
 from microagg.release.strata import class_columns
 from microagg.table.confidential import Attribute
+from microagg.table.io import system
 from microagg.table.io.arrow import give_back
 from microagg.table.io.comparing import in_codes_of, refuse_altered
-from microagg.table.io.formats import format_of, options_for
+from microagg.table.io.formats import options_for
 from microagg.table.io.kinds import refuse_other_kind, refuse_other_than_table
+from microagg.table.io.parts import format_to_write, is_folder, refuse_other_folder
 from microagg.table.io.reading import read_written
 from microagg.table.io.sidecar import is_sidecar, labels_beside, sidecar_of, sidecar_text
 from microagg.table.io.spelled_columns import in_plain_terms
@@ -77,7 +79,7 @@ def save_release(
 ) -> dict[str, Any]:
     """Write the table and both manifests as one; returns what saving adds to the manifest."""
     begun = time.perf_counter()
-    format = format_of(path)
+    format = format_to_write(path)
     options = options_for(format, options)
     refuse_places(path)
     beside = sidecar_of(path)
@@ -109,7 +111,10 @@ def save_release(
             refuse_altered(written, release._arrow.schema, to_write, format)
         added["release"] = name_of_release(written, release.settings)
 
-    pieces = [Piece(path, write, inspect), *manifest_pieces(path, lambda: {**release.manifest, **added})]
+    pieces = [
+        table_piece(path, write, inspect),
+        *manifest_pieces(path, lambda: {**release.manifest, **added}),
+    ]
     if labels or os.path.lexists(
         beside
     ):  # labels of what was there before must not be read with the new table
@@ -122,6 +127,26 @@ def save_release(
         time.perf_counter() - begun,
     )
     return added
+
+
+def table_piece(
+    path: Path,
+    write: Callable[[Path], object],
+    inspect: Callable[[Path], object],
+    digest: Callable[[Path], str] = lambda part: system.digest(part),
+) -> Piece:
+    """The table of a release: a file, or a folder of parts."""
+    if not is_folder(path):
+        return Piece(path, write, inspect)
+    return Piece(path, write, inspect, folder=True, digest=digest, refuse=lambda: refuse_place_of_table(path))
+
+
+def refuse_place_of_table(path: Path) -> None:
+    """Refuse a place that holds anything but a table of the same format; a folder must be that of a release, or empty."""
+    if is_folder(path):
+        refuse_other_folder(path, known=any(map(os.path.lexists, manifest_paths(path))))
+    else:
+        refuse_other_than_table(path)
 
 
 def manifest_pieces(path: Path, content: Callable[[], dict[str, Any]]) -> list[Piece]:
@@ -159,9 +184,10 @@ def with_name(manifest: dict[str, Any]) -> dict[str, Any]:
 
 def refuse_places(path: Path) -> None:
     """A release is several files: make sure of all their places before one is written."""
-    for place in (path, *manifest_paths(path), sidecar_of(path)):
+    refuse_unwritable(path, parts=is_folder(path))
+    for place in (*manifest_paths(path), sidecar_of(path)):
         refuse_unwritable(place)
-    refuse_other_than_table(path)
+    refuse_place_of_table(path)
     refuse_other_kind(sidecar_of(path), "a file of labels", is_sidecar)
     for place in manifest_paths(path):
         refuse_other_kind(place, "a manifest", is_manifest)

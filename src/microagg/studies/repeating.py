@@ -19,6 +19,7 @@ from microagg.release.release import Release
 from microagg.release.risks import with_risks_accepted
 from microagg.release.settings import Settings
 from microagg.table.io.chunks import is_in_parts, read_whole
+from microagg.table.io.parts import as_target
 from microagg.table.io.reading import read_table
 
 ANOTHER_TABLE = "this is not the table that the release was made from: its digest differs."
@@ -45,12 +46,13 @@ def repeat_file(
     """
     if engine is not None:
         refuse_engine(engine)
+    target = as_target(target)
     then = read_manifest(Path(manifest))
     settings = with_risks_accepted(settings_of(then, Path(manifest)))
     if then["format"] > OF_WHOLE_COLUMNS and goes_beyond(source, settings, memory, engine=engine is not None):
         with in_memory_else(memory, engine):
             return _repeated_beyond(
-                then, source, Path(target), settings, memory, progress=progress, anyway=anyway, spill=spill, resume=resume,
+                then, source, target, settings, memory, progress=progress, anyway=anyway, spill=spill, resume=resume,
                 threads=threads, engine=engine,
             )  # fmt: skip
     if is_in_parts(source):

@@ -14,12 +14,12 @@ import microagg as ma
 from microagg.table.io import formats
 from microagg.table.io.formats import (
     format_of,
-    format_of_part,
     known_names,
     known_suffixes,
     options_for,
     options_shared,
 )
+from microagg.table.io.parts import format_of_part
 from microagg.table.io.reading import read_as_numbers, read_table, read_written
 from microagg.table.io.writing import write_table
 

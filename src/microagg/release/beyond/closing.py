@@ -26,22 +26,23 @@ from microagg.methods.method import Found
 from microagg.release.beyond.filed import NOTE, FiledRelease
 from microagg.release.beyond.finishing import Finishing
 from microagg.release.beyond.losing import Lost, summed
+from microagg.release.beyond.part_rows import PartsWriting, write_part_of
 from microagg.release.beyond.rows import schema_in, write_rows, write_rows_aside
 from microagg.release.manifest import internal_manifest, name_by
 from microagg.release.release import Release
 from microagg.release.risks import notes_on_earlier_releases
-from microagg.release.saving import manifest_pieces
+from microagg.release.saving import manifest_pieces, table_piece
 from microagg.release.strata import strata_as_data
 from microagg.release.weighting import change_of_weights, percents_of
 from microagg.table import proposing
 from microagg.table.aggregate import Aggregated
 from microagg.table.aggregates import aggregate_of
-from microagg.table.io import writing
+from microagg.table.io import system, writing
 from microagg.table.io.arrow import give_back
 from microagg.table.io.chunks import Source
-from microagg.table.io.digests import RowSums
-from microagg.table.io.formats import format_of
+from microagg.table.io.digests import RowSums, digest_of_runs
 from microagg.table.io.looks import LookFacts
+from microagg.table.io.parts import format_to_write, is_folder
 from microagg.table.schema import Role
 from microagg.table.variable import Cells
 
@@ -76,7 +77,7 @@ class Closing:
             content.update(self._verified(part))
 
         pieces = [
-            writing.Piece(target, self._write, inspect),
+            table_piece(target, self._write, inspect, lambda part: self._digest_of_files),
             *manifest_pieces(target, lambda: {**content, **self._added}),
         ]
         writing.put_in_place(pieces)
@@ -89,6 +90,9 @@ class Closing:
     def _write(self, part: Path) -> None:
         """Rows in the order of their keys, bucket by bucket, in pieces of a fixed size: by one task, into a file of its own."""
         run, pieces = self.run, Pieces([Piece.of(told["path"], told) for told in self.grouped.pieces])
+        if is_folder(run.target):
+            self._write_parts(part, pieces)
+            return
         holdings = tuple(pieces.holding([bucket]) for bucket in range(1 << self.finishing.row_bits))
         schema = schema_in(self.grouped.pieces[0]["path"])
         given = str(run.target), schema, holdings, self.options, run.budget.at_once
@@ -106,6 +110,25 @@ class Closing:
             run.telling("writing", self.layout.records)
         self._added["output"] = {"file": run.target.name, "digest": digest}
 
+    def _write_parts(self, folder: Path, pieces: Pieces) -> None:
+        """The same into a folder of parts: each by a task of its own, which reads the buckets that hold its rows."""
+        run = self.run
+        plan = PartsWriting.of(pieces, 1 << self.finishing.row_bits, self.layout.records)
+        names, runs, digests = run.schema.released(), [], {}
+        with plan.work_folder(folder) as room:
+            tasks = ((*each, str(room)) for each in plan.tasks())
+            needs = itertools.repeat(2 * run.budget.a_bucket)
+            for told in run.executor.in_order(write_part_of, tasks, run.budget.at_once, needs):
+                runs += told.runs
+                digests[told.name] = told.digest
+                self._written(told.records)
+            plan.take_over(room, folder, list(digests))
+        self._digest_of_files = system.digest_of_files(digests)
+        self._added["output"] = {
+            "file": run.target.name,
+            "digest": digest_of_runs(names, self.layout.records, runs),
+        }
+
     def _written(self, records: int) -> None:
         self.run.telling("writing", records)
 
@@ -113,7 +136,7 @@ class Closing:
         """The internal manifest of a file that holds its guarantee; an error where it does not."""
         run = self.run
         give_back()
-        written = Source.of_part(part, format_of(run.target).name)
+        written = Source.of_part(part, format_to_write(run.target).name)
         if written.schema.names != run.schema.released():
             raise GuaranteeError("the file does not have the columns it should; nothing was written.")
         if written.records != self.layout.records:

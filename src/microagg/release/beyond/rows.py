@@ -19,7 +19,7 @@ from microagg.release.beyond.finishing import KEY
 from microagg.table.io import system
 from microagg.table.io.digests import digest_of_runs, digests_of_runs
 from microagg.table.io.format import RECORDS_IN_A_PIECE
-from microagg.table.io.formats import format_of
+from microagg.table.io.parts import format_to_write
 
 
 def write_rows(
@@ -35,10 +35,10 @@ def write_rows(
     """A task: write the rows that lie there to a file, in the order of their keys; returns the digest of what was written."""
     runs: list[bytes] = []
     records = 0
-    in_pieces = format_of(Path(target)).in_pieces
+    in_pieces = format_to_write(Path(target)).in_pieces
     assert in_pieces is not None
     with in_pieces(Path(part), schema, **options) as write_piece:
-        for rows in _in_pieces(threads.in_order(sorted_bucket, ((each,) for each in holdings), at_once)):
+        for rows in in_pieces_of(threads.in_order(sorted_bucket, ((each,) for each in holdings), at_once)):
             if asked_to_stop():
                 raise Cancelled("stopped; nothing was written.")
             write_piece(rows)
@@ -63,7 +63,7 @@ def write_rows_aside(threads: Executor, tell: Tell, room: str, *given: Any) -> t
     return str(path), digest
 
 
-def _in_pieces(buckets: Iterator[pa.Table | None]) -> Iterator[pa.Table]:
+def in_pieces_of(buckets: Iterator[pa.Table | None]) -> Iterator[pa.Table]:
     """All rows in order, in tables of the size that files have their pieces in."""
     held: list[pa.Table] = []
     size = 0

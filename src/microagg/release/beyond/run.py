@@ -50,8 +50,9 @@ from microagg.table.aggregate import WholeTable
 from microagg.table.io.arrow import give_back
 from microagg.table.io.chunks import Source
 from microagg.table.io.digests import digest_of_runs
-from microagg.table.io.formats import format_of, options_for
+from microagg.table.io.formats import options_for
 from microagg.table.io.frames import column_facts
+from microagg.table.io.parts import format_to_write
 from microagg.table.schema import Column, Kind, Role, Schema, assign_roles
 from microagg.table.variable import Variable
 
@@ -83,8 +84,8 @@ def protect_beyond(
     refuse_beyond(settings, schema)
     refuse_labels(path)
     refuse_labels(target)  # those of what was there before must not be read with the new table
-    format = format_of(target)
-    if format.in_pieces is None:
+    format = format_to_write(target)
+    if format.in_pieces is None and not format.in_parts:
         raise OnlyInMemory(
             f"{format.one_file} is not written beyond memory; name a parquet file, or give it more memory."
         )

@@ -14,6 +14,8 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.io.arrow_format import refuse_broken
 from microagg.table.io.formats import format_of
+from microagg.table.io.journal import settle
+from microagg.table.io.parts import parts_in
 
 AT_ONCE = 1 << 16  # records that are unpacked at a time
 READ_IN_PIECES = ("parquet", "Arrow")
@@ -43,6 +45,11 @@ class Source:
                 f"{files[0].name!r} does not fit into memory, and {format_of(files[0]).one_file} is not read piece by piece; "
                 "write it as a parquet file first, or give it more memory."
             )
+        return Source.of_files(files, format)
+
+    @staticmethod
+    def of_files(files: Sequence[Path], format: str) -> Source:
+        """The table whose parts these files are, in their order."""
         pieces, schema = tuple(_pieces(each, format) for each in files), _schema(files[0], format)
         for file in files[1:]:
             if not _schema(file, format).equals(schema):
@@ -53,7 +60,9 @@ class Source:
 
     @staticmethod
     def of_part(path: Path, format: str) -> Source:
-        """A file that was just written, and still lies beside its place."""
+        """A file, or a folder of them, that was just written, and still lies beside its place."""
+        if path.is_dir():
+            return Source.of_files(parts_in(path), format)
         return Source((str(path),), format, (_pieces(path, format),), _schema(path, format))
 
     @property
@@ -89,6 +98,8 @@ def is_in_parts(path: str | Path) -> bool:
     (False, True)
     """
     path = Path(path)
+    if not path.exists():
+        settle(path)  # a run that was stopped while it replaced a folder
     return path.is_dir() or (not path.exists() and glob.has_magic(str(path)))
 
 
@@ -100,6 +111,7 @@ def files_of(path: str | Path) -> list[Path]:
             raise InputError(f"there is no file {str(path)!r}; check the path.")
         return [path]
     if path.is_dir():
+        settle(path)
         found = [each for each in _names_in(path) if not each.name.startswith((".", "_"))]
         found = [each for each in found if each.name.lower().endswith(".parquet")]
         if not found:

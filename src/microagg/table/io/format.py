@@ -82,10 +82,12 @@ class Format:
     needs: tuple[str, ...] = ()
     """Packages to import beyond those that microagg always has, and the extra of microagg that installs them."""
     extra: str = ""
+    in_parts: bool = False
+    """Whether a table is a folder of such files, not one."""
     article: str = "a"
     """What goes before the name in a sentence: "an Arrow file"."""
 
     @property
     def one_file(self) -> str:
         """What a sentence calls one such file: "a csv file"."""
-        return f"{self.article} {self.name} file"
+        return f"a folder of {self.name} parts" if self.in_parts else f"{self.article} {self.name} file"

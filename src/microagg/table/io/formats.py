@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,9 @@ FORMATS: tuple[str, ...] = (
 
 PART = ".part"
 """What is added to the name of a file while it is being written beside its place."""
+
+LEFT = re.compile(r"\.[0-9a-f]+\.(.+)\.part", re.DOTALL)
+"""What such a name is, whatever stands in it for the one of the place."""
 
 
 def formats() -> tuple[Format, ...]:
@@ -68,15 +72,6 @@ def format_of(path: Path) -> Format:
                 f"{found.name} files need {package}; install microagg with the extra {found.extra!r}."
             )
     return found
-
-
-def format_of_part(path: Path) -> Format:
-    """The format of a file that is being written beside its place.
-
-    >>> format_of_part(Path(".4711.survey.csv.part")).name
-    'csv'
-    """
-    return format_of(Path(path.name.removesuffix(PART)))
 
 
 def known_suffixes() -> str:
@@ -171,7 +166,9 @@ def options_shared(
 
     What was `said` about how to write goes before. `found` is what reading found out, where that is known.
     """
-    format, told = format_of(target), dict(said or {})
+    from microagg.table.io.parts import format_to_write
+
+    format, told = format_to_write(target), dict(said or {})
     there = format_of(source).detect(source) if found is None else found
     mine = format_of(source).own
     shared = {

@@ -94,6 +94,8 @@ def undo(folder: Path, moves: Sequence[Move]) -> None:
         place, part, backup = folder / move.place, folder / move.part, folder / move.backup
         if os.path.lexists(backup):
             if not _is_one_file(backup, place):  # else it was kept, but never replaced
+                if place.is_dir() and not place.is_symlink():  # which nothing takes the place of
+                    system.rename(place, part)
                 system.rename(backup, place)
         elif not move.replaces and not os.path.lexists(part) and os.path.lexists(place):
             system.rename(place, part)
@@ -172,7 +174,9 @@ def targets_of(path: Path) -> list[Path]:
 def _can_be_placed(folder: Path, move: Move) -> bool:
     for name in (move.part, move.place):
         path = folder / name
-        if path.is_file() and not path.is_symlink() and system.digest(path) == move.digest:
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            continue
+        if system.digest(path) == move.digest:
             return True
     return False
 

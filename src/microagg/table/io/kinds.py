@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from microagg.errors import InputError
-from microagg.table.io.formats import format_of
+from microagg.table.io.parts import format_to_write
 
 BEGINNING = 1 << 16
 
@@ -40,7 +40,7 @@ def refuse_other_kind(path: Path, kind: str, recognise: Callable[[bytes], object
 
 def refuse_other_than_table(path: Path) -> None:
     """Refuse a place that holds anything but a table of the format that its name asks for."""
-    format = format_of(path)
+    format = format_to_write(path)
     if format.read_only:
         raise InputError(f"a {format.suffixes[0]} file {format.read_only}")
     refuse_other_kind(path, format.one_file, format.recognise)

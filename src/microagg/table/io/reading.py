@@ -17,9 +17,10 @@ from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import means_numbers
 from microagg.table.io.dialect import Dialect, dialect_of, note_on_encoding, tell, with_signs_found
-from microagg.table.io.formats import format_of, format_of_part, known_names, options_for, options_to_read
+from microagg.table.io.formats import format_of, known_names, options_for, options_to_read
 from microagg.table.io.journal import settle
 from microagg.table.io.marks import Pattern, pattern_of
+from microagg.table.io.parts import format_of_part
 from microagg.table.io.quick_looks import at_once, plain_numbers
 from microagg.table.io.sidecar import with_sidecar
 from microagg.table.io.spelled_columns import (

@@ -7,19 +7,21 @@ import errno
 import hashlib
 import importlib
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 CALLS = (
     "create", "fill", "append", "flush", "set_mode", "read_back", "digest", "flush_folder", "link", "rename", "remove",
-    "make_folder", "open_lock", "take_lock",
+    "make_folder", "create_folder", "open_lock", "take_lock",
 )  # fmt: skip
 """Every call below that may fail."""
 
 WINDOWS = os.name == "nt"
 """Whether files that are open can be neither renamed nor removed, folders cannot be flushed, and some names are those of devices."""
 
+_OF_A_FOLDER = re.compile(r"part-\d{5,}\.parquet(\.[0-9a-f]+\.part)?")
 _BUSY = {errno.EACCES, errno.EAGAIN, errno.EDEADLK}
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 
@@ -78,9 +80,16 @@ def read_back(part: Path, inspect: Callable[[Path], object]) -> None:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
+    """SHA-256 of a file's bytes, or of the names and bytes of a folder's files."""
+    if path.is_dir():
+        return digest_of_files({each.name: digest(each) for each in path.iterdir()})
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_of_files(digests: Mapping[str, str]) -> str:
+    """What `digest` says of a folder, from what it says of its files."""
+    return hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest()
 
 
 def flush_folder(folder: Path) -> None:
@@ -107,8 +116,20 @@ def rename(old: Path, new: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a link itself; if it is gone already, that is well."""
-    path.unlink(missing_ok=True)
+    """Remove a file, a link itself, or a folder with parts of a table and nothing else; if it is gone already, that is well."""
+    if path.is_dir() and not path.is_symlink():
+        for each in path.iterdir():
+            if _OF_A_FOLDER.fullmatch(each.name):
+                each.unlink(missing_ok=True)
+        path.rmdir()
+    else:
+        path.unlink(missing_ok=True)
+
+
+def create_folder(folder: Path) -> None:
+    """Make a folder that was not there, for its owner's eyes only."""
+    folder.mkdir(0o700)
+    folder.chmod(0o700)
 
 
 def make_folder(folder: Path) -> None:

@@ -15,8 +15,9 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.io import journal, system
 from microagg.table.io.arrow import bare
-from microagg.table.io.formats import PART, format_of_part, known_names, options_for
+from microagg.table.io.formats import PART, known_names, options_for
 from microagg.table.io.locking import LOCK, lock_of, locked, reason
+from microagg.table.io.parts import format_of_part
 
 LEFT_OVER = re.compile(
     rf"\.[0-9a-f]{{{journal.TOKEN}}}\.(.+)({re.escape(PART)}|{re.escape(journal.BACKUP)})", re.DOTALL
@@ -38,14 +39,20 @@ class Piece:
     """Raises if that file is not as it should be."""
     private: bool = False
     """Whether only its owner may read it."""
+    folder: bool = False
+    """Whether it is a folder of files."""
+    digest: Callable[[Path], str] = lambda part: system.digest(part)
+    """What `system.digest` says of it, where somebody knows that already."""
+    refuse: Callable[[], object] = lambda: None
+    """Raises where what lies at the place is not to be replaced: asked once more, at the last moment."""
 
 
-def refuse_unwritable(path: Path) -> None:
-    """Find out before any work is done whether a file can be written there."""
+def refuse_unwritable(path: Path, *, parts: bool = False) -> None:
+    """Find out before any work is done whether a file can be written there, or a folder of `parts`."""
     folder = path.parent
     if not folder.is_dir():
         raise InputError(f"the folder {str(folder)!r} does not exist; create it first.")
-    if path.is_dir():
+    if path.is_dir() and not parts:
         raise InputError(f"{str(path)!r} is a folder; name a file.")
     if system.WINDOWS and system.is_taken_by_windows(path.name):
         raise InputError(f"Windows has no file of the name {path.name!r}; choose another.")
@@ -132,7 +139,7 @@ def put_in_place(pieces: Sequence[Piece]) -> None:
             for piece in pieces:
                 parts.append(journal.beside(piece.place, PART))
                 _write_part(piece, parts[-1])
-            _place(target, [piece.place for piece in pieces], parts, notes)
+            _place(pieces, parts, notes)
         except OSError as error:
             raise InputError(
                 f"{str(target)!r} could not be written ({reason(error)}); it is as it was."
@@ -195,6 +202,9 @@ def _remove_unless_in_use(left_over: Path, place: Path) -> bool:
 
 
 def _write_part(piece: Piece, part: Path) -> None:
+    if piece.folder:
+        _write_folder(piece, part)
+        return
     descriptor = system.create(part)
     try:
         system.fill(part, piece.write)
@@ -210,9 +220,22 @@ def _write_part(piece: Piece, part: Path) -> None:
         os.close(descriptor)
 
 
-def _place(target: Path, places: Sequence[Path], parts: Sequence[Path], notes: list[str]) -> None:
+def _write_folder(piece: Piece, part: Path) -> None:
+    """The same for a folder: whoever writes its files brings them to the disk. Nobody else looks into it before it is inspected."""
+    system.create_folder(part)
+    system.fill(part, piece.write)
+    system.flush_folder(part)
+    system.read_back(part, piece.inspect)
+    mode = system.usual_mode()
+    for each in part.iterdir():
+        each.chmod(mode)
+    part.chmod(mode | (mode & 0o444) >> 2)
+
+
+def _place(pieces: Sequence[Piece], parts: Sequence[Path], notes: list[str]) -> None:
     """Rename all parts to their places. One file needs no journal: it takes its place in one step."""
-    if len(parts) == 1:
+    target = pieces[0].place
+    if len(parts) == 1 and not pieces[0].folder:
         try:
             system.rename(parts[0], target)
         except OSError:
@@ -222,15 +245,17 @@ def _place(target: Path, places: Sequence[Path], parts: Sequence[Path], notes: l
         return
     moves = [
         journal.Move(
-            place.name,
+            piece.place.name,
             part.name,
-            journal.beside(place, journal.BACKUP).name,
-            os.path.lexists(place),
-            system.digest(part),
+            journal.beside(piece.place, journal.BACKUP).name,
+            os.path.lexists(piece.place),
+            piece.digest(part),
         )
-        for place, part in zip(places, parts, strict=True)
+        for piece, part in zip(pieces, parts, strict=True)
     ]
     _flush_names(target, notes)
+    for piece in pieces:
+        piece.refuse()
     try:
         journal.begin(target, moves)
         _flush_names(target, notes)
