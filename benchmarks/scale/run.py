@@ -161,7 +161,7 @@ def page(results: list[dict[str, Any]]) -> str:
         "## What is not done beyond memory yet",
         "",
         "It is refused with one sentence that names it: other methods than `auto` and the efforts `thorough` and `prove` (`hybrid` works in",
-        "parts, in memory), `refine`, `time_limit`, `unit`, `small_strata=drop`, `special`, `na`, `hierarchy`, `cap`,",
+        "parts, in memory), `refine`, `time_limit`, `unit`, `small_strata=drop`, `special`, `na`, `hierarchy`,",
         "`missing=drop`, aggregates other than the mean of numbers and the mode of categories, dates, decimals,",
         "ordered levels and categorical types, csv files, and reports. Texts that are kept have 100,000 different values at most, and the scale `rank` holds every different",
         "number in a quarter of the memory, 48 bytes each. Where",

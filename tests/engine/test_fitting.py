@@ -12,7 +12,7 @@ import pytest
 
 from microagg.engine import fitting
 from microagg.engine.executor import Threads
-from microagg.engine.fitting import fit
+from microagg.engine.fitting import Asked, fit
 from microagg.engine.passing import Passes
 from microagg.engine.scanning import cells_in, merged, scan_chunk, variable_of
 from microagg.engine.totals import Centres, coordinate_totals
@@ -80,7 +80,7 @@ def test_a_space_in_passes_is_that_of_the_whole(
     assert (cells.atoms is None and whole.atoms is None) or np.array_equal(cells.atoms, whole.atoms)
     importance = {columns[0].name: 2.5} if seed % 2 else {}
     fitted, expected = (
-        fit(passes, variables, facts, scale, importance, 10**8),
+        fit(passes, variables, facts, Asked(scale, importance, room=10**8)),
         Space.fit(whole, scale, importance),
     )
     assert fitted.space.points(cells).tolist() == expected.points(whole).tolist()

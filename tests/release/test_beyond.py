@@ -130,7 +130,6 @@ def test_repeating_beyond_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ({"stratum": "ill", "confidential": (), "small_strata": "drop"}, "small_strata=drop is not"),
         ({"special": {"age": [97]}}, "special is not"),
         ({"na": "9999"}, "na is not"),
-        ({"cap": {"income": 5e4}}, "cap is not"),
         ({"missing": "drop"}, "missing=drop is not"),
         ({"aggregate": {"age": "median"}}, "median of 'age' is not"),
         ({"publish": "kolmogorov-smirnov", "accept_risk": "published-measures"}, "publish is not"),

@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import small_blocks
+from microagg.errors import InputError
+from microagg.release.beyond.limits import Budget
+from microagg.release.files import anonymize_file
 from passes import both_ways
 
 pytestmark = pytest.mark.slow
@@ -51,6 +55,14 @@ ASKED: list[tuple[bool, int, dict[str, Any]]] = [
     (False, 64, {"scale": "rank", "importance": {"income": 2}}),
     (True, 64, {"scale": "robust", "importance": {"town": 2}}),
     (True, 1280, {"scale": "rank", "weight": "w"}),
+    (False, 64, {"cap": {"income": "97%", "age": (25, "90%")}, "weight": "w"}),
+    (False, 1280, {"scale": "rank", "cap": {"income": ("5%", 20000), "tiny": (None, 1e-171)}}),
+    (
+        True,
+        64,
+        {"scale": "robust", "cap": {"debt": (None, "95%"), "score": ("2%", "98%"), "age": (None, 18)}},
+    ),
+    (True, 1280, {"scale": "rank", "importance": {"age": 2}, "cap": {"debt": (1, 900), "score": (5, 6)}}),
 ]
 
 
@@ -72,4 +84,30 @@ def test_the_same_release_and_loss_as_in_memory(
     here, there, manifest = both_ways(tmp_path, monkeypatch, table, chunk, **settings)
     assert manifest == json.loads(here["out.parquet.internal.json"])
     assert there == here
-    assert "IL_zscore" in manifest["loss"]
+    assert ("IL_zscore" in manifest["loss"]) == ("scale" in more or "importance" in more)
+    assert manifest["capped"].keys() == more.get("cap", {}).keys()
+
+
+@pytest.mark.parametrize(
+    ("cap", "says"),
+    [
+        ({"town": 5}, "'town', which is nominal; only numbers"),
+        ({"w": 5}, "'w', which is no quasi-identifying column"),
+        ({"age": ("40%", 20)}, "cap of 'age' leaves no value"),
+    ],
+)
+def test_caps_that_cannot_be_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap: dict[str, Any], says: str
+) -> None:
+    table = table_of(mixed=True)
+    told = []
+    for memory in ({}, {"memory": 1}):
+        pa.parquet.write_table(table, tmp_path / "in.parquet")
+        monkeypatch.setattr(Budget, "checked", lambda self, *_: Budget(10**8, 1, 64, 1))
+        with pytest.raises(InputError, match=says) as error:
+            anonymize_file(
+                tmp_path / "in.parquet", tmp_path / "out.parquet", k=4, quasi=["age", "town"], rest="drop", cap=cap, **memory
+            )  # fmt: skip
+        told.append(str(error.value))
+    assert told[0] == told[1]
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

@@ -234,6 +234,34 @@ def different_values(
     return {j: stack[0] for j, stack in stacks.items()}
 
 
+class Ordered:
+    """The order of the values of columns; what was counted is not counted again."""
+
+    def __init__(
+        self, passes: Passes, variables: tuple[Variable, ...], facts: Mapping[int, NumberFacts], room: int
+    ) -> None:
+        self._given = passes, variables
+        self._facts, self._room = facts, room
+        self._at: dict[int, dict[int, float]] = {}
+        self._different: dict[int, Counted] = {}
+
+    def at(self, places: Mapping[int, Sequence[int]]) -> dict[int, dict[int, float]]:
+        """By column the values at these places."""
+        missing = {j: [each for each in own if each not in self._at.get(j, {})] for j, own in places.items()}
+        missing = {j: own for j, own in missing.items() if own}
+        if missing:
+            for j, found in values_at(*self._given, self._facts, missing).items():
+                self._at.setdefault(j, {}).update(found)
+        return {j: self._at[j] for j in places}
+
+    def different(self, columns: Sequence[int]) -> dict[int, Counted]:
+        """The different values of columns, and how often each occurs."""
+        missing = [j for j in columns if j not in self._different]
+        if missing:
+            self._different |= different_values(*self._given, missing, self._room)
+        return {j: self._different[j] for j in columns}
+
+
 def different_chunk(
     source: Any, first: int, count: int, variables: tuple[Variable, ...], columns: tuple[int, ...]
 ) -> dict[int, Counted]:
@@ -266,8 +294,12 @@ def merged(one: Counted, other: Counted) -> Counted:
     """
     values, counts = np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]])
     order = np.argsort(values, kind="stable")
-    values, counts = values[order], counts[order]
-    first = (
-        np.flatnonzero(np.append(True, values[1:] != values[:-1])) if len(values) else np.zeros(0, np.int64)
-    )
-    return values[first], np.add.reduceat(counts, first) if len(first) else counts
+    return added_up(values[order], counts[order])
+
+
+def added_up(values: np.ndarray, counts: np.ndarray) -> Counted:
+    """Values in ascending order without those that come again, whose counts are added up."""
+    if len(values) == 0:
+        return values, counts
+    first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    return values[first], np.add.reduceat(counts, first)

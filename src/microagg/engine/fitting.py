@@ -6,13 +6,14 @@ runs of 65,536 records, as in memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from microagg.engine.counting import Quantile, different_values, values_at
+from microagg.engine.caps import Caps, capped_table, places_of_caps
+from microagg.engine.counting import Counted, Ordered, Quantile, added_up
 from microagg.engine.passing import Passes
 from microagg.engine.scanning import Facts, LevelFacts, NumberFacts, cells_in, excused_values
 from microagg.kernels import partial_sums, sums
@@ -25,6 +26,7 @@ from microagg.table.axes import (
     scaled_by,
     with_atoms,
 )
+from microagg.table.capping import Capped, Limits
 from microagg.table.encoder import (
     RUN,
     Space,
@@ -37,7 +39,7 @@ from microagg.table.encoder import (
 )
 from microagg.table.scales import QUARTILES, SCALE, Axis, axis_of_quartiles, axis_of_range, axis_of_ranks
 from microagg.table.schema import Kind
-from microagg.table.variable import Variable
+from microagg.table.variable import Cells, Variable
 
 
 @dataclass(frozen=True)
@@ -47,24 +49,55 @@ class Fitted:
     space: Space
     """The one that is searched."""
     measured: tuple[Space, ...]
-    """Those in which loss is measured: that one, and plain z-scores where it is not made of them."""
+    """Those in which loss is measured: that one without any cap, and plain z-scores where it is not made of them."""
     decimals: tuple[int | None, ...]
+    limits: Limits | None = None
+    """What values beyond are set to before groups are formed."""
+    capped: dict[str, Capped] = field(default_factory=dict)
 
 
-def fit(
-    passes: Passes,
-    variables: Sequence[Variable],
-    facts: Sequence[Facts],
-    scale: str,
-    importance: Mapping[str, float] | None = None,
-    room: int = 0,
-) -> Fitted:
-    """What `Space.fit` and `decimals_of_variable` find in the whole table; `room` is how many bytes the different values of columns may take."""
-    importance = importance or {}
-    columns = _Columns(passes, tuple(variables), tuple(facts), room)
-    unturned = columns.space(scale, importance)
-    measured = (unturned,) if is_standard(scale, importance) else (unturned, columns.space(SCALE.default, {}))
-    return Fitted(_turned(passes, variables, unturned, facts[0].records), measured, columns.decimals())
+@dataclass(frozen=True)
+class Asked:
+    """What is said of the space."""
+
+    scale: str = SCALE.default
+    importance: Mapping[str, float] = field(default_factory=dict)
+    cap: Caps = field(default_factory=dict)
+    room: int = 0
+    """How many bytes the different values of columns may take."""
+
+
+def fit(passes: Passes, variables: Sequence[Variable], facts: Sequence[Facts], asked: Asked) -> Fitted:
+    """What `cap_cells`, `Space.fit` and `decimals_of_variable` find in the whole table."""
+    names, scale, importance = tuple(variables), asked.scale, asked.importance
+    ordered = Ordered(passes, names, dict(_numbers(facts)), asked.room)
+    ordered.at(_places(names, facts, asked))  # all of them in the same passes
+    columns = _Columns(passes, names, tuple(facts), ordered)
+    searched, capped = columns, None
+    if asked.cap:
+        capped = capped_table(passes, names, facts, asked.cap, ordered)
+        searched = _Columns(passes, names, capped.facts, ordered, capped.limits, {})
+    unturned, limits = searched.space(scale, importance), None if capped is None else capped.limits
+    measured = [columns.space(scale, importance)]
+    if not is_standard(scale, importance):
+        measured.append(columns.space(SCALE.default, {}))
+    space = _turned(passes, names, unturned, facts[0].records, limits)
+    return Fitted(space, tuple(measured), columns.decimals(), limits, {} if capped is None else capped.done)
+
+
+def _places(variables: tuple[Variable, ...], facts: Sequence[Facts], asked: Asked) -> dict[int, list[int]]:
+    """By column the places in its order that a scale and caps ask for."""
+    found = places_of_caps(variables, facts, asked.cap)
+    if asked.scale == "robust":
+        for j, (variable, each) in enumerate(zip(variables, facts, strict=True)):
+            if isinstance(each, NumberFacts) and not _is_coded(variable, each):
+                own = [place for quantile in _quartiles(each) for place in quantile.places]
+                found[j] = [*found.get(j, []), *own]
+    return found
+
+
+def _quartiles(facts: NumberFacts) -> list[Quantile]:
+    return [Quantile.of(share, facts.known) for share in QUARTILES]
 
 
 @dataclass(frozen=True)
@@ -92,7 +125,9 @@ class _Columns:
     passes: Passes
     variables: tuple[Variable, ...]
     facts: tuple[Facts, ...]
-    room: int = 0
+    ordered: Ordered
+    limits: Limits | None = None
+    """Values beyond are set to them, and facts are those of columns with them."""
     excused: dict[int, np.ndarray] | None = None
     """Of columns whose extremes leave open how many decimals they have: how many values would excuse what they are off."""
     measured: dict[str, list[_Own]] = field(default_factory=dict)
@@ -157,10 +192,10 @@ class _Columns:
             spreads = self._deviations(dict.fromkeys(numbers), means)
             found = {j: Axis(mean, spreads[j]) for j, mean in means.items()}
         elif scale == "robust":
-            found = {j: axis_of_quartiles(*each) for j, each in self._quartiles(numbers).items()}
+            found = self._axes_of_quartiles(numbers)
         elif scale == "rank":
-            counted = different_values(self.passes, self.variables, tuple(numbers), self.room)
-            found = {j: axis_of_ranks(*each) for j, each in counted.items()}
+            counted = self.ordered.different(tuple(numbers))
+            found = {j: axis_of_ranks(*self._within_limits(j, *each)) for j, each in counted.items()}
         constant = {j: each.least == each.most for j, each in numbers.items()}
         small = [j for j, axis in found.items() if axis.width == 0.0 and not constant[j]]
         widths = self._widths_of_small(small)
@@ -169,12 +204,24 @@ class _Columns:
             for j, axis in found.items()
         }
 
-    def _quartiles(self, numbers: Mapping[int, NumberFacts]) -> dict[int, list[float]]:
-        """The quartiles of columns: mostly two passes."""
-        asked = {j: [Quantile.of(share, each.known) for share in QUARTILES] for j, each in numbers.items()}
-        places = {j: [place for each in own for place in each.places] for j, own in asked.items()}
-        found = values_at(self.passes, self.variables, numbers, places)
-        return {j: [each.value(found[j]) for each in own] for j, own in asked.items()}
+    def _axes_of_quartiles(self, numbers: Mapping[int, NumberFacts]) -> dict[int, Axis]:
+        """The axes of columns by their quartiles. Limits keep the order of values, so what was counted without them does."""
+        asked = {j: _quartiles(each) for j, each in numbers.items()}
+        found = self.ordered.at({j: [p for each in own for p in each.places] for j, own in asked.items()})
+        axes = {}
+        for j, own in asked.items():
+            values = np.array(list(found[j].values()))
+            values = values if self.limits is None else self.limits.column(j, values)
+            at = dict(zip(found[j], values.tolist(), strict=True))
+            axes[j] = axis_of_quartiles(*[each.value(at) for each in own])
+        return axes
+
+    def _within_limits(self, j: int, values: np.ndarray, counts: np.ndarray) -> Counted:
+        """The different values of a column within its limits, and how often each occurs."""
+        if self.limits is None or j not in self.limits.of_columns:
+            return values, counts
+        values = self.limits.column(j, values)
+        return added_up(values, counts)
 
     def _widths_of_small(self, columns: Sequence[int]) -> dict[int, float]:
         """The standard deviations of columns in which the scale found no width, however small their numbers; never 0. Two passes."""
@@ -219,7 +266,7 @@ class _Columns:
             self.excused = {j: np.zeros(len(each.off), np.int64) for j, each in asked.items()}
         if terms or asked:
             for more, counted in self.passes.over(
-                "measuring", add_up_chunk, self.variables, tuple(terms), asked
+                "measuring", add_up_chunk, self.variables, tuple(terms), asked, self.limits
             ):
                 partial_sums.add_sums(total, more)
                 for j, counts in counted.items():
@@ -234,15 +281,17 @@ def add_up_chunk(
     variables: tuple[Variable, ...],
     terms: tuple[Term, ...],
     asked: dict[int, NumberFacts],
+    limits: Limits | None,
 ) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-    """A task: (3, terms), what is added up of a chunk; and of these columns, what usual values excuse."""
+    """A task: (3, terms), what is added up of a chunk, within limits; and of these columns, what usual values excuse."""
     places = {j: place for place, j in enumerate(dict.fromkeys([*(each.column for each in terms), *asked]))}
     chosen = [variables[j] for j in places]
     cells = cells_in(source.read(first, count, [each.name for each in chosen]), chosen, first)
 
     def known(j: int) -> np.ndarray:
         values = cells.values[:, places[j]]
-        return np.ascontiguousarray(values[~np.isnan(values)])
+        values = np.ascontiguousarray(values[~np.isnan(values)])
+        return values if limits is None else limits.column(j, values)
 
     found = np.zeros((3, len(terms)))
     for place, term in enumerate(terms):
@@ -281,36 +330,58 @@ def _counts(facts: Facts) -> tuple[int, np.ndarray]:
     return facts.known, np.array([facts.missing]) if facts.missing else np.zeros(0, np.int64)
 
 
-def _turned(passes: Passes, variables: Sequence[Variable], space: Space, records: int) -> Space:
+def _numbers(facts: Sequence[Facts]) -> Iterator[tuple[int, NumberFacts]]:
+    return ((j, each) for j, each in enumerate(facts) if isinstance(each, NumberFacts))
+
+
+def _turned(
+    passes: Passes, variables: tuple[Variable, ...], space: Space, records: int, limits: Limits | None
+) -> Space:
     """The space on principal axes, where it has those: one or two passes."""
     if not can_be_turned(space):
         return space
-    chosen = tuple(variables)
     first, second = np.zeros(space._size), np.zeros((space._size, space._size))
-    for runs in passes.over("turning", moments_chunk, chosen, space):
+    for runs in passes.over("turning", moments_chunk, variables, space, limits):
         for run in runs:
             first, second = first + run[0], second + run[1]
     mean, axes, doubtful = principal_axes(first, second, records)
     low, high = np.full(int(doubtful.sum()), np.inf), np.full(int(doubtful.sum()), -np.inf)
     if doubtful.any():
-        for least, most in passes.over("turning", extents_chunk, chosen, space, axes[:, doubtful]):
+        for least, most in passes.over("turning", extents_chunk, variables, space, limits, axes[:, doubtful]):
             low, high = np.minimum(low, least), np.maximum(high, most)
     return turned_to(space, mean, axes, doubtful, low, high)
 
 
 def moments_chunk(
-    source: Any, first: int, count: int, variables: tuple[Variable, ...], space: Space
+    source: Any,
+    first: int,
+    count: int,
+    variables: tuple[Variable, ...],
+    space: Space,
+    limits: Limits | None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """A task: the moments of each run of a chunk, which begins where a run does."""
-    cells = cells_in(source.read(first, count, [each.name for each in variables]), variables, first)
+    cells = _cells_within(source, first, count, variables, limits)
     return [
         moments_of_run(space, cells.rows(slice(start, start + RUN))) for start in range(0, len(cells), RUN)
     ]
 
 
 def extents_chunk(
-    source: Any, first: int, count: int, variables: tuple[Variable, ...], space: Space, axes: np.ndarray
+    source: Any,
+    first: int,
+    count: int,
+    variables: tuple[Variable, ...],
+    space: Space,
+    limits: Limits | None,
+    axes: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """A task: how far a chunk reaches along some axes."""
+    return extents(space, _cells_within(source, first, count, variables, limits), axes)
+
+
+def _cells_within(
+    source: Any, first: int, count: int, variables: tuple[Variable, ...], limits: Limits | None
+) -> Cells:
     cells = cells_in(source.read(first, count, [each.name for each in variables]), variables, first)
-    return extents(space, cells, axes)
+    return cells if limits is None else limits.cells(cells)

@@ -45,6 +45,7 @@ from microagg.methods.search.blockwise import (
 )
 from microagg.problem.blocks import BlockTree, in_sample
 from microagg.problem.problem import Problem
+from microagg.table.capping import Limits
 from microagg.table.encoder import Space
 from microagg.table.variable import Cells, Variable
 
@@ -75,6 +76,12 @@ class Layout:
     promised: Promised | None = None
     measured: tuple[Space, ...] = ()
     """The spaces in which loss is measured; none where that is the one that is searched."""
+    limits: Limits | None = None
+    """What values beyond are set to before groups are formed."""
+
+    def points(self, cells: Cells) -> np.ndarray:
+        """The points in which groups are formed."""
+        return self.space.points(cells if self.limits is None else self.limits.cells(cells))
 
     @property
     def spaces(self) -> tuple[Space, ...]:
@@ -187,7 +194,7 @@ def sample_chunk(
             chosen = in_sample(
                 int(before[number]), len(own), territory.records, territory.sample_seed, wanted
             )
-            samples[number] = layout.space.points(cells.rows(own[chosen]))
+            samples[number] = layout.points(cells.rows(own[chosen]))
     return samples, coordinate_totals(layout.spaces, cells)
 
 
@@ -209,7 +216,7 @@ def route_chunk(
         rows = layout.promised.with_numbers(rows)
     cells = cells_in(rows, layout.variables, first)
     squares = centres.squares(layout.spaces, cells)
-    points = layout.space.points(cells)
+    points = layout.points(cells)
     leaves = np.empty(count, np.int64)
     for number, own in layout.by_territory(rows):
         trees, begin = territories[number].trees, territories[number].first_leaf
@@ -231,7 +238,7 @@ def work_block_of(
     if (told := told_in(path)) is not None:
         return {**told, "path": path}
     rows = gathered(holding)
-    points = layout.space.points(cells_in(rows, layout.variables))
+    points = layout.points(cells_in(rows, layout.variables))
     found: Any = BLOCK.run(
         layout.problem(points, rows), rng=territory.rng(number), effort=layout.effort, progress=go_on
     )
@@ -265,7 +272,7 @@ def work_shifted_block_of(
     )
     rows = rows.drop_columns([GROUP, FORMER])
     cells = cells_in(rows, layout.variables)
-    points = layout.space.points(cells)
+    points = layout.points(cells)
     if territory.in_blocks:
         run: Any = SHIFTED.run
         labels = run(

@@ -37,6 +37,7 @@ from microagg.release.weighting import change_of_weights, percents_of
 from microagg.table import proposing
 from microagg.table.aggregate import Aggregated
 from microagg.table.aggregates import aggregate_of
+from microagg.table.capping import Capped, note_on_capped
 from microagg.table.io import system, writing
 from microagg.table.io.arrow import give_back
 from microagg.table.io.chunks import Source
@@ -64,6 +65,7 @@ class Closing:
     expected: Callable[[dict[str, Any], str], object] | None
     strata: np.ndarray | None
     """How many records each stratum has."""
+    capped: dict[str, Capped]
 
     def saved(self) -> Release:
         """Write the table and its manifests, and put them in place as one."""
@@ -81,7 +83,7 @@ class Closing:
             *manifest_pieces(target, lambda: {**content, **self._added}),
         ]
         writing.put_in_place(pieces)
-        notes = (*notes_on_earlier_releases(target, content), NOTE)
+        notes = (*note_on_capped(self.capped), *notes_on_earlier_releases(target, content), NOTE)
         return FiledRelease(
             None, np.empty(0, np.int32), content["loss"], content, self.run.schema, self._anonymity, notes,
             _arrow=pa.table({}), _original=nw.from_native(pa.table({"": [0]}), eager_only=True), _written=self._added,
@@ -257,7 +259,7 @@ class Closing:
         return internal_manifest(
             settings=run.settings, schema=run.schema, found=Found(nothing, self.grouped.chosen), space=layout.space,
             made=made, source=self.digest, file=run.path.name, loss=loss, largest_share=share,
-            anonymity=self._anonymity, capped={}, exposure=exposure, weighting=self._weighting(),
+            anonymity=self._anonymity, capped=self.capped, exposure=exposure, weighting=self._weighting(),
             strata=None if self.strata is None else strata_as_data(self.strata),
         )  # fmt: skip
 

@@ -22,6 +22,7 @@ from microagg.release.release import with_released
 from microagg.release.settings import Settings
 from microagg.release.weighting import Weighting, summed_totals
 from microagg.table.aggregate import Aggregated, WholeTable, aggregated
+from microagg.table.capping import Limits
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import bare
 from microagg.table.io.arrow import compute as pc
@@ -53,6 +54,8 @@ class Finishing:
     weight: tuple[Variable, WholeTable] | None = None
     measured: tuple[Space, ...] = ()
     """The spaces in which loss is measured."""
+    limits: Limits | None = None
+    """What values beyond are set to before they are averaged; loss is measured against what they were."""
 
     def row_buckets(self, order: np.ndarray, records: int) -> np.ndarray:
         """(n,): which bucket each row is set aside in: all rows of one come before those of the next."""
@@ -91,8 +94,9 @@ def finish_block(
     rows = _with_nulls(rows.drop_columns([NUMBER]), finishing.with_nulls)
     frame = nw.from_native(rows, eager_only=True)
     weighting = _weighting(finishing, rows, labels)
+    averaged = cells if finishing.limits is None else finishing.limits.cells(cells)
     made = aggregated(
-        cells, labels, how=settings.aggregates, precision=settings.precision, k=settings.k, seed=settings.seed or 0,
+        averaged, labels, how=settings.aggregates, precision=settings.precision, k=settings.k, seed=settings.seed or 0,
         space=finishing.space, exact=cells, weights=None if weighting is None else weighting.before, whole=finishing.whole,
     )  # fmt: skip
     released = with_released(frame, schema, made, weighting, settings.precision)

@@ -137,7 +137,6 @@ def refuse_beyond(settings: Settings, schema: Schema | None = None) -> None:
         "special": any(name not in settings.confidential for name in settings.special),
         "na": bool(settings.na),
         "hierarchy": bool(settings.hierarchy),
-        "cap": bool(settings.cap),
         f"small_strata={settings.small_strata}": bool(settings.stratum) and settings.small_strata == "drop",
         f"missing={settings.missing}": settings.missing == "drop",
         "publish": bool(settings.publish),

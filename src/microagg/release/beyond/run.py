@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from microagg.engine.dask import Crew
 from microagg.engine.executor import Executor, Threads
-from microagg.engine.fitting import Fitted, fit
+from microagg.engine.fitting import Asked, Fitted, fit
 from microagg.engine.passing import Passes
 from microagg.engine.plan import Layout, Plan
 from microagg.engine.scanning import (
@@ -186,8 +186,9 @@ class Run:
         sizes = None if counts is None else counts.sum(axis=0)
         if strata is not None and sizes is not None:
             refuse_strata_in(passes, strata, sizes, promised, self.settings, self.budget.memory)
-        asked = self.settings
-        fitted = fit(passes, variables, own, asked.scale, asked.importance, self.budget.for_values)
+        said = self.settings
+        asked = Asked(said.scale, said.importance, said.cap, self.budget.for_values)
+        fitted = fit(passes, variables, own, asked)
         layout = replace(self._layout(variables, fitted, strata), promised=promised)
         seed, budget = self.settings.seed or 0, self.budget
         plan = Plan(passes, layout, own, seed, budget.at_once, counts, budget.a_block_record, budget.memory)
@@ -196,7 +197,9 @@ class Run:
         room = self.spill.room(self._key(digest, cuts.digest, finishing))
         grouped = plan.grouped(cuts, room, finish_block, (finishing, layout.records))
         give_back()
-        last = Closing(self, layout, finishing, grouped, room, digest, options, expected, sizes)
+        last = Closing(
+            self, layout, finishing, grouped, room, digest, options, expected, sizes, fitted.capped
+        )
         return last.saved()
 
     def _scanned(self, passes: Passes) -> tuple[str, dict[str, Facts]]:
@@ -234,7 +237,7 @@ class Run:
         effort = self.settings.params.get("effort") or "balanced"
         return Layout(
             tuple(variables), fitted.space, carried, self.source.records, self.settings.k, effort,
-            None if plain else len(variables), strata, measured=fitted.measured,
+            None if plain else len(variables), strata, measured=fitted.measured, limits=fitted.limits,
         )  # fmt: skip
 
     def _finishing(
@@ -272,7 +275,7 @@ class Run:
         return Finishing(
             self.schema, self.settings, layout.space, WholeTable(fitted.decimals, levels, atoms, heaviest),
             tuple(class_columns(self.schema, self.settings)), with_nulls, key,
-            self.budget.row_bits, self.budget.class_bits, of_weight, layout.spaces,
+            self.budget.row_bits, self.budget.class_bits, of_weight, layout.spaces, fitted.limits,
         )  # fmt: skip
 
     def _key(self, digest: str, cuts: str, finishing: Finishing) -> str:
