@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -14,11 +16,12 @@ from microagg.engine import fitting
 from microagg.engine.executor import Threads
 from microagg.engine.fitting import Asked, fit
 from microagg.engine.passing import Passes
-from microagg.engine.scanning import cells_in, merged, scan_chunk, variable_of
+from microagg.engine.scanning import AskedColumn, cells_in, merged, scan_chunk, settled
 from microagg.engine.totals import Centres, coordinate_totals
 from microagg.kernels import sums
 from microagg.table import encoder
 from microagg.table.encoder import Space
+from microagg.table.io.arrow import compute as pc
 from microagg.table.io.cells import cells_of
 from microagg.table.io.chunks import Source
 from microagg.table.io.digests import digest_of, digest_of_runs
@@ -53,6 +56,62 @@ def random_table(seed: int, records: int = 700) -> tuple[pa.Table, list[Column]]
     return pa.table({name: every[name] for name in names}), columns
 
 
+SPECIAL: dict[str, tuple[Any, ...]] = {
+    "coded": (97, 98), "texts": (-8,), "born": ("1900-01-01",), "price": (0,), "school": ("?",), "all special": (1, 2), "never": (5,),
+}  # fmt: skip
+NA = ["-9", "none", "-9.5"]
+
+
+def table_of_every_kind(seed: int, records: int = 700) -> tuple[pa.Table, list[Column]]:
+    """Times of all sorts, Decimals, long numbers, text that spells numbers, ordered levels; gaps, markers and codes, some of them late."""
+    rng = np.random.default_rng([seed, 1])
+    late = np.arange(records) > 0.9 * records
+    gaps = (rng.random(records) < 0.2) & (late if seed % 2 else True)
+    days = rng.integers(0, 20_000, records)
+    stamps = days * 86_400_000_000 + 3_600_000_000 * rng.integers(0, 24, records)
+    stamps += np.where(late, 1_000_000, 0)  # a finer resolution, late
+    local = pa.array(days.astype("datetime64[D]").astype("datetime64[s]")).cast(pa.timestamp("s"))
+    whole = rng.integers(0, 50, records)
+    texts = np.where(gaps, rng.choice(["NA", "", "-9", "-8"], records), whole.astype(str)).astype(object)
+    texts[late & (whole == 3)] = "3.0"
+    school = rng.choice(["low", "mid", "high", "none", "?"], records, p=[0.4, 0.3, 0.2, 0.05, 0.05])
+    levels = pa.array(["low", "never seen", "mid", "high", "none", "?"])
+    codes = pa.array(rng.choice([0, 2, 3], records), pa.int8(), mask=gaps)
+    every: dict[str, Any] = {
+        "born": pa.array(np.where(late & (days < 3000), -25_567, days), pa.int32(), mask=gaps).cast(pa.date32()),
+        "seen": pa.array(stamps).cast(pa.timestamp("us")),
+        "zoned": pc.assume_timezone(local, "Europe/Berlin"),
+        "lasts": pa.array(days * 1000, mask=gaps).cast(pa.duration("ms")),
+        "at": pa.array(rng.integers(0, 86_400, records), pa.int32()).cast(pa.time32("s")),
+        "price": pa.array([Decimal(int(each)).scaleb(-2) for each in rng.integers(0, 9999, records)], pa.decimal128(9, 2), mask=gaps),
+        "plain price": pa.array([Decimal(int(each)).scaleb(-1) for each in rng.integers(0, 9999, records)], pa.decimal128(9, 2)),
+        "deep": pa.array([Decimal(10**17 + int(each)).scaleb(-2) for each in whole], pa.decimal128(20, 2)),
+        "long": pa.array(2**60 + whole, mask=gaps),
+        "coded": pa.array(np.where(late & (whole < 9), 97, np.where(whole == 4, -9, whole)), mask=gaps),
+        "never": pa.array(whole + 9),
+        "floats": pa.array(np.where(gaps, -9.5, whole / 4)),
+        "all special": pa.array(np.where(gaps, 1, 2)),
+        "half": pa.array((whole / 4).astype(np.float16)),
+        "texts": pa.array(texts),
+        "school": pa.array(school, pa.large_string(), mask=gaps),
+        "declared": pa.array(school, pa.string_view()),
+        "ordered": pa.DictionaryArray.from_arrays(codes, levels, ordered=True),
+        "categories": pa.DictionaryArray.from_arrays(codes, levels),
+        "markers": pa.array(np.full(records, "none")),
+    }  # fmt: skip
+    kinds = {
+        "school": Kind.ORDINAL,
+        "declared": Kind.ORDINAL,
+        "ordered": Kind.ORDINAL,
+        "categories": Kind.NOMINAL,
+    }
+    kinds["markers"] = Kind.NOMINAL
+    declared = {"declared": ("?", "low", "mid", "high", "unseen")}
+    names = [name for name in every if rng.random() < 0.6] or ["born"]
+    columns = [Column(name, Role.QUASI, kinds.get(name, Kind.NUMERIC), declared.get(name)) for name in names]
+    return pa.table({name: every[name] for name in names}), columns
+
+
 def in_chunks(tmp_path: Path, table: pa.Table, size: int, groups: int) -> Passes:
     pa.parquet.write_table(table, tmp_path / "in.parquet", row_group_size=groups)
     source = Source.of(tmp_path / "in.parquet")
@@ -66,16 +125,18 @@ def test_a_space_in_passes_is_that_of_the_whole(
 ) -> None:
     for module in (encoder, fitting):
         monkeypatch.setattr(module, "RUN", 64)
-    table, columns = random_table(seed)
-    whole = cells_of(nw.from_native(table, eager_only=True), columns)
+    table, columns = random_table(seed) if seed < 6 else table_of_every_kind(seed)
+    codes: dict[str, Any] = {} if seed < 6 else {"special": SPECIAL, "na": NA}
+    whole = cells_of(nw.from_native(table, eager_only=True), columns, **codes)
     passes = in_chunks(tmp_path, table, 128, 90)
-    found: dict = {}
-    for chunk in passes.over("scanning", scan_chunk, columns):
+    asked, found = [AskedColumn.of(column, **codes) for column in columns], {}
+    for chunk in passes.over("scanning", scan_chunk, asked):
         merged(found, chunk.columns)
-    facts = [found[column.name] for column in columns]
-    variables = [variable_of(column, each) for column, each in zip(columns, facts, strict=True)]
-    assert tuple(variables) == whole.variables
+    variables, facts = settled(passes.over, asked, found)
+    assert [each.variable for each in variables] == list(whole.variables)
     cells = cells_in(table, variables)
+    parts = [cells_in(table.slice(first, 100), variables, first) for first in range(0, 700, 100)]
+    assert np.array_equal(np.vstack([each.values for each in parts]), cells.values, equal_nan=True)
     assert np.array_equal(cells.values, whole.values, equal_nan=True)
     assert (cells.atoms is None and whole.atoms is None) or np.array_equal(cells.atoms, whole.atoms)
     importance = {columns[0].name: 2.5} if seed % 2 else {}

@@ -128,10 +128,8 @@ def test_repeating_beyond_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ({"time_limit": 5}, "time_limit is not"),
         ({"keep": ["w"], "unit": "id"}, "unit is not"),
         ({"stratum": "ill", "confidential": (), "small_strata": "drop"}, "small_strata=drop is not"),
-        ({"special": {"age": [97]}}, "special is not"),
-        ({"na": "9999"}, "na is not"),
         ({"missing": "drop"}, "missing=drop is not"),
-        ({"aggregate": {"age": "median"}}, "median of 'age' is not"),
+        ({"aggregate": {"age": "draw"}}, "draw of 'age' is not"),
         ({"publish": "kolmogorov-smirnov", "accept_risk": "published-measures"}, "publish is not"),
     ],
 )
@@ -149,14 +147,14 @@ def test_odd_types_texts_and_targets_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path
 ) -> None:
     table = pa.parquet.read_table(source)
-    days = pa.array(np.arange(2000), pa.int32()).cast(pa.date32())
-    pa.parquet.write_table(table.append_column("born", days), source)
-    with pytest.raises(ma.InputError, match="'born' holds numeric values of the type date32"):
+    many = pa.array([[each] for each in range(2000)])
+    pa.parquet.write_table(table.append_column("many", many), source)
+    with pytest.raises(ma.InputError, match="'many' is of a type that cannot be released"):
         in_passes(
             monkeypatch,
             source,
             tmp_path / "o.parquet",
-            **{**SETTINGS, "quasi": ["age", "born"], "rest": "drop"},
+            **{**SETTINGS, "quasi": ["age", "many"], "rest": "drop"},
         )
     with pytest.raises(ma.InputError, match="csv file is not written beyond memory"):
         in_passes(monkeypatch, source, tmp_path / "out.csv", **SETTINGS, rest="drop")
@@ -172,7 +170,7 @@ def test_odd_types_texts_and_targets_are_named(
     ("more", "target", "named"),
     [
         ({"missing": "drop"}, "out.parquet", "missing=drop is not worked on beyond memory yet"),
-        ({"aggregate": {"age": "median"}, "accept_risk": ["true-values"]}, "out.parquet", "aggregate median of 'age'"),
+        ({"aggregate": {"age": "draw"}, "accept_risk": ["true-values"]}, "out.parquet", "aggregate draw of 'age'"),
         ({"report": "out.html"}, "out.parquet", "reports are not made beyond memory yet"),
         ({"method": "mdav"}, "out.parquet", "method mdav works on the whole table at once.* hybrid"),
         ({}, "out.csv", "a csv file is not written beyond memory"),

@@ -135,7 +135,10 @@ class _Columns:
     @property
     def is_plain(self) -> bool:
         """Whether all columns are numbers without gaps: those need no places for atoms."""
-        return all(each.kind is Kind.NUMERIC and not each.marks for each in self.variables)
+        return all(
+            variable.kind is Kind.NUMERIC and isinstance(each, NumberFacts) and not each.missing
+            for variable, each in zip(self.variables, self.facts, strict=True)
+        )
 
     def space(self, scale: str, importance: Mapping[str, float]) -> Space:
         """What `Space.fit` finds, before axes are turned."""
@@ -311,7 +314,7 @@ def _is_coded(variable: Variable, facts: Facts) -> bool:
     """Whether a column has categories: nominal ones, or the one value that it has and its gaps."""
     if isinstance(facts, LevelFacts) or variable.kind is Kind.NOMINAL:
         return True
-    return facts.missing > 0 and facts.least == facts.most
+    return facts.missing > 0 and (facts.known == 0 or facts.least == facts.most)
 
 
 def _coded(variable: Variable, facts: Facts, scale: str, importance: float) -> Coded:
@@ -327,7 +330,7 @@ def _coded(variable: Variable, facts: Facts, scale: str, importance: float) -> C
 def _counts(facts: Facts) -> tuple[int, np.ndarray]:
     """How many cells of a column have a value, and how often each atom occurs."""
     assert isinstance(facts, NumberFacts)
-    return facts.known, np.array([facts.missing]) if facts.missing else np.zeros(0, np.int64)
+    return facts.known, facts.atoms
 
 
 def _numbers(facts: Sequence[Facts]) -> Iterator[tuple[int, NumberFacts]]:

@@ -47,6 +47,7 @@ from microagg.problem.blocks import BlockTree, in_sample
 from microagg.problem.problem import Problem
 from microagg.table.capping import Limits
 from microagg.table.encoder import Space
+from microagg.table.io.categories import in_plain_types
 from microagg.table.variable import Cells, Variable
 
 NUMBER, GROUP, FORMER = "microagg record", "microagg group", "microagg block"
@@ -214,6 +215,7 @@ def route_chunk(
     rows = source.read(first, count, layout.carried)
     if layout.promised is not None:
         rows = layout.promised.with_numbers(rows)
+    rows = in_plain_types(rows)
     cells = cells_in(rows, layout.variables, first)
     squares = centres.squares(layout.spaces, cells)
     points = layout.points(cells)

@@ -6,32 +6,31 @@ oracle is the way in memory: `cells_of`, `Space.fit` and `decimals_of_variable` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import InputError, OnlyInMemory
+from microagg.errors import OnlyInMemory
 from microagg.kernels import partial_sums, sums
-from microagg.table.io.arrow import compute as pc
-from microagg.table.io.arrow import is_text
+from microagg.table.hierarchy import Hierarchy
+from microagg.table.io.categories import categories_in
 from microagg.table.io.digests import digests_of_runs
 from microagg.table.io.distinct import distinct
-from microagg.table.io.frames import LARGEST, LARGEST_WHOLE
-from microagg.table.io.reading import refuse_value
+from microagg.table.io.numbers import Codes, numbers_in
+from microagg.table.io.times import is_time
+from microagg.table.io.whole import MOST_LEVELS, Scan, WholeColumn, read_part, scan_of, whole_column
 from microagg.table.precision import FINEST
 from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
-MOST_LEVELS = 100_000
-"""Different values of a nominal column or of strata, beyond memory: they are counted in memory."""
-
 
 @dataclass
 class NumberFacts:
-    """A numeric column: what is known of its values, and how many cells have none."""
+    """A numeric or ordinal column: what is known of its values, and how many cells have none."""
 
     name: str
     whole: bool
@@ -39,8 +38,8 @@ class NumberFacts:
     single: bool
     records: int = 0
     nulls: int = 0
-    missing: int = 0
-    """Cells without a value: null and NaN."""
+    atoms: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """(marks,): how often each atom occurs."""
     least: float = np.inf
     most: float = -np.inf
     largest: float = 0.0
@@ -49,16 +48,25 @@ class NumberFacts:
     """Their sum."""
     off: np.ndarray = field(default_factory=lambda: np.zeros(FINEST + 1))
     """For 0, 1, … decimals: how far a value is at most from one with so many, unless its own size excuses it; 0 where none is."""
+    finest: int | None = 0
+    """How many decimals its origin has, which values have at least; None where decimals mean nothing: times, ordered levels."""
+    levels: np.ndarray | None = None
+    """Ordinal: how often each level occurs."""
 
     def plus(self, more: NumberFacts) -> None:
         """Take in what another chunk tells."""
         self.records += more.records
         self.nulls += more.nulls
-        self.missing += more.missing
+        self.atoms = self.atoms + more.atoms
         self.least, self.most = min(self.least, more.least), max(self.most, more.most)
         self.largest = max(self.largest, more.largest)
         partial_sums.add_sums(self.total, more.total)
         self.off = np.maximum(self.off, more.off)
+
+    @property
+    def missing(self) -> int:
+        """Cells without a value: missing ones and special codes."""
+        return int(self.atoms.sum())
 
     @property
     def known(self) -> int:
@@ -76,14 +84,14 @@ class NumberFacts:
         What its usual (median) value would excuse is asked only where its largest one would: `excused` is what
         `excused_values` counted of all chunks, needed where `asks_for_usual`.
         """
-        if self.known == 0:
+        if self.known == 0 or self.finest is None:
             return None
         for places in range(FINEST + 1):
             if self.off[places] == 0.0:
-                return places
+                return max(places, self.finest)
             if excused is not None and self._may_pass(places):
                 if excused[places] >= self.known - self.known // 2:
-                    return places
+                    return max(places, self.finest)
         return None
 
     @property
@@ -91,7 +99,11 @@ class NumberFacts:
         """Whether the extremes leave open how many decimals there are."""
         passing = np.flatnonzero(self.off == 0.0)
         last = int(passing[0]) if len(passing) else FINEST + 1
-        return self.known > 0 and any(self._may_pass(places) for places in range(last))
+        return (
+            self.known > 0
+            and self.finest is not None
+            and any(self._may_pass(places) for places in range(last))
+        )
 
     def _may_pass(self, places: int) -> bool:
         return bool(self.off[places] <= _slack(np.array([self.largest]), places, single=self.single)[0])
@@ -104,6 +116,8 @@ class LevelFacts:
     name: str
     records: int = 0
     counts: dict[Any, int] = field(default_factory=dict)
+    ordered: tuple[Any, ...] | None = None
+    """The values in another order than the ascending one."""
 
     def plus(self, more: LevelFacts) -> None:
         """Take in what another chunk tells."""
@@ -118,7 +132,9 @@ class LevelFacts:
 
     @property
     def levels(self) -> tuple[Any, ...]:
-        """The values in ascending order, None last where cells are missing."""
+        """The values in their order, None last where cells are missing."""
+        if self.ordered is not None:
+            return self.ordered
         there = sorted(value for value in self.counts if value is not None)
         return (*there, None) if self.counts.get(None) else tuple(there)
 
@@ -131,58 +147,85 @@ Facts = NumberFacts | LevelFacts
 
 
 @dataclass
+class ColumnScan:
+    """What chunks of a column tell: of any quasi-identifier, or of a weight."""
+
+    scan: Scan
+    numbers: NumberFacts | None = None
+    """What its numbers come to, if they count from 0."""
+
+    def plus(self, more: ColumnScan) -> None:
+        """Take in what the next chunk tells."""
+        self.scan.plus(more.scan)
+        if self.numbers is not None and more.numbers is not None:
+            self.numbers.plus(more.numbers)
+
+
+@dataclass(frozen=True)
+class AskedColumn:
+    """A column that is to be read, and what was said of it: codes that are no values, a tree over its values."""
+
+    column: Column
+    codes: Codes
+    hierarchy: Hierarchy | None = None
+
+    @staticmethod
+    def of(
+        column: Column,
+        special: Mapping[str, tuple[Any, ...]] = {},
+        na: Sequence[str] = (),
+        hierarchies: Mapping[str, Hierarchy] = {},
+    ) -> AskedColumn:
+        """One of the columns of which these things were said."""
+        codes = Codes(column.name, tuple(special.get(column.name, ())), tuple(na))
+        return AskedColumn(column, codes, hierarchies.get(column.name))
+
+
+@dataclass
 class ChunkFacts:
     """What one chunk tells."""
 
     runs: list[bytes]
     """The digests of its runs."""
-    columns: dict[str, Facts]
+    columns: dict[str, ColumnScan]
+    levels: dict[str, LevelFacts]
+    """Of strata."""
+    categories: dict[str, Any]
+    """Of columns that have some: an Arrow array of them, in their order."""
 
 
-def scan_chunk(source: Any, first: int, count: int, columns: Sequence[Column]) -> ChunkFacts:
+def scan_chunk(
+    source: Any, first: int, count: int, asked: Sequence[AskedColumn], strata: Sequence[str] = ()
+) -> ChunkFacts:
     """A task: read a chunk, digest all of it, and find out about these columns."""
     table = source.read(first, count)
-    found: dict[str, Facts] = {}
-    for column in columns:
-        values = table.column(column.name)
-        read = facts_of_numbers if column.kind is Kind.NUMERIC else facts_of_levels
-        found[column.name] = read(column.name, values, first)
-    return ChunkFacts(digests_of_runs(table), found)
+    columns = {each.column.name: _scanned(table, each, first) for each in asked}
+    levels = {name: facts_of_levels(name, table.column(name)) for name in strata}
+    return ChunkFacts(digests_of_runs(table), columns, levels, categories_in(table))
 
 
-def numbers_in(name: str, column: pa.ChunkedArray, first: int) -> np.ndarray:
-    """(n,) float64: the numbers of a chunk that begins with record `first`; NaN where there is none.
-
-    Infinite and too large ones are refused, as they are in memory.
-    """
-    kind = column.type
-    if pa.types.is_integer(kind):
-        ends = pc.min_max(column).as_py()
-        if ends["min"] is not None and max(-ends["min"], ends["max"]) >= LARGEST_WHOLE:
-            raise InputError(
-                f"column {name!r} holds whole numbers of more than 15 digits, which are not worked on beyond memory; make it text, "
-                "or give it more memory."
-            )
-        if column.null_count == 0:
-            return column.to_numpy().astype(np.float64)
-    values = pc.fill_null(pc.cast(column, pa.float64()), np.nan).to_numpy().astype(np.float64)
-    wrong = np.isinf(values)
-    if wrong.any():
-        refuse_value(name, first + int(np.argmax(wrong)), "infinite value")
-    wrong = np.abs(values) > LARGEST
-    if wrong.any():
-        refuse_value(name, first + int(np.argmax(wrong)), f"a number beyond {LARGEST:g}")
-    return values
+def _scanned(table: pa.Table, asked: AskedColumn, first: int) -> ColumnScan:
+    name, codes = asked.column.name, replace(asked.codes, first=first)
+    scan, looked = scan_of(asked.column, table.schema.field(name), table.column(name), codes)
+    if asked.column.kind is not Kind.NUMERIC:
+        return ColumnScan(scan)
+    values = np.full(scan.records, np.nan)
+    if looked is not None:
+        if is_time(looked.kind) or pa.types.is_decimal(looked.kind):  # how these are read, the whole decides
+            return ColumnScan(scan)
+        values = numbers_in(looked, {"origin": 0}, codes)
+    found = facts_of_numbers(name, values, scan.told.type)
+    found.nulls, found.atoms = scan.nulls, scan.atoms
+    return ColumnScan(scan, found)
 
 
-def facts_of_numbers(name: str, column: pa.ChunkedArray, first: int = 0) -> NumberFacts:
-    """What a chunk of a numeric column tells."""
-    whole = pa.types.is_integer(column.type)
-    found = NumberFacts(name, whole, column.type == pa.float32(), len(column), column.null_count)
-    values = numbers_in(name, column, first)
+def facts_of_numbers(name: str, values: np.ndarray, kind: pa.DataType) -> NumberFacts:
+    """What the numbers of a chunk come to; NaN where there is none."""
+    whole = pa.types.is_integer(kind)
+    single = pa.types.is_floating(kind) and kind != pa.float64()
+    found = NumberFacts(name, whole, single, len(values))
     gaps = np.isnan(values)
-    found.missing = int(gaps.sum())
-    known = values[~gaps] if found.missing else values
+    known = values[~gaps] if gaps.any() else values
     if len(known):
         found.least, found.most = float(known.min()), float(known.max())
         found.largest = max(abs(found.least), abs(found.most))
@@ -190,6 +233,84 @@ def facts_of_numbers(name: str, column: pa.ChunkedArray, first: int = 0) -> Numb
         if not whole:
             found.off = _off(known, single=found.single)
     return found
+
+
+def settled(
+    over: Over, asked: Sequence[AskedColumn], found: Mapping[str, ColumnScan]
+) -> tuple[list[WholeColumn], list[Facts]]:
+    """The columns of the whole table, and what is known of their values; one more pass where numbers count from another one than 0."""
+    columns, facts = [], []
+    for each in asked:
+        own = found[each.column.name]
+        column = whole_column(each.column, own.scan, each.codes)
+        columns.append(replace(column, hierarchy=each.hierarchy))
+        facts.append(_facts_of(column, own))
+    late = [column for column, own in zip(columns, facts, strict=True) if own is None]
+    measured: dict[str, NumberFacts] = {}
+    if late:
+        for more in over("measuring", numbers_chunk, tuple(late)):
+            for own in more:
+                if own.name in measured:
+                    measured[own.name].plus(own)
+                else:
+                    measured[own.name] = own
+    for column in late:
+        own, scan = measured[column.name], found[column.name].scan
+        own.nulls, own.atoms = scan.nulls, scan.atoms[: len(column.marks)]
+        exponent = Decimal(column.origin).normalize().as_tuple().exponent
+        own.finest = None if column.unit else max(0, -exponent) if isinstance(exponent, int) else 0
+    return columns, [
+        measured[column.name] if own is None else own for column, own in zip(columns, facts, strict=True)
+    ]
+
+
+Over = Callable[..., Iterator[Any]]
+"""`over(what, task, *arguments)`: what a task returns for each chunk, in their order."""
+
+
+def numbers_chunk(source: Any, first: int, count: int, columns: tuple[WholeColumn, ...]) -> list[NumberFacts]:
+    """A task: what the numbers of these columns come to, in the terms of the whole."""
+    table = source.read(first, count, [each.name for each in columns])
+    cells = cells_in(table, columns, first)
+    return [
+        facts_of_numbers(
+            each.name, np.ascontiguousarray(cells.values[:, j]), table.schema.field(each.name).type
+        )
+        for j, each in enumerate(columns)
+    ]
+
+
+def _facts_of(column: WholeColumn, found: ColumnScan) -> Facts | None:
+    """What is known of the values of a column; None where another pass has to tell."""
+    scan, own = found.scan, found.numbers
+    if column.kind is Kind.NUMERIC:
+        if own is None or column.origin:
+            return None
+        own.atoms = scan.atoms[: len(column.marks)]
+        return own
+    if column.levels == (None,):
+        return LevelFacts(column.name, scan.records, {None: scan.records})
+    assert scan.values is not None
+    of_levels, of_atoms = np.zeros(len(column.levels), np.int64), np.zeros(len(column.marks), np.int64)
+    each = [*column.places.values(), column.absent]
+    for (place, atom), count in zip(each, scan.values.each.tolist(), strict=True):
+        if atom != NO_ATOM:
+            of_atoms[atom] += count
+        elif count:
+            of_levels[int(place)] += count
+    if column.kind is Kind.NOMINAL:
+        counts = dict(zip(column.levels, of_levels.tolist(), strict=True))
+        return LevelFacts(column.name, scan.records, counts, column.levels)
+    used = np.flatnonzero(of_levels)
+    own = NumberFacts(
+        column.name, True, False, scan.records, scan.nulls, of_atoms, finest=None, levels=of_levels
+    )
+    if len(used):
+        own.least, own.most = float(used[0]), float(used[-1])
+        own.largest = own.most
+        total = sum(int(place) * int(of_levels[place]) for place in used)
+        own.total = np.array([[float(total)], [float(total - int(float(total)))], [0.0]])
+    return own
 
 
 def _slack(sizes: np.ndarray, decimals: int, *, single: bool) -> np.ndarray:
@@ -221,45 +342,20 @@ def excused_values(known: np.ndarray, facts: NumberFacts) -> np.ndarray:
     )
 
 
-def facts_of_levels(name: str, column: pa.ChunkedArray, first: int = 0) -> LevelFacts:
-    """What a chunk of a nominal column tells."""
+def facts_of_levels(name: str, column: pa.ChunkedArray) -> LevelFacts:
+    """What a chunk of a column of strata tells."""
     found = distinct(column)
     counts = dict(zip([*found.values, None], found.counts.tolist(), strict=True))
     return LevelFacts(name, len(column), {value: count for value, count in counts.items() if count})
 
 
-def merged(into: dict[str, Facts], more: dict[str, Facts]) -> None:
+def merged(into: dict[str, Any], more: Mapping[str, Any]) -> None:
     """Put the facts of two chunks together."""
     for name, facts in more.items():
         if name in into:
-            into[name].plus(facts)  # pyright: ignore[reportArgumentType]  of one column, so of one kind
+            into[name].plus(facts)
         else:
             into[name] = facts
-
-
-def refuse_type(column: Column, kind: pa.DataType) -> None:
-    """Refuse what a plan does not work on beyond memory: dates, decimals, text that means numbers, ordered levels, other types."""
-    number = pa.types.is_integer(kind) or kind in (pa.float32(), pa.float64())
-    if column.kind is Kind.NUMERIC and number:
-        return
-    if column.kind is Kind.NOMINAL and (
-        number or pa.types.is_boolean(kind) or (is_text(kind) and kind != pa.string_view())
-    ):
-        return
-    what = "ordered levels" if column.kind is Kind.ORDINAL else f"{column.kind} values of the type {kind}"
-    raise OnlyInMemory(
-        f"column {column.name!r} holds {what}, which are not worked on beyond memory yet; give it more memory, or make it plain "
-        "numbers or text."
-    )
-
-
-def variable_of(column: Column, facts: Facts) -> Variable:
-    """What the cells of a column stand for, from the facts of the whole."""
-    if isinstance(facts, LevelFacts):
-        return Variable(column.name, Kind.NOMINAL, facts.levels)
-    if facts.known == 0:  # nothing but gaps is one category
-        return Variable(column.name, Kind.NOMINAL, (None,))
-    return Variable(column.name, marks=(None,) if facts.missing else (), single=facts.single)
 
 
 def cells_in(table: pa.Table, variables: Sequence[Variable], first: int = 0) -> Cells:
@@ -269,23 +365,13 @@ def cells_in(table: pa.Table, variables: Sequence[Variable], first: int = 0) -> 
     >>> cells.values[:, 0].tolist(), cells.atoms[:, 0].tolist()
     ([30.0, nan], [-1, 0])
     """
-    values = np.empty((table.num_rows, len(variables)))
+    columns = [WholeColumn.of(variable) for variable in variables]
+    values = np.empty((table.num_rows, len(columns)))
     atoms = None
-    if any(variable.marks for variable in variables):
+    if any(column.has_atoms for column in columns):
         atoms = np.full(values.shape, NO_ATOM, np.int16)
-    for j, variable in enumerate(variables):
-        column = table.column(variable.name)
-        if variable.kind is Kind.NOMINAL:
-            values[:, j] = _places(column, variable)
-            continue
-        values[:, j] = numbers_in(variable.name, column, first)
-        if variable.marks and atoms is not None:
-            atoms[np.isnan(values[:, j]), j] = 0
-    return Cells(tuple(variables), values, atoms)
-
-
-def _places(column: pa.ChunkedArray, variable: Variable) -> np.ndarray:
-    """(n,): the place of each value among the levels; what is missing is the last."""
-    place = {level: float(rank) for rank, level in enumerate(variable.levels)}
-    found = distinct(column)
-    return np.array([*(place[value] for value in found.values), float(len(variable.levels) - 1)])[found.codes]
+    for j, column in enumerate(columns):
+        values[:, j], held = read_part(table.column(column.name), column, first)
+        if held is not None and atoms is not None:
+            atoms[:, j] = held
+    return Cells(tuple(column.variable for column in columns), values, atoms)

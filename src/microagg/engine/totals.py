@@ -88,7 +88,7 @@ def _category_counts(column: Coded, facts: Facts) -> np.ndarray:
         return facts.frequency()
     if not column.of_atoms:  # nothing but gaps
         return np.array([facts.records])
-    return np.array([facts.known, facts.missing])
+    return np.array([facts.known, *facts.atoms])
 
 
 def _row_squares(differences: np.ndarray) -> np.ndarray:

@@ -69,7 +69,7 @@ from microagg.table.io.frames import (
     to_arrow,
     values_of,
 )
-from microagg.table.io.giving import given_back
+from microagg.table.io.giving import Known, given_back
 from microagg.table.io.labels import labels_of, with_labels, with_labels_in_use
 from microagg.table.io.marks import NOTES, marked_like, notes_of
 from microagg.table.io.parts import as_target, format_to_write
@@ -475,15 +475,28 @@ def _are_numbers(frame: nw.DataFrame[Any], cells: Cells, made: Aggregated) -> bo
 
 
 def with_released(
-    frame: nw.DataFrame[Any], schema: Schema, made: Aggregated, weighting: Weighting | None, precision: str
+    frame: nw.DataFrame[Any],
+    schema: Schema,
+    made: Aggregated,
+    weighting: Weighting | None,
+    precision: str,
+    known: Mapping[str, Known] = {},
 ) -> nw.DataFrame[Any]:
-    """The table with every quasi-identifier replaced by its group's, in the types that came in; identifiers dropped."""
-    cells = made.cells
+    """The table with every quasi-identifier replaced by its group's, in the types that came in; identifiers dropped.
+
+    `known` is needed where the frame is a part of a table.
+    """
+    cells, whole = made.cells, precision == "column"
     columns = [
         given_back(
-            frame[variable.name], variable, cells.values[:, j], cells.atoms_of(j), whole=precision == "column"
+            frame[variable.name],
+            variable,
+            cells.values[:, j],
+            cells.atoms_of(j),
+            whole=whole,
+            known=known.get(variable.name),
         )
         for j, variable in enumerate(cells.variables)
-    ]  # fmt: skip
-    columns += released_weight(frame, weighting, whole=precision == "column")
+    ]
+    columns += released_weight(frame, weighting, whole=whole, known=known)
     return frame.with_columns(*columns).select(*schema.released())

@@ -13,7 +13,7 @@ from microagg.table.schema import Kind
 
 if TYPE_CHECKING:
     from microagg.table.aggregate import Aggregated
-    from microagg.table.variable import Cells
+    from microagg.table.variable import Cells, Variable
 
 TRUE_VALUES = "true-values"
 
@@ -29,10 +29,14 @@ def risks_of_aggregates(cells: Cells, how: Mapping[str, str]) -> tuple[str, ...]
     (('true-values',), ())
     """
     for j, variable in enumerate(cells.variables):
-        if variable.kind is Kind.NUMERIC and aggregate_of(variable, how).true_values:
-            if len(_occurring_once(cells, j)):
-                return (TRUE_VALUES,)
+        if releases_true_values(variable, how) and len(_occurring_once(cells, j)):
+            return (TRUE_VALUES,)
     return ()
+
+
+def releases_true_values(variable: Variable, how: Mapping[str, str]) -> bool:
+    """Whether a column is numeric, and its aggregate releases values as they are."""
+    return variable.kind is Kind.NUMERIC and aggregate_of(variable, how).true_values
 
 
 def notes_on_true_values(cells: Cells, found: Aggregated) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from microagg.release.strata import class_columns
 from microagg.table.aggregate import Aggregated, aggregated
 from microagg.table.grouping import Groups
 from microagg.table.io.cells import cells_of
-from microagg.table.io.giving import given_back
+from microagg.table.io.giving import Known, given_back
 from microagg.table.schema import Column, Kind, Role, Schema
 from microagg.table.variable import Cells, Variable
 
@@ -117,13 +118,14 @@ def weighted(weighting: Weighting | None, labels: np.ndarray, settings: Settings
 
 
 def released_weight(
-    frame: nw.DataFrame[Any], weighting: Weighting | None, *, whole: bool
+    frame: nw.DataFrame[Any], weighting: Weighting | None, *, whole: bool, known: Mapping[str, Known] = {}
 ) -> list[nw.Series[Any]]:
     """The column of weights as it is released, where that is not as it was: in the type that came in."""
     if weighting is None or weighting.made is None:
         return []
     made = weighting.made.cells
-    return [given_back(frame[weighting.name], made.variables[0], made.values[:, 0], None, whole=whole)]
+    given, name = frame[weighting.name], weighting.name
+    return [given_back(given, made.variables[0], made.values[:, 0], None, whole=whole, known=known.get(name))]
 
 
 def _totals_changed(

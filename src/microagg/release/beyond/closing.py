@@ -27,7 +27,7 @@ from microagg.release.beyond.filed import NOTE, FiledRelease
 from microagg.release.beyond.finishing import Finishing
 from microagg.release.beyond.losing import Lost, summed
 from microagg.release.beyond.part_rows import PartsWriting, write_part_of
-from microagg.release.beyond.rows import schema_in, write_rows, write_rows_aside
+from microagg.release.beyond.rows import schema_in, values_in_piece, write_rows, write_rows_aside
 from microagg.release.manifest import internal_manifest, name_by
 from microagg.release.release import Release
 from microagg.release.risks import notes_on_earlier_releases
@@ -39,7 +39,9 @@ from microagg.table.aggregate import Aggregated
 from microagg.table.aggregates import aggregate_of
 from microagg.table.capping import Capped, note_on_capped
 from microagg.table.io import system, writing
+from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import give_back
+from microagg.table.io.categories import joined, with_kinds
 from microagg.table.io.chunks import Source
 from microagg.table.io.digests import RowSums, digest_of_runs
 from microagg.table.io.looks import LookFacts
@@ -97,7 +99,10 @@ class Closing:
             return
         holdings = tuple(pieces.holding([bucket]) for bucket in range(1 << self.finishing.row_bits))
         schema = schema_in(self.grouped.pieces[0]["path"])
-        given = str(run.target), schema, holdings, self.options, run.budget.at_once
+        kinds, categories = self._categories(schema)
+        given = (
+            str(run.target), with_kinds(schema, kinds), holdings, self.options, run.budget.at_once, kinds, categories,
+        )  # fmt: skip
         if isinstance(run.executor, Threads):
             digest = run.executor.alone(write_rows, str(part), *given, tell=self._written)
         else:
@@ -118,7 +123,8 @@ class Closing:
         plan = PartsWriting.of(pieces, 1 << self.finishing.row_bits, self.layout.records)
         names, runs, digests = run.schema.released(), [], {}
         with plan.work_folder(folder) as room:
-            tasks = ((*each, str(room)) for each in plan.tasks())
+            more = self._categories(schema_in(self.grouped.pieces[0]["path"]))
+            tasks = ((*each, str(room), *more) for each in plan.tasks())
             needs = itertools.repeat(2 * run.budget.a_bucket)
             for told in run.executor.in_order(write_part_of, tasks, run.budget.at_once, needs):
                 runs += told.runs
@@ -130,6 +136,28 @@ class Closing:
             "file": run.target.name,
             "digest": digest_of_runs(names, self.layout.records, runs),
         }
+
+    def _categories(self, schema: pa.Schema) -> tuple[dict[str, Any], dict[str, pa.Array]]:
+        """The types of columns of categories, and those categories that are released, in their order."""
+        kinds = {}
+        for name, own in self.finishing.categories.items():
+            given: Any = self.run.source.schema.field(name).type
+            if name in schema.names and schema.field(name).type == own.type and not self._is_coarse(name):
+                kinds[name] = pa.dictionary(given.index_type, own.type, given.ordered)
+        if not kinds:
+            return {}, {}
+        used: dict[str, pa.Array] = {}
+        tasks = ((told["path"], tuple(kinds)) for told in self.grouped.pieces)
+        for found in self.run.executor.in_order(values_in_piece, tasks, self.run.budget.at_once):
+            for name, values in found.items():
+                used[name] = joined(used[name], values) if name in used else values
+        whole = self.finishing.categories
+        return kinds, {
+            name: whole[name].filter(pc.is_in(whole[name], value_set=used[name])) for name in kinds
+        }
+
+    def _is_coarse(self, name: str) -> bool:
+        return self.run.settings.aggregates.get(name) in ("range", "generalise")
 
     def _written(self, records: int) -> None:
         self.run.telling("writing", records)

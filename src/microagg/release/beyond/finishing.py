@@ -5,7 +5,7 @@ The very functions that work on whole tables work on the records of a block, wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
@@ -25,9 +25,10 @@ from microagg.table.aggregate import Aggregated, WholeTable, aggregated
 from microagg.table.capping import Limits
 from microagg.table.encoder import Space
 from microagg.table.io.arrow import bare
-from microagg.table.io.arrow import compute as pc
 from microagg.table.io.frames import to_arrow, values_of
+from microagg.table.io.giving import Known
 from microagg.table.io.row_hashes import class_hashes
+from microagg.table.io.spelling import texts_like
 from microagg.table.schema import Schema
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
@@ -43,8 +44,8 @@ class Finishing:
     space: Space
     whole: WholeTable
     class_columns: tuple[str, ...]
-    with_nulls: tuple[str, ...]
-    """Columns of floats whose gaps are nulls somewhere: there NaN becomes null in what is released, as it does in memory."""
+    known: dict[str, Known]
+    """What has to be known of whole columns where cells are given back."""
     key: tuple[int, int] | None
     """Of the order in which rows are written; None where they keep their order."""
     row_bits: int
@@ -56,6 +57,8 @@ class Finishing:
     """The spaces in which loss is measured."""
     limits: Limits | None = None
     """What values beyond are set to before they are averaged; loss is measured against what they were."""
+    categories: dict[str, Any] = field(default_factory=dict)
+    """All categories of the columns that have some, in their order; in the spill lie values."""
 
     def row_buckets(self, order: np.ndarray, records: int) -> np.ndarray:
         """(n,): which bucket each row is set aside in: all rows of one come before those of the next."""
@@ -91,20 +94,24 @@ def finish_block(
     finishing, records = about
     settings, schema = finishing.settings, finishing.schema
     numbers = rows.column(NUMBER).to_numpy()
-    rows = _with_nulls(rows.drop_columns([NUMBER]), finishing.with_nulls)
+    rows = rows.drop_columns([NUMBER])
     frame = nw.from_native(rows, eager_only=True)
     weighting = _weighting(finishing, rows, labels)
     averaged = cells if finishing.limits is None else finishing.limits.cells(cells)
     made = aggregated(
         averaged, labels, how=settings.aggregates, precision=settings.precision, k=settings.k, seed=settings.seed or 0,
-        space=finishing.space, exact=cells, weights=None if weighting is None else weighting.before, whole=finishing.whole,
+        space=finishing.space, exact=cells, texts=texts_like(frame), whole=finishing.whole,
+        weights=None if weighting is None else weighting.before,
     )  # fmt: skip
-    released = with_released(frame, schema, made, weighting, settings.precision)
+    released = with_released(frame, schema, made, weighting, settings.precision, finishing.known)
     told, errors = _loss(finishing, cells, made, released, labels)
     told |= {"filled": list(made.filled), "blanked": list(made.blanked), "groups": int(labels.max()) + 1}
     if weighting is not None:
         told["totals"] = summed_totals(frame, schema, settings, weighting, cells, made)
     arrow = bare(to_arrow(released))
+    for place, variable in enumerate(arrow.schema.names):
+        if variable in finishing.categories and _is_coarse(made, variable):
+            arrow = arrow.set_column(place, variable, arrow.column(variable).cast(pa.string()))
     _write_classes(f"{path}.classes", finishing, arrow, labels, errors)
     order = numbers.astype(np.uint64)
     if finishing.key is not None:
@@ -113,13 +120,8 @@ def finish_block(
     return write_piece(path, keyed, finishing.row_buckets(order, records), told)
 
 
-def _with_nulls(rows: pa.Table, names: tuple[str, ...]) -> pa.Table:
-    for name in names:
-        column = rows.column(name)
-        gone = pc.fill_null(pc.is_nan(column), True)
-        place = rows.schema.get_field_index(name)
-        rows = rows.set_column(place, name, pc.if_else(gone, pa.scalar(None, column.type), column))
-    return rows
+def _is_coarse(made: Aggregated, name: str) -> bool:
+    return any(variable.coarse for variable in made.variables if variable.name == name)
 
 
 def _weighting(finishing: Finishing, rows: pa.Table, labels: np.ndarray) -> Weighting | None:

@@ -16,14 +16,13 @@ from microagg.engine.plan import needs_plan
 from microagg.errors import InputError, OnlyInMemory
 from microagg.methods.search.blockwise import largest_block
 from microagg.release.settings import Settings
-from microagg.table.aggregates import AGGREGATES, DEFAULT_AGGREGATE
 from microagg.table.encoder import RUN
 from microagg.table.io.arrow import bytes_of
 from microagg.table.io.chunks import READ_IN_PIECES, Source, is_in_parts
 from microagg.table.io.formats import format_of
 from microagg.table.io.journal import settle
 from microagg.table.io.sidecar import sidecar_of
-from microagg.table.schema import Kind, Role, Schema
+from microagg.table.schema import Role, Schema
 
 LEAST_CHUNK, LARGEST_CHUNK = 1, 16  # in runs of records
 OF_A_RECORD, OF_A_CELL = 110, 30  # bytes that a record takes in memory at the peak, and each of its cells
@@ -134,9 +133,6 @@ def refuse_beyond(settings: Settings, schema: Schema | None = None) -> None:
         "time_limit": settings.params.get("time_limit") is not None,
         "stop_after": settings.params.get("stop_after") is not None,
         "unit": settings.unit is not None,
-        "special": any(name not in settings.confidential for name in settings.special),
-        "na": bool(settings.na),
-        "hierarchy": bool(settings.hierarchy),
         f"small_strata={settings.small_strata}": bool(settings.stratum) and settings.small_strata == "drop",
         f"missing={settings.missing}": settings.missing == "drop",
         "publish": bool(settings.publish),
@@ -146,16 +142,11 @@ def refuse_beyond(settings: Settings, schema: Schema | None = None) -> None:
             raise OnlyInMemory(
                 f"{name} is not worked on beyond memory yet; give it more memory, or leave it out."
             )
-    usual = {DEFAULT_AGGREGATE[kind] for kind in (Kind.NUMERIC, Kind.NOMINAL)}
     for name, how in settings.aggregates.items():
-        if how not in usual and how in AGGREGATES:
+        if how == "draw":
             raise OnlyInMemory(
                 f"aggregate {how} of {name!r} is not worked on beyond memory yet; give it more memory."
             )
-    if schema is not None and settings.weight is not None and settings.weight_becomes == "drop":
-        raise OnlyInMemory(
-            "a weight that is dropped is not worked on beyond memory yet; name it as an identifier."
-        )
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from microagg.engine.spill import told_if_full
 from microagg.errors import Cancelled
 from microagg.release.beyond.rows import in_pieces_of, schema_in, sorted_bucket
 from microagg.table.io import journal, parts, system
+from microagg.table.io.categories import with_categories, with_kinds
 from microagg.table.io.digests import digests_of_runs
 from microagg.table.io.formats import PART
 from microagg.table.io.parquet_format import in_pieces
@@ -76,7 +78,13 @@ class PartsWriting:
 
 
 def write_part_of(
-    number: int, before: int, count: int, holdings: tuple[Holding, ...], folder: str
+    number: int,
+    before: int,
+    count: int,
+    holdings: tuple[Holding, ...],
+    folder: str,
+    kinds: dict[str, Any],
+    categories: dict[str, pa.Array],
 ) -> WrittenPart:
     """A task: write some of the rows that lie there, in the order of their keys; under a name of its own until it is whole."""
     path = Path(folder, parts.part_name(number))
@@ -85,10 +93,11 @@ def write_part_of(
 
     def fill(place: Path) -> None:
         schema = schema_in(next(holding[0][0] for holding in holdings if holding))
-        with in_pieces(place, schema) as write_piece:
+        with in_pieces(place, with_kinds(schema, kinds)) as write_piece:
             for rows in in_pieces_of(_some_of(holdings, before, count)):
                 if asked_to_stop():
                     raise Cancelled("stopped; nothing was written.")
+                rows = with_categories(rows, kinds, categories)
                 write_piece(rows)
                 runs.extend(digests_of_runs(rows))
 

@@ -17,6 +17,7 @@ from microagg.engine.spill import told_if_full
 from microagg.errors import Cancelled
 from microagg.release.beyond.finishing import KEY
 from microagg.table.io import system
+from microagg.table.io.categories import used_in, with_categories
 from microagg.table.io.digests import digest_of_runs, digests_of_runs
 from microagg.table.io.format import RECORDS_IN_A_PIECE
 from microagg.table.io.parts import format_to_write
@@ -31,6 +32,8 @@ def write_rows(
     holdings: Sequence[Holding],
     options: dict[str, Any],
     at_once: int,
+    kinds: dict[str, Any],
+    categories: dict[str, pa.Array],
 ) -> str:
     """A task: write the rows that lie there to a file, in the order of their keys; returns the digest of what was written."""
     runs: list[bytes] = []
@@ -41,6 +44,7 @@ def write_rows(
         for rows in in_pieces_of(threads.in_order(sorted_bucket, ((each,) for each in holdings), at_once)):
             if asked_to_stop():
                 raise Cancelled("stopped; nothing was written.")
+            rows = with_categories(rows, kinds, categories)
             write_piece(rows)
             tell(rows.num_rows)
             runs += digests_of_runs(rows)
@@ -89,6 +93,15 @@ def sorted_bucket(holding: Holding) -> pa.Table | None:
     rows = pa.Table.from_batches(batches).replace_schema_metadata(None)
     order = np.argsort(rows.column(KEY).to_numpy(), kind="stable")
     return rows.drop_columns([KEY]).take(pa.array(order)).combine_chunks()
+
+
+def values_in_piece(path: str, names: Sequence[str]) -> dict[str, pa.Array]:
+    """A task: the different values that some columns of a piece have."""
+    with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
+        rows = pa.Table.from_batches(
+            [reader.get_batch(place).select(list(names)) for place in range(reader.num_record_batches)]
+        )
+    return {name: used_in(rows.column(name)) for name in names}
 
 
 def schema_in(path: str) -> pa.Schema:

@@ -6,38 +6,30 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-import pyarrow as pa
 
 from microagg.engine.dask import Crew
 from microagg.engine.executor import Executor, Threads
 from microagg.engine.fitting import Asked, Fitted, fit
 from microagg.engine.passing import Passes
 from microagg.engine.plan import Layout, Plan
-from microagg.engine.scanning import (
-    Facts,
-    LevelFacts,
-    NumberFacts,
-    merged,
-    refuse_type,
-    scan_chunk,
-    variable_of,
-)
 from microagg.engine.spill import Spill, told_if_full
 from microagg.engine.territories import StrataCodes
 from microagg.engine.workers import Place
 from microagg.errors import InputError, OnlyInMemory
 from microagg.problem.problem import Progress, checked_k, checked_threads
 from microagg.release.beyond.closing import Closing
+from microagg.release.beyond.columns import Scanned, scanned
 from microagg.release.beyond.finishing import Finishing, finish_block
 from microagg.release.beyond.limits import Budget, bytes_of_block, refuse_beyond, refuse_labels
 from microagg.release.beyond.promising import promised_in, refuse_strata_in
+from microagg.release.beyond.single import risks_beyond
 from microagg.release.beyond.telling import Telling
 from microagg.release.publishing import refuse_publishing
 from microagg.release.release import Release
@@ -47,14 +39,13 @@ from microagg.release.settings import Settings
 from microagg.release.shuffling import key_of_order
 from microagg.release.strata import class_columns
 from microagg.table.aggregate import WholeTable
+from microagg.table.aggregates import check_aggregates
 from microagg.table.io.arrow import give_back
 from microagg.table.io.chunks import Source
-from microagg.table.io.digests import digest_of_runs
 from microagg.table.io.formats import options_for
-from microagg.table.io.frames import column_facts
+from microagg.table.io.frames import column_facts, refuse_odd_types
 from microagg.table.io.parts import format_to_write
-from microagg.table.schema import Column, Kind, Role, Schema, assign_roles
-from microagg.table.variable import Variable
+from microagg.table.schema import Kind, Role, Schema, assign_roles
 
 
 def protect_beyond(
@@ -131,19 +122,8 @@ def _schema_of(source: Source, settings: Settings) -> Schema:
         raise InputError("the table has no records; there is nothing to protect.")
     head = nw.from_native(source.read(0, 1), eager_only=True)
     schema = assign_roles(column_facts(head), settings.roles, settings.rest, settings.columns)
-    kinds = source.schema
-    for column in schema.columns:
-        if column.role in (Role.QUASI, Role.WEIGHT):
-            refuse_type(column, kinds.field(column.name).type)
-        elif column.role in (Role.CONFIDENTIAL, Role.KEEP, Role.STRATUM):
-            refuse_type(
-                replace(column, kind=_kind_of(kinds.field(column.name).type)), kinds.field(column.name).type
-            )
+    refuse_odd_types(head, schema.released())
     return schema
-
-
-def _kind_of(kind: pa.DataType) -> Kind:
-    return Kind.NUMERIC if pa.types.is_integer(kind) or pa.types.is_floating(kind) else Kind.NOMINAL
 
 
 @dataclass
@@ -175,107 +155,67 @@ class Run:
             self.telling,
             self.budget.a_record,
         )
-        digest, facts = self._scanned(passes)
+        found = scanned(passes, self.schema, self.settings)
         if self.expected_input is not None:
-            self.expected_input(digest)
-        quasi = [column for column in self.schema.columns if column.role is Role.QUASI]
-        own = [facts[column.name] for column in quasi]
-        variables = [variable_of(column, each) for column, each in zip(quasi, own, strict=True)]
-        strata, counts = self._strata(passes, facts)
+            self.expected_input(found.digest)
+        check_aggregates(
+            found.variables,
+            self.settings.aggregates,
+            {each.name for each in found.variables if each.hierarchy},
+        )
+        room, bits = self.spill.folder, self.budget.class_bits
+        refuse_unaccepted(self.settings, risks_beyond(passes, found.variables, self.settings, room, bits))
+        strata, counts = self._strata(passes, found)
         promised = promised_in(passes, self.schema, self.settings, self.budget.memory)
         sizes = None if counts is None else counts.sum(axis=0)
         if strata is not None and sizes is not None:
             refuse_strata_in(passes, strata, sizes, promised, self.settings, self.budget.memory)
         said = self.settings
         asked = Asked(said.scale, said.importance, said.cap, self.budget.for_values)
-        fitted = fit(passes, variables, own, asked)
-        layout = replace(self._layout(variables, fitted, strata), promised=promised)
+        fitted = fit(passes, found.variables, found.facts, asked)
+        layout = replace(self._layout(found, fitted, strata), promised=promised)
         seed, budget = self.settings.seed or 0, self.budget
-        plan = Plan(passes, layout, own, seed, budget.at_once, counts, budget.a_block_record, budget.memory)
+        plan = Plan(
+            passes, layout, found.facts, seed, budget.at_once, counts, budget.a_block_record, budget.memory
+        )
         cuts = plan.cuts()
-        finishing = self._finishing(layout, digest, facts, own, fitted)
-        room = self.spill.room(self._key(digest, cuts.digest, finishing))
+        finishing = self._finishing(layout, found, fitted)
+        room = self.spill.room(self._key(found.digest, cuts.digest, finishing))
         grouped = plan.grouped(cuts, room, finish_block, (finishing, layout.records))
         give_back()
         last = Closing(
-            self, layout, finishing, grouped, room, digest, options, expected, sizes, fitted.capped
+            self, layout, finishing, grouped, room, found.digest, options, expected, sizes, fitted.capped
         )
         return last.saved()
 
-    def _scanned(self, passes: Passes) -> tuple[str, dict[str, Facts]]:
-        asked = [column for column in self.schema.columns if column.role in (Role.QUASI, Role.WEIGHT)]
-        asked += [
-            replace(column, kind=Kind.NOMINAL)
-            for column in self.schema.columns
-            if column.role is Role.STRATUM
-        ]
-        found: dict[str, Facts] = {}
-        runs: list[bytes] = []
-        for chunk in passes.over("scanning", scan_chunk, asked):
-            runs += chunk.runs
-            merged(found, chunk.columns)
-        for name in self.schema.names(Role.WEIGHT):
-            _refuse_weights(found[name])
-        if self.settings.missing == "error":
-            _refuse_gaps({name: found[name] for name in self.schema.names(Role.QUASI)})
-        return digest_of_runs(self.source.schema.names, self.source.records, runs), found
-
-    def _strata(
-        self, passes: Passes, facts: Mapping[str, Facts]
-    ) -> tuple[StrataCodes | None, np.ndarray | None]:
+    def _strata(self, passes: Passes, found: Scanned) -> tuple[StrataCodes | None, np.ndarray | None]:
         """Which strata there are, and how many records of each are in every chunk."""
-        own = [facts[name] for name in self.schema.names(Role.STRATUM)]
-        if not own:
-            return None, None
-        return StrataCodes.counted(passes, [each for each in own if isinstance(each, LevelFacts)])
+        return StrataCodes.counted(passes, found.strata) if found.strata else (None, None)
 
-    def _layout(self, variables: Sequence[Variable], fitted: Fitted, strata: StrataCodes | None) -> Layout:
+    def _layout(self, found: Scanned, fitted: Fitted, strata: StrataCodes | None) -> Layout:
         weight = self.schema.names(Role.WEIGHT)
         released = self.schema.released()
         carried = (*released, *(name for name in weight if name not in released))
-        plain = all(each.kind is Kind.NUMERIC and not each.marks for each in variables)
+        variables = found.variables
+        plain = all(each.kind is Kind.NUMERIC and not each.has_atoms for each in variables)
         effort = self.settings.params.get("effort") or "balanced"
         return Layout(
             tuple(variables), fitted.space, carried, self.source.records, self.settings.k, effort,
             None if plain else len(variables), strata, measured=fitted.measured, limits=fitted.limits,
         )  # fmt: skip
 
-    def _finishing(
-        self,
-        layout: Layout,
-        digest: str,
-        facts: dict[str, Facts],
-        own: Sequence[Facts],
-        fitted: Fitted,
-    ) -> Finishing:
-        weight, of_weight, heaviest = self.schema.one(Role.WEIGHT), None, None
-        kinds = self.source.schema
-        if weight is not None:
-            about = facts[weight]
-            assert isinstance(about, NumberFacts)
-            heaviest = about.most
-            variable = variable_of(Column(weight, Role.WEIGHT, Kind.NUMERIC), about)
-            of_weight = variable, WholeTable((about.decimals(),), (None,), (None,))
-        levels = tuple(each.frequency() if isinstance(each, LevelFacts) else None for each in own)
-        atoms = tuple(
-            np.array([each.missing]) if isinstance(each, NumberFacts) and variable.marks else None
-            for each, variable in zip(own, layout.variables, strict=True)
-        )
-        with_nulls = tuple(
-            variable.name
-            for variable, each in zip(layout.variables, own, strict=True)
-            if isinstance(each, NumberFacts)
-            and each.nulls
-            and pa.types.is_floating(kinds.field(variable.name).type)
-        )
+    def _finishing(self, layout: Layout, found: Scanned, fitted: Fitted) -> Finishing:
+        weight = found.weight
+        of_weight = weight and (weight.column, WholeTable((weight.decimals,), (None,), (None,)))
         key = None
         if not self.keep_order:
-            first, second = key_of_order(self.settings.seed or 0, digest).tolist()
+            first, second = key_of_order(self.settings.seed or 0, found.digest).tolist()
             key = int(first), int(second)
         return Finishing(
-            self.schema, self.settings, layout.space, WholeTable(fitted.decimals, levels, atoms, heaviest),
-            tuple(class_columns(self.schema, self.settings)), with_nulls, key,
+            self.schema, self.settings, layout.space, found.whole(fitted),
+            tuple(class_columns(self.schema, self.settings)), found.known, key,
             self.budget.row_bits, self.budget.class_bits, of_weight, layout.spaces, fitted.limits,
+            found.categories,
         )  # fmt: skip
 
     def _key(self, digest: str, cuts: str, finishing: Finishing) -> str:
@@ -283,30 +223,3 @@ class Run:
         asked = json.dumps(self.settings.as_data(), sort_keys=True, default=str)
         bits = f"{finishing.row_bits} {finishing.class_bits} {self.keep_order}"
         return hashlib.sha256("\0".join([asked, digest, cuts, bits]).encode()).hexdigest()
-
-
-def _refuse_weights(facts: Facts) -> None:
-    assert isinstance(facts, NumberFacts)
-    what = "is missing" if facts.missing else "is not above 0" if facts.least <= 0.0 else ""
-    if what:
-        raise InputError(
-            f"the weight {facts.name!r} {what} in some row; weights are numbers above 0: leave such records out, or mend them."
-        )
-    if facts.asks_for_usual:
-        raise InputError(
-            f"the precision of the weight {facts.name!r} is not told beyond memory, for its values are of very different sizes; round "
-            "them first, or give it more memory."
-        )
-
-
-def _refuse_gaps(facts: Mapping[str, Facts]) -> None:
-    counts = {
-        name: each.missing if isinstance(each, NumberFacts) else each.counts.get(None, 0)
-        for name, each in facts.items()
-    }
-    told = ", ".join(f"{count:,} in {name!r}" for name, count in counts.items() if count)
-    if told:
-        raise InputError(
-            f"quasi-identifiers are missing: {told}; fill them in, or say missing='group' to group such records with their "
-            "like or missing='drop' to leave them out."
-        )

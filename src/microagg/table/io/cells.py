@@ -10,12 +10,12 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import InputError
 from microagg.table.hierarchy import Hierarchy
 from microagg.table.io.arrow import compute as pc
-from microagg.table.io.arrow import is_text, means_numbers
-from microagg.table.io.distinct import Distinct, Finder, distinct, number_of
+from microagg.table.io.arrow import is_text
+from microagg.table.io.distinct import distinct, number_of
 from microagg.table.io.frames import LARGEST_WHOLE, arrow_column, values_of
+from microagg.table.io.levels import ValueCounts, gap_among, levels_of, with_gaps
 from microagg.table.io.numbers import Codes, numbers_of
 from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
@@ -65,27 +65,25 @@ def _read(frame: nw.DataFrame[Any], column: Column, codes: Codes) -> _Read:
             None,
         )
     field, arrow = arrow_column(frame, column.name)
+    spelled = is_text(arrow.type) or not _can_be_null(frame[column.name])
     if column.kind is Kind.NUMERIC and arrow.null_count < len(arrow):
-        read = _numeric(frame[column.name], arrow, codes)
+        read = _numeric(arrow, codes, spelled=spelled)
         if isinstance(frame[column.name].dtype, nw.Decimal) and read[2] is None and not read[0].origin:
             return read[0], values_of(frame, [column.name])[:, 0], None  # to the last bit what it always was
     else:
         found = distinct(arrow)
-        if is_text(arrow.type) and means_numbers(field):  # 9 before 10
-            texts = [text for text in found.values if number_of(text) is not None]
-            found = replace(found, order=sorted(texts, key=_number))
-        read = (_ordinal if column.kind is Kind.ORDINAL else _nominal)(
-            frame[column.name], arrow, found, column, codes
-        )
+        levels = levels_of(ValueCounts.of(found), field, column, codes, spelled=spelled)
+        read = levels.variable, *levels.cells_of(found)
     variable, _, atoms = read
     if variable.marks and variable.marks[-1] is None and atoms is not None:
         if (atoms == len(variable.marks) - 1).all():  # nothing but gaps is one category
-            return Variable(column.name, Kind.NOMINAL, (None,), gap=variable.gap), np.zeros(len(frame)), None
+            return nothing_but_gaps(variable), np.zeros(len(frame)), None
     return read
 
 
-def _number(text: str) -> Any:
-    return number_of(text)
+def nothing_but_gaps(variable: Variable) -> Variable:
+    """What a column is of which no cell has a value, nor a special code: one category."""
+    return Variable(variable.name, Kind.NOMINAL, (None,), gap=variable.gap)
 
 
 def _is_plain(frame: nw.DataFrame[Any], name: str, na: Sequence[str]) -> bool:
@@ -126,35 +124,13 @@ def _is_short(least: int, most: int) -> bool:
     return max(-least, most) < LARGEST_WHOLE or most - least >= LARGEST_WHOLE
 
 
-def _numeric(series: nw.Series[Any], column: pa.ChunkedArray, codes: Codes) -> _Read:
+def _numeric(column: pa.ChunkedArray, codes: Codes, *, spelled: bool) -> _Read:
     read = numbers_of(column, codes)
-    marks, atoms = _marks(codes, read.special, read.missing)
-    gap = _gap(series, column, read.missing) if read.missing.any() else None
+    marks, atoms = with_gaps(codes.special, read.special, read.missing)
+    gap = None
+    if spelled and read.missing.any():
+        gap = gap_among(ValueCounts.of(distinct(column.filter(pa.array(read.missing)))))
     return Variable(codes.name, marks=marks, gap=gap, **read.facts), read.values, atoms
-
-
-def _marks(
-    codes: Codes, special: np.ndarray | None, missing: np.ndarray
-) -> tuple[tuple[Any, ...], np.ndarray | None]:
-    """All special codes, whether they occur or not, and None for what is missing; where they are."""
-    marks = tuple(codes.special)
-    if not missing.any():
-        return marks, special
-    atoms = np.full(len(missing), NO_ATOM, np.int16) if special is None else special.copy()
-    atoms[missing] = len(marks)
-    return (*marks, None), atoms
-
-
-def _gap(series: nw.Series[Any], column: pa.ChunkedArray, missing: np.ndarray) -> Any:
-    """How a missing cell is written: text as it mostly is in the column, other types as a marker only if they know no null."""
-    if not is_text(column.type) and _can_be_null(series):
-        return None
-    spellings = distinct(column.filter(pa.array(missing)))
-    counts = spellings.counts
-    most = int(counts.argmax())
-    if counts[most] == counts[-1]:
-        return None
-    return spellings.values[most]
 
 
 def _can_be_null(series: nw.Series[Any]) -> bool:
@@ -163,87 +139,3 @@ def _can_be_null(series: nw.Series[Any]) -> bool:
     return getattr(series.to_native().dtype, "kind", "O") not in "iub" or not isinstance(
         series.to_native().dtype, np.dtype
     )
-
-
-def _ordinal(
-    series: nw.Series[Any], arrow: pa.ChunkedArray, found: Distinct, column: Column, codes: Codes
-) -> _Read:
-    missing, special = _atoms_among(found, codes)
-    there = ~missing & (special == NO_ATOM)
-    used = [value for value, kept in zip(found.values, there, strict=False) if kept]
-    at = found.codes
-    if column.levels is not None:
-        levels, places = _declared(column, found, there)
-    else:
-        apart = Finder([*codes.special, *codes.na])
-        levels = (
-            sorted(used) if found.order is None else [each for each in found.order if not apart.places(each)]
-        )
-        place = {level: rank for rank, level in enumerate(levels)}
-        places = np.array([place.get(value, np.nan) for value in found.values] + [np.nan])
-    places[~there] = np.nan
-    held = special[at] if (special[at] != NO_ATOM).any() else None
-    marks, atoms = _marks(codes, held, missing[at])
-    gap = _gap(series, arrow, missing[at]) if missing[at].any() else None
-    return Variable(column.name, Kind.ORDINAL, tuple(levels), marks, gap=gap), places[at], atoms
-
-
-def _atoms_among(found: Distinct, codes: Codes) -> tuple[np.ndarray, np.ndarray]:
-    """For each value whether it means missing, and which special code it is; the last place is what is missing anyway."""
-    finder = Finder(found.values)
-    missing = np.zeros(len(found.values) + 1, bool)
-    missing[-1] = True
-    for text in codes.na:
-        missing[finder.places(text)] = True
-    special = np.full(len(missing), NO_ATOM, np.int16)
-    for place, code in enumerate(codes.special):
-        for at in finder.places(code):
-            if not missing[at] and special[at] == NO_ATOM:
-                special[at] = place
-    return missing, special
-
-
-def _declared(column: Column, found: Distinct, there: np.ndarray) -> tuple[list[Any], np.ndarray]:
-    """The declared levels, as the column spells them where they occur, and the place of each value of the column among them."""
-    finder = Finder(found.values)
-    levels: list[Any] = list(column.levels or ())
-    places = np.full(len(found.values) + 1, np.nan)
-    for rank, level in enumerate(levels):
-        same = [at for at in finder.places(level) if _is_level(found.values[at], level)]
-        for at in same:
-            places[at] = rank
-            levels[rank] = found.values[at]
-    lacking = np.isnan(places) & there
-    if lacking.any():
-        records = int(lacking[found.codes].sum())
-        raise InputError(
-            f"the order of column {column.name!r} lacks values that {records} of its records {'has' if records == 1 else 'have'}; name all levels in ordinal, "
-            "or declare them with special or na."
-        )
-    return levels, places
-
-
-def _is_level(value: Any, level: Any) -> bool:
-    """Text is a level to the letter, all else by value."""
-    return value == level if isinstance(value, str) and isinstance(level, str) else True
-
-
-def _nominal(
-    series: nw.Series[Any], arrow: pa.ChunkedArray, found: Distinct, column: Column, codes: Codes
-) -> _Read:
-    if codes.special and column.kind is Kind.NOMINAL:
-        raise InputError(
-            f"column {column.name!r} is nominal, where a special code is a value like any other; leave it out of special."
-        )
-    missing, _ = _atoms_among(found, Codes(column.name, (), codes.na))
-    used = {value for value, gone in zip(found.values, missing, strict=False) if not gone}
-    levels: list[Any] = (
-        sorted(used) if found.order is None else [level for level in found.order if level in used]
-    )
-    place: dict[Any, float] = {level: float(rank) for rank, level in enumerate(levels)}
-    places = np.array([place.get(value, len(levels)) for value in found.values] + [len(levels)], np.float64)
-    gap = None
-    if missing[found.codes].any():
-        levels.append(None)
-        gap = _gap(series, arrow, missing[found.codes])
-    return Variable(column.name, Kind.NOMINAL, tuple(levels), gap=gap), places[found.codes], None

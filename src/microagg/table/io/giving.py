@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -16,6 +17,7 @@ from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text
 from microagg.table.io.distinct import Finder, distinct, number_of
 from microagg.table.io.frames import LARGEST_WHOLE, arrow_column, column_like, of_used_values
+from microagg.table.io.levels import ValueCounts
 from microagg.table.io.numbers import DIGITS, spelled_numbers
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Variable
@@ -23,13 +25,32 @@ from microagg.table.variable import NO_ATOM, Variable
 LAST_COUNT = 2.0**64 - 2048  # the largest float64 that an integer of 64 bits holds
 
 
+@dataclass(frozen=True)
+class Known:
+    """What has to be known of a whole column to give cells back where only a part of it is there."""
+
+    nulls: bool
+    """Whether any cell is null."""
+    examples: Any = None
+    """Of levels: an Arrow array with one cell of each value, the first that has it, in the order in which they appear."""
+    values: ValueCounts | None = None
+    """Of text that spells numbers: how often it is spelled in which way."""
+
+
 def given_back(
-    given: nw.Series[Any], variable: Variable, values: np.ndarray, atoms: np.ndarray | None, *, whole: bool
+    given: nw.Series[Any],
+    variable: Variable,
+    values: np.ndarray,
+    atoms: np.ndarray | None,
+    *,
+    whole: bool,
+    known: Known | None = None,
 ) -> nw.Series[Any]:
     """A released column as the type of the `given` one, whose cells the variable tells; coarse ones become text.
 
     `values` and `atoms` are one column of `Cells`. With `whole`, numbers have the precision of the column; without, columns of whole
-    numbers and Decimals become float64, which can hold exact means. Categories are those that occur, in their order.
+    numbers and Decimals become float64, which can hold exact means. Categories are those that occur, in their order. `known` is needed
+    where the given column is a part of one.
 
     >>> given = nw.from_native(pa.chunked_array([["b", "a", "b"]]), series_only=True).alias("town")
     >>> towns = Variable("town", Kind.NOMINAL, levels=("a", "b"))
@@ -39,15 +60,19 @@ def given_back(
     if variable.coarse:
         return _coarse(given, variable, values, atoms)
     if variable.kind is not Kind.NUMERIC:
+        if known is not None and known.examples is not None:
+            given = _series(given, known.examples)
         return of_used_values(_levels(given, variable, values, atoms))
     _, column = arrow_column(given.to_frame(), given.name)
     if is_text(column.type):
-        return _spelled(given, column, variable, values, atoms, whole=whole)
+        found = ValueCounts.of(distinct(column)) if known is None or known.values is None else known.values
+        return _spelled(given, column, variable, values, atoms, found, whole=whole)
     if times.is_time(column.type):
         return _times(given, column, variable, values, atoms)
     if pa.types.is_decimal(column.type) and whole:
         return _decimals(given, column, variable, values, atoms)
-    return _numbers(given, column, variable, values, atoms, whole=whole)
+    nulls = column.null_count > 0 if known is None else known.nulls
+    return _numbers(given, column, variable, values, atoms, whole=whole, nulls=nulls)
 
 
 def _places(variable: Variable, values: np.ndarray, atoms: np.ndarray | None) -> np.ndarray:
@@ -154,6 +179,7 @@ def _numbers(
     atoms: np.ndarray | None,
     *,
     whole: bool,
+    nulls: bool,
 ) -> nw.Series[Any]:
     """Whole numbers and floats: what `column_like` does, with what stands for the atoms."""
     numbers: np.ndarray = np.array(values, np.float64)
@@ -168,7 +194,7 @@ def _numbers(
     elif variable.origin:
         numbers = numbers + float(variable.origin)
     missing = None if atoms is None else _with_codes(numbers, variable, atoms)
-    if missing is not None and pa.types.is_floating(column.type) and not column.null_count:
+    if missing is not None and pa.types.is_floating(column.type) and not nulls:
         numbers[missing], missing = np.nan, None  # the column writes gaps so
     if pa.types.is_float16(column.type) or given.dtype == nw.Object:
         return _odd_numbers(given, column.type, numbers, missing, whole=whole)
@@ -294,27 +320,26 @@ def _spelled(
     variable: Variable,
     values: np.ndarray,
     atoms: np.ndarray | None,
+    found: ValueCounts,
     *,
     whole: bool,
 ) -> nw.Series[Any]:
     """Numbers as text: as the column spells them where it has them, others with as many decimals as its own have."""
-    found = distinct(column)
-    spelled = spelled_numbers(pa.array(found.values, pa.large_string()))
-    order = np.argsort(-found.counts[:-1], kind="stable")
-    spelling = {float(spelled[at]): found.values[at] for at in order[::-1]}
-    tails = {
-        _decimals_in(text) for text, number in zip(found.values, spelled, strict=True) if number == number
-    }
+    own = found.values
+    spelled = spelled_numbers(pa.array(own, pa.large_string()))
+    order = np.argsort(-found.each[:-1], kind="stable")
+    spelling = {float(spelled[at]): own[at] for at in order[::-1]}
+    tails = {_decimals_in(text) for text, number in zip(own, spelled, strict=True) if number == number}
     fixed = tails.pop() if len(tails) == 1 and whole else None
     numbers, at = np.unique(values, return_inverse=True)
     texts: list[str | None] = [
         None if np.isnan(each) else spelling.get(float(each), _written(float(each), fixed))
         for each in numbers
     ]
-    finder = Finder([text.strip() for text in found.values])
+    finder = Finder([text.strip() for text in own])
     for mark in variable.marks:
         same = [] if mark is None else finder.places(mark)
-        texts.append(variable.gap if mark is None else found.values[same[0]] if same else str(mark))
+        texts.append(variable.gap if mark is None else own[same[0]] if same else str(mark))
     places = at.reshape(-1)
     if atoms is not None:
         places = np.where(atoms == NO_ATOM, places, len(numbers) + atoms)

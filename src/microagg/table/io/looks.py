@@ -12,7 +12,7 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.io.arrow import comparable, is_text
 from microagg.table.io.arrow import compute as pc
-from microagg.table.io.frames import arrow_column
+from microagg.table.io.frames import arrow_column, is_odd
 from microagg.table.io.labels import Understood, understood_in
 from microagg.table.io.marks import MARKER
 from microagg.table.io.text_columns import CODE, DAY, MOMENT, quasi_column
@@ -138,17 +138,28 @@ class LookFacts:
     whole: bool = True
     least: float = float("inf")
     most: float = float("-inf")
+    categories: str = ""
+    """The kind of a column of categories: nominal or ordinal; "" for others."""
+    dates: bool = False
+    readable: bool = True
+    """Whether it is of a type that a quasi-identifier can be of."""
 
     @staticmethod
     def of(name: str, column: pa.ChunkedArray) -> LookFacts:
         """What a chunk tells."""
+        if is_odd(column.type):
+            return LookFacts(name, len(column), readable=False)
+        categories: Any = ""
+        if pa.types.is_dictionary(column.type):
+            categories = (Kind.ORDINAL if column.type.ordered else Kind.NOMINAL).value
         values = pc.drop_null(comparable(column))
-        found = LookFacts(name, len(column), len(values))
+        found = LookFacts(name, len(column), len(values), categories=categories)
+        found.dates = pa.types.is_temporal(values.type)
         if is_text(values.type) or pa.types.is_boolean(values.type):
             counts = pc.value_counts(values)
             told = zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)
             found.texts = dict(told)
-        elif len(values):
+        elif len(values) and not found.dates:
             told = _of_numbers(values, Kind.NUMERIC)
             ends = pc.min_max(pc.cast(values, pa.float64(), safe=False)).as_py()
             found.whole, found.least, found.most = told["whole"], ends["min"], ends["max"]
@@ -183,8 +194,11 @@ class LookFacts:
         """The look at the whole; of numbers it must be said how many `distinct` ones there are, and how many occur once."""
         if self.texts is not None:
             return self._look_at_texts(self.texts)
-        if self.values == 0:
-            return Look(self.name, Kind.NUMERIC, self.records)
+        if not self.readable:
+            return Look(self.name, Kind.NOMINAL, self.records, readable=False)
+        kind = Kind(self.categories) if self.categories else Kind.NUMERIC
+        if self.values == 0 or kind is not Kind.NUMERIC or self.dates:
+            return Look(self.name, kind, self.records, self.values, distinct, single, dates=self.dates)
         return Look(
             self.name, Kind.NUMERIC, self.records, self.values, distinct, single, whole=self.whole,
             positive=self.least > 0.0, span=self.most - self.least,
@@ -193,10 +207,17 @@ class LookFacts:
     def _look_at_texts(self, texts: Mapping[str | bool, int]) -> Look:
         """A look at each different text once, with what depends on how often it occurs counted by that."""
         column = pa.chunked_array([pa.array(list(texts))])
+        if self.categories:
+            column = pc.cast(
+                column,
+                pa.dictionary(pa.int32(), column.type, self.categories == Kind.ORDINAL.value),
+            )
         look = look_at(nw.from_native(pa.table({self.name: column}), eager_only=True), self.name)
         counts = pa.array(list(texts.values()), pa.int64())
         like = ""
-        if is_text(column.type):
+        if self.categories:
+            column = pc.cast(column, column.type.value_type)
+        elif is_text(column.type):
             column, _ = _read_text(self.name, column, typed=True)
         if is_text(column.type):
             column = _without_markers(pc.cast(column, pa.large_string()))

@@ -60,13 +60,13 @@ def of_ticks(ticks: np.ndarray, kind: pa.DataType, missing: np.ndarray | None = 
     return pa.array(ticks.astype(np.int32) if narrow else ticks, mask=missing).cast(kind)
 
 
-def resolution_of(ticks: np.ndarray, unit: str) -> Resolution:
-    """The largest of day, hour, minute, second, ms, us and ns that divides all of these.
+def resolution_by(divisor: int | None, unit: str) -> Resolution:
+    """The largest of day, hour, minute, second, ms, us and ns that divides all ticks, by their greatest common divisor; None for no ticks.
 
-    >>> resolution_of(np.array([7200, 10800]), "s"), resolution_of(np.array([86400000]), "ms").unit
+    >>> resolution_by(3600, "s"), resolution_by(86400000, "ms").unit
     (Resolution(unit='s', step=3600), 'D')
     """
-    common = int(np.gcd.reduce(ticks)) * NANOSECONDS[unit] if len(ticks) else NANOSECONDS[unit]
+    common = NANOSECONDS[unit] if divisor is None else divisor * NANOSECONDS[unit]
     span = next(span for span in NANOSECONDS.values() if common % span == 0)
     counted = next(name for name in COUNTED if NANOSECONDS[name] <= span)
     return Resolution(counted, span // NANOSECONDS[counted])

@@ -1,0 +1,168 @@
+"""What is found out about the columns of a table before anything else, and what of it decides how released cells are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from microagg.engine.fitting import Fitted
+from microagg.engine.passing import Passes
+from microagg.engine.scanning import (
+    AskedColumn,
+    ColumnScan,
+    Facts,
+    LevelFacts,
+    NumberFacts,
+    cells_in,
+    excused_values,
+    merged,
+    scan_chunk,
+    settled,
+)
+from microagg.errors import InputError
+from microagg.release.settings import Settings
+from microagg.table.aggregate import WholeTable
+from microagg.table.io.categories import joined
+from microagg.table.io.digests import digest_of_runs
+from microagg.table.io.giving import Known
+from microagg.table.io.whole import WholeColumn
+from microagg.table.schema import Column, Kind, Role, Schema
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The column of weights."""
+
+    column: WholeColumn
+    facts: NumberFacts
+    decimals: int | None
+    known: Known
+
+    @property
+    def heaviest(self) -> float:
+        """The largest weight."""
+        return self.facts.most + float(self.column.origin)
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """What the first pass over a table tells."""
+
+    digest: str
+    variables: list[WholeColumn]
+    """The quasi-identifiers."""
+    facts: list[Facts]
+    strata: list[LevelFacts]
+    weight: Weight | None
+    known: dict[str, Known]
+    """What has to be known of a whole column where cells of it are released."""
+    categories: dict[str, Any]
+    """All categories of columns that have some, in their order."""
+
+    def whole(self, fitted: Fitted) -> WholeTable:
+        """What groups have to know besides their own records."""
+        pairs = list(zip(self.variables, self.facts, strict=True))
+        levels = tuple(
+            each.frequency() if isinstance(each, LevelFacts) else each.levels for each in self.facts
+        )
+        atoms = tuple(
+            each.atoms if isinstance(each, NumberFacts) and variable.marks else None
+            for variable, each in pairs
+        )
+        heaviest = None if self.weight is None else self.weight.heaviest
+        return WholeTable(fitted.decimals, levels, atoms, heaviest)
+
+
+def scanned(passes: Passes, schema: Schema, settings: Settings) -> Scanned:
+    """The first pass over a table, and what it refuses."""
+    said = settings.columns
+    quasi = [
+        AskedColumn.of(column, said.special, said.na, said.hierarchy)
+        for column in schema.columns
+        if column.role is Role.QUASI
+    ]
+    weights = [
+        AskedColumn.of(column, said.special, said.na)
+        for column in schema.columns
+        if column.role is Role.WEIGHT
+    ]
+    for each in weights:
+        _refuse_no_numbers(each.column)
+    strata = schema.names(Role.STRATUM)
+    found: dict[str, ColumnScan] = {}
+    levels: dict[str, LevelFacts] = {}
+    runs: list[bytes] = []
+    categories: dict[str, Any] = {}
+    for chunk in passes.over("scanning", scan_chunk, [*quasi, *weights], strata):
+        runs += chunk.runs
+        merged(found, chunk.columns)
+        merged(levels, chunk.levels)
+        for name, own in chunk.categories.items():
+            categories[name] = joined(categories[name], own) if name in categories else own
+    columns, facts = settled(passes.over, [*quasi, *weights], found)
+    count = len(quasi)
+    known = {name: _known_of(each) for name, each in found.items()}
+    weight = None
+    if weights:
+        weight = _weight_of(passes, weights[0].column, columns[-1], facts[-1], known[columns[-1].name])
+    if settings.missing == "error":
+        _refuse_gaps(columns[:count], facts[:count])
+    digest = digest_of_runs(passes.source.schema.names, passes.source.records, runs)
+    of_strata = [levels[name] for name in strata]
+    return Scanned(digest, columns[:count], facts[:count], of_strata, weight, known, categories)
+
+
+def _known_of(found: ColumnScan) -> Known:
+    scan = found.scan
+    return Known(scan.nulls > 0, scan.examples, scan.values)
+
+
+def _refuse_no_numbers(column: Column) -> None:
+    if column.kind is not Kind.NUMERIC:
+        raise InputError(f"the weight {column.name!r} does not hold numbers; weights are numbers above 0.")
+
+
+def _weight_of(passes: Passes, asked: Column, column: WholeColumn, facts: Facts, known: Known) -> Weight:
+    """The weights, if they are numbers above 0."""
+    if column.unit or not isinstance(facts, NumberFacts):
+        raise InputError(f"the weight {asked.name!r} does not hold numbers; weights are numbers above 0.")
+    least = facts.least + float(column.origin)
+    what = "is missing" if facts.missing else "is not above 0" if least <= 0.0 else ""
+    if what:
+        raise InputError(
+            f"the weight {column.name!r} {what} in some row; weights are numbers above 0: leave such records out, or mend them."
+        )
+    excused = None
+    if facts.asks_for_usual:
+        excused = np.zeros(len(facts.off), np.int64)
+        for more in passes.over("measuring", excused_chunk, column, facts):
+            excused += more
+    return Weight(column, facts, facts.decimals(excused), known)
+
+
+def excused_chunk(source: Any, first: int, count: int, column: WholeColumn, facts: NumberFacts) -> np.ndarray:
+    """A task: how many values of a column without gaps would excuse what it is off, if they were its usual one."""
+    cells = cells_in(source.read(first, count, [column.name]), [column], first)
+    return excused_values(np.ascontiguousarray(cells.values[:, 0]), facts)
+
+
+def _refuse_gaps(columns: Sequence[WholeColumn], facts: Sequence[Facts]) -> None:
+    counts: Mapping[str, int] = {
+        column.name: gaps_in(column, each) for column, each in zip(columns, facts, strict=True)
+    }
+    told = ", ".join(f"{count:,} in {name!r}" for name, count in counts.items() if count)
+    if told:
+        raise InputError(
+            f"quasi-identifiers are missing: {told}; fill them in, or say missing='group' to group such records with their "
+            "like or missing='drop' to leave them out."
+        )
+
+
+def gaps_in(column: WholeColumn, facts: Facts) -> int:
+    """How many cells of a column are missing; special codes are not."""
+    if isinstance(facts, LevelFacts):
+        return facts.counts.get(None, 0)
+    return int(facts.atoms[-1]) if column.marks and column.marks[-1] is None else 0
