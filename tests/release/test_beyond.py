@@ -18,7 +18,7 @@ from beyond import asked, files, in_passes, table_of
 from failing import Failing
 from microagg.engine import plan, spill, verifying
 from microagg.engine.spill import Spill, remove_left_spill
-from microagg.release.beyond import finishing
+from microagg.release.beyond import finishing, setting_aside
 from microagg.release.beyond.limits import Budget, bytes_in
 from microagg.release.files import anonymize_file
 from microagg.studies.repeating import repeat_file
@@ -57,7 +57,7 @@ def source(tmp_path: Path) -> Path:
 
 
 SETTINGS = asked("plain", keep=["id", "w"])
-WRITING = (plan, finishing, verifying)  # whatever sets pieces aside
+WRITING = (plan, finishing, setting_aside, verifying)  # whatever sets pieces aside
 
 
 def contents(path: Path) -> dict[str, bytes]:

@@ -66,6 +66,46 @@ def two_nearest(queries, counts, handle, nearest, second):
             second[i] = _look(q, lowest, np.inf, False, NOBODY, 0.0, counts, tree, walk)[0]
 
 
+@kernel
+def nearest_levels(queries, floors, reaches, counts, handle, distances, numbers):
+    """Fill in for each query the lowest squared distances of originals above its floor and up to its reach, and how many lie at each.
+
+    As many of them as `distances` (n, levels) has room for; inf and 0 where there are no more.
+    """
+    tree = tree_at(handle)
+    walk = walk_of(tree)
+    for i in range(queries.shape[0]):
+        floor = floors[i]
+        for level in range(distances.shape[1]):
+            lowest, _ = _look(queries[i], floor, reaches[i], False, NOBODY, 0.0, counts, tree, walk)
+            distances[i, level], numbers[i, level] = lowest, 0
+            if lowest == np.inf:
+                distances[i, level:], numbers[i, level:] = np.inf, 0
+                break
+            numbers[i, level] = _look(queries[i], floor, lowest, True, NOBODY, 0.0, counts, tree, walk)[1]
+            floor = lowest
+
+
+@kernel
+def between(queries, floors, reaches, counts, handle, lowest, numbers):
+    """Fill in for each query the lowest squared distance of an original above its floor and up to its reach, and how many there are."""
+    tree = tree_at(handle)
+    walk = walk_of(tree)
+    for i in range(queries.shape[0]):
+        lowest[i], numbers[i] = _look(
+            queries[i], floors[i], reaches[i], True, NOBODY, 0.0, counts, tree, walk
+        )
+
+
+@kernel
+def round_up(distances, slack, d):
+    """(n,): the highest squared distances that rounding may have made of these, in d columns."""
+    found = np.empty(distances.shape[0])
+    for i in range(distances.shape[0]):
+        found[i] = rounded_up(distances[i], slack, d)
+    return found
+
+
 @part
 def rounded_up(x, slack, d):
     """The highest squared distance that rounding may have made of x, in d columns."""

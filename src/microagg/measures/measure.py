@@ -106,6 +106,37 @@ class Pair:
             else self.labels[:, chosen].copy(),
         )
 
+    def of_records(self, rows: np.ndarray) -> Pair:
+        """The same with these records alone.
+
+        >>> table = np.array([[1.0], [2.0]])
+        >>> Pair(table, table, ("age",)).of_records(np.array([1])).original.tolist()
+        [[2.0]]
+        """
+
+        def chosen(found: np.ndarray | None) -> np.ndarray | None:
+            return None if found is None else found[rows]
+
+        def each(found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+            return {name: column[rows] for name, column in found.items()}
+
+        return replace(
+            self,
+            original=self.original[rows],
+            released=self.released[rows],
+            confidential=each(self.confidential),
+            ordered=each(self.ordered),
+            atoms=each(self.atoms),
+            kept=each(self.kept),
+            weights=chosen(self.weights),
+            released_weights=chosen(self.released_weights),
+            shared=each(self.shared),
+            capped=chosen(self.capped),
+            cells=None if self.cells is None else self.cells.rows(rows),
+            released_cells=None if self.released_cells is None else self.released_cells.rows(rows),
+            labels=chosen(self.labels),
+        )
+
     @property
     def quasi(self) -> tuple[str, ...]:
         """The names of all quasi-identifiers, of whatever kind."""
@@ -245,12 +276,36 @@ def not_numbers(pair: Pair) -> dict[str, list[str]]:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """What a figure was taken from, where that is not all records."""
+
+    records: int
+    error: float | None = None
+    """The standard error of the figure; None where none can be given."""
+    of: str = "records"
+    """"records", each drawn by itself, or "classes": all records of those that were drawn."""
+
+    @property
+    def told(self) -> str:
+        """What it is, in words.
+
+        >>> Sample(10_000).told, Sample(5_000, of="classes").told
+        ('from a sample of 10,000 records', 'from a sample of whole classes with 5,000 records; others may tell more')
+        """
+        if self.of == "classes":
+            return f"from a sample of whole classes with {self.records:,} records; others may tell more"
+        return f"from a sample of {self.records:,} records"
+
+
+@dataclass(frozen=True)
 class Figure:
     """What a measure found: one number, one for each column where that makes sense, and what else is worth telling."""
 
     value: float
     columns: Mapping[str, float] = field(default_factory=dict)
     details: Mapping[str, float] = field(default_factory=dict)
+    sample: Sample | None = None
+    """Where it is from a sample; None where all records count."""
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,7 @@ def figure_as_data(measure: Measure, figure: Figure) -> dict[str, Any]:
         "columns": {name: finite(value) for name, value in figure.columns.items()},
         "details": {name: finite(value) for name, value in figure.details.items()},
         "source": measure.source,
+        **({} if figure.sample is None else {"sample": vars(figure.sample)}),
     }
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.measures.measure import Figure, Measure, Pair, columns_of
-from microagg.measures.risk.classes import ReleasedClasses, classes_of, columns_to_compare
+from microagg.measures.risk.classes import ClassSizes, ReleasedClasses, classes_of, columns_to_compare
 
 
 def discernibility(pair: Pair) -> Figure:
@@ -29,14 +29,26 @@ def discernibility(pair: Pair) -> Figure:
     >>> discernibility(pair).value, discernibility(pair).details["sum of charges"]
     (50.0, 8.0)
     """
-    sizes, n = pair.classes.sizes.astype(np.float64), len(pair.classes.labels)
+    return discernibility_of(ClassSizes.of(pair.classes.sizes), pair.k)
+
+
+def discernibility_of(classes: ClassSizes, k: int | None) -> Figure:
+    """The same from the sizes of classes.
+
+    >>> discernibility_of(ClassSizes.of(np.array([2, 2])), 2).details["mean class size over k"]
+    1.0
+    """
+    n = classes.records
     if n == 0:
         return Figure(0.0)
-    suppressed = sizes < (pair.k or 0)
-    total = float(np.sum(np.where(suppressed, n, sizes) * sizes))
+    charges = (
+        (n if size < (k or 0) else size) * size * count
+        for size, count in zip(classes.sizes.tolist(), classes.counts.tolist(), strict=True)
+    )
+    total = float(sum(charges))
     details = {"sum of charges": total}
-    if pair.k is not None:
-        details["mean class size over k"] = float(sizes.mean()) / pair.k
+    if k is not None:
+        details["mean class size over k"] = n / len(classes) / k
     return Figure(100.0 * total / n / n, details=details)
 
 

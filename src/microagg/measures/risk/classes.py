@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,50 @@ class ReleasedClasses:
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+
+@dataclass(frozen=True)
+class ClassSizes:
+    """How many classes have which size: all that many measures ask of a release, whatever the number of its records.
+
+    >>> sizes = ClassSizes.of(np.array([2, 3, 2]))
+    >>> sizes.sizes.tolist(), sizes.counts.tolist(), sizes.records, len(sizes)
+    ([2, 3], [2, 1], 7, 3)
+    """
+
+    sizes: np.ndarray
+    """The sizes that occur, in ascending order."""
+    counts: np.ndarray
+    """How many classes have each."""
+
+    @staticmethod
+    def of(sizes: np.ndarray) -> ClassSizes:
+        """From the size of each class."""
+        return ClassSizes(*np.unique(np.asarray(sizes, np.int64), return_counts=True))
+
+    @staticmethod
+    def counted(counts: Mapping[int, int]) -> ClassSizes:
+        """From how many classes have each size."""
+        sizes = sorted(counts)
+        return ClassSizes(np.array(sizes, np.int64), np.array([counts[each] for each in sizes], np.int64))
+
+    @property
+    def records(self) -> int:
+        """How many records are in all classes."""
+        return int((self.sizes * self.counts).sum())
+
+    @property
+    def median(self) -> float:
+        """The median of the sizes of all classes."""
+        upto = np.cumsum(self.counts)
+        middle = [
+            self.sizes[np.searchsorted(upto, place, "right")]
+            for place in ((len(self) - 1) // 2, len(self) // 2)
+        ]
+        return float(sum(middle)) / 2.0
+
+    def __len__(self) -> int:
+        return int(self.counts.sum())
 
 
 def classes_of(columns: Sequence[np.ndarray]) -> ReleasedClasses:

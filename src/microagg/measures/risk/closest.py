@@ -36,13 +36,21 @@ def closest_record(pair: Pair) -> Figure:
     """
     if len(pair.original) == 0:
         return Figure(0.0)
-    nearest, _ = pair.once(two_distances)
+    return closest_record_of(pair.once(two_distances)[0], pair.weights)
+
+
+def closest_record_of(nearest: np.ndarray, weights: np.ndarray | None) -> Figure:
+    """The figure of these distances.
+
+    >>> closest_record_of(np.array([0.0, 1.0]), None).details["percent equal to an original"]
+    50.0
+    """
     return Figure(
-        _percentile(nearest, pair.weights, SHARE),
+        _percentile(nearest, weights, SHARE),
         details={
-            "median": _percentile(nearest, pair.weights, 0.5),
+            "median": _percentile(nearest, weights, 0.5),
             "least": float(nearest.min()),
-            "percent equal to an original": percent_of_records(nearest == 0.0, pair.weights),
+            "percent equal to an original": percent_of_records(nearest == 0.0, weights),
         },
     )
 
@@ -58,14 +66,34 @@ def nearest_neighbour_ratio(pair: Pair) -> Figure:
     """
     if len(pair.original) == 0:
         return Figure(0.0)
-    nearest, second = pair.once(two_distances)
+    return neighbour_ratio_of(*pair.once(two_distances), pair.weights)
+
+
+def neighbour_ratio_of(nearest: np.ndarray, second: np.ndarray, weights: np.ndarray | None) -> Figure:
+    """The figure of the ratios of these distances.
+
+    >>> neighbour_ratio_of(np.array([1.0, 1.0]), np.array([2.0, 1.0]), None).value
+    0.5
+    """
     ratios = np.divide(nearest, second, out=np.ones(len(nearest)), where=nearest < second)
     if len(nearest) == 1:
         ratios[:] = 0.0
     return Figure(
-        _percentile(ratios, pair.weights, SHARE),
-        details={"median": _percentile(ratios, pair.weights, 0.5), "least": float(ratios.min())},
+        _percentile(ratios, weights, SHARE),
+        details={"median": _percentile(ratios, weights, 0.5), "least": float(ratios.min())},
     )
+
+
+def figures_of_distances(
+    nearest: np.ndarray, second: np.ndarray, weights: np.ndarray | None, slack: float
+) -> tuple[Figure, Figure]:
+    """Both figures of squared distances, which rounding may have moved by `slack`.
+
+    >>> [figure.value for figure in figures_of_distances(np.array([1.0, 4.0]), np.array([4.0, 4.0]), None, 0.0)]
+    [1.0, 0.5]
+    """
+    first, next_one = _lengths(nearest, slack), _lengths(second, slack)
+    return closest_record_of(first, weights), neighbour_ratio_of(first, next_one, weights)
 
 
 def two_distances(pair: Pair) -> tuple[np.ndarray, np.ndarray]:

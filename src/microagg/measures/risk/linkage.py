@@ -36,7 +36,16 @@ def record_linkage(pair: Pair, columns: Sequence[str] | None = None, scale: str 
     (66.667, 0.0)
     """
     nearest, second = linked_parts(pair, columns, scale)
-    first, other = percent_of_records(nearest, pair.weights), percent_of_records(second, pair.weights)
+    return linkage_of(nearest, second, pair.weights)
+
+
+def linkage_of(nearest: np.ndarray, second: np.ndarray, weights: np.ndarray | None) -> Figure:
+    """The figure of each record's parts in the ties.
+
+    >>> linkage_of(np.array([0.5, 0.0]), np.array([0.0, 1.0]), None).value
+    25.0
+    """
+    first, other = percent_of_records(nearest, weights), percent_of_records(second, weights)
     return Figure(first, details={"second nearest": other, "nearest or second": first + other})
 
 
@@ -94,6 +103,15 @@ def _linked(
     nearest, second = np.empty(len(released)), np.empty(len(released))
     link(released, classes.order, classes.starts, own, counts, slack, handle_of(tree), nearest, second)
     return nearest, second
+
+
+def slack_of(space: Space, points: np.ndarray, *, mixed: bool) -> float:
+    """How far rounding may move a point of a plain or a mixed table.
+
+    >>> slack_of(Space.fit(np.array([[0.0], [1.0]])), np.array([[-1.0], [1.0]]), mixed=False) < 1e-14
+    True
+    """
+    return slack_of_turned(points) if mixed else _slack(space, points)
 
 
 def slack_of_turned(points: np.ndarray) -> float:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.risk.classes import ReleasedClasses
+from microagg.measures.risk.classes import ClassSizes, ReleasedClasses
 
 _SMALL = 0.1  # chances p below: by recursion, whose errors shrink to a ninth in each step
 _STEPS = 20  # 9 ** -20 is less than float64 can tell
@@ -33,8 +33,19 @@ def prosecutor_risk(pair: Pair) -> Figure:
     >>> prosecutor_risk(Pair(np.zeros((5, 1)), np.array([[1.0], [1.0], [2.0], [2.0], [2.0]]), ("age",))).value
     50.0
     """
-    sizes = pair.classes.sizes
-    return _highest(sizes, 1.0 / sizes)
+    return prosecutor_risk_of(ClassSizes.of(pair.classes.sizes))
+
+
+def prosecutor_risk_of(sizes: ClassSizes) -> Figure:
+    """The same from the sizes of classes; without weights the journalist's risk, too.
+
+    >>> prosecutor_risk_of(ClassSizes.of(np.array([2, 2, 3]))).details
+    {'records at this risk': 4.0}
+    """
+    if len(sizes) == 0:
+        return Figure(0.0)
+    chance = 1.0 / int(sizes.sizes[0])
+    return highest_chance(chance, int(sizes.sizes[0] * sizes.counts[0]))
 
 
 def journalist_risk(pair: Pair) -> Figure:
@@ -48,7 +59,20 @@ def journalist_risk(pair: Pair) -> Figure:
     4.65
     """
     classes = pair.classes
-    return _highest(classes.sizes, _chances(pair, classes))
+    if len(classes) == 0:
+        return Figure(0.0)
+    chances = _chances(pair, classes)
+    highest = float(chances.max())
+    return highest_chance(highest, int(classes.sizes[chances == highest].sum()))
+
+
+def highest_chance(chance: float, records: int) -> Figure:
+    """The figure of the highest chance of any record, and of how many have it.
+
+    >>> highest_chance(0.2, 10)
+    Figure(value=20.0, columns={}, details={'records at this risk': 10.0}, sample=None)
+    """
+    return Figure(100.0 * chance, details={"records at this risk": float(records)})
 
 
 def marketer_risk(pair: Pair) -> Figure:
@@ -61,11 +85,20 @@ def marketer_risk(pair: Pair) -> Figure:
     if len(classes) == 0:
         return Figure(0.0)
     expected = classes.sizes * _chances(pair, classes)
+    return marketer_risk_of(len(classes), len(classes.labels), float(expected.sum()))
+
+
+def marketer_risk_of(classes: int, records: int, expected: float) -> Figure:
+    """The same from counts, and the records that are right on average in the population.
+
+    >>> marketer_risk_of(2, 5, 2.0).value
+    40.0
+    """
     return Figure(
-        100.0 * len(classes) / len(classes.labels),
+        100.0 * classes / records,
         details={
-            "expected records": float(len(classes)),
-            "percent in the population": 100.0 * float(expected.sum()) / len(classes.labels),
+            "expected records": float(classes),
+            "percent in the population": 100.0 * expected / records,
         },
     )
 
@@ -110,17 +143,16 @@ def _chances(pair: Pair, classes: ReleasedClasses) -> np.ndarray:
     """The chance of a record of each class among all people of the population that it may be."""
     if pair.weights is None:
         return 1.0 / classes.sizes
-    weights = np.bincount(classes.labels, pair.weights, len(classes))
-    return individual_risk(classes.sizes, np.maximum(weights, classes.sizes))
+    return chances_of(classes.sizes, np.bincount(classes.labels, pair.weights, len(classes)))
 
 
-def _highest(sizes: np.ndarray, chances: np.ndarray) -> Figure:
-    if len(sizes) == 0:
-        return Figure(0.0)
-    highest = chances.max()
-    return Figure(
-        100.0 * float(highest), details={"records at this risk": float(sizes[chances == highest].sum())}
-    )
+def chances_of(sizes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The same from the sizes and the weights of classes.
+
+    >>> chances_of(np.array([1]), np.array([0.5])).tolist()
+    [1.0]
+    """
+    return individual_risk(sizes, np.maximum(weights, sizes))
 
 
 _EL_EMAM = "El Emam and Dankar 2008. "

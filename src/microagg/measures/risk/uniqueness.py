@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.risk.classes import percent_of_records
+from microagg.measures.risk.classes import ClassSizes, percent_of_records
 
 
 def uniqueness(pair: Pair, *, with_kept: bool = False) -> Figure:
@@ -16,11 +16,24 @@ def uniqueness(pair: Pair, *, with_kept: bool = False) -> Figure:
     50.0
     """
     classes = pair.classes_with_kept if with_kept else pair.classes
-    sizes = classes.sizes[classes.labels]
-    details = {"records alone": float((sizes == 1).sum())}
-    if pair.k is not None:
-        details["records in classes smaller than k"] = float((sizes < pair.k).sum())
-    return Figure(percent_of_records(sizes == 1, pair.weights), details=details)
+    alone = classes.sizes[classes.labels] == 1
+    return uniqueness_of(ClassSizes.of(classes.sizes), pair.k, percent_of_records(alone, pair.weights))
+
+
+def uniqueness_of(sizes: ClassSizes, k: int | None, percent: float | None = None) -> Figure:
+    """The same from the sizes of classes; `percent` is what those alone make up, where records have weights.
+
+    >>> uniqueness_of(ClassSizes.of(np.array([2, 1, 1])), None).value
+    50.0
+    """
+    alone = int(sizes.counts[sizes.sizes == 1].sum())
+    details = {"records alone": float(alone)}
+    if k is not None:
+        small = sizes.sizes < k
+        details["records in classes smaller than k"] = float((sizes.sizes * sizes.counts)[small].sum())
+    if percent is None:
+        percent = 100.0 * (alone / sizes.records) if sizes.records else 0.0
+    return Figure(percent, details=details)
 
 
 def smallest_class(pair: Pair, *, with_kept: bool = False) -> Figure:
@@ -30,16 +43,24 @@ def smallest_class(pair: Pair, *, with_kept: bool = False) -> Figure:
     >>> smallest_class(pair).value, smallest_class(pair).details["mean size"]
     (2.0, 2.5)
     """
-    sizes = (pair.classes_with_kept if with_kept else pair.classes).sizes
+    return smallest_class_of(ClassSizes.of((pair.classes_with_kept if with_kept else pair.classes).sizes))
+
+
+def smallest_class_of(sizes: ClassSizes) -> Figure:
+    """The same from the sizes of classes.
+
+    >>> smallest_class_of(ClassSizes.of(np.array([2, 3]))).details["median size"]
+    2.5
+    """
     if len(sizes) == 0:
         return Figure(0.0)
     return Figure(
-        float(sizes.min()),
+        float(sizes.sizes[0]),
         details={
             "classes": float(len(sizes)),
-            "mean size": float(sizes.mean()),
-            "median size": float(np.median(sizes)),
-            "largest size": float(sizes.max()),
+            "mean size": sizes.records / len(sizes),
+            "median size": sizes.median,
+            "largest size": float(sizes.sizes[-1]),
         },
     )
 

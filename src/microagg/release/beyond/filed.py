@@ -3,26 +3,108 @@
 from __future__ import annotations
 
 import functools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
+import narwhals as nw
+import pyarrow as pa
+
+from microagg.engine.executor import Executor, Threads
+from microagg.engine.passing import Passes
 from microagg.errors import InputError
-from microagg.measures.measure import Pair
+from microagg.measures.measure import Figure, Measure, Pair
+from microagg.problem.problem import checked_threads
+from microagg.release.beyond.measuring import Measured
 from microagg.release.release import Release
+from microagg.table.io.chunks import Source
 
 NOTE = "worked on beyond memory: notes on dominance, shared values and the like, and reports, are made for tables in memory only"
 
 
+@dataclass(frozen=True)
+class Input:
+    """The original table, and what tells whether it is still what it was."""
+
+    source: Source
+    chunk: int
+    states: tuple[tuple[int, int], ...]
+    a_record: int = 0
+
+    @staticmethod
+    def of(source: Source, chunk: int, a_record: int = 0) -> Input:
+        """As it is now."""
+        return Input(source, chunk, _states(source), a_record)
+
+    def passes(self, executor: Executor, tell: Callable[[str, int], None] | None = None) -> Passes:
+        """Passes over it; refused where it is another one by now."""
+        if self.states != _states(self.source):
+            raise InputError(
+                "the original table has been changed or moved since the release was made, so that nothing can be looked up in it; make "
+                "the release again, with a report."
+            )
+        more = {} if tell is None else {"tell": tell}
+        return Passes(self.source, self.source.chunks(self.chunk), executor, a_record=self.a_record, **more)
+
+
+def _states(source: Source) -> tuple[tuple[int, int], ...]:
+    found = []
+    for file in source.files:
+        try:
+            state = os.stat(file)
+        except OSError:
+            return ()
+        found.append((state.st_size, state.st_mtime_ns))
+    return tuple(found)
+
+
+@dataclass(frozen=True, repr=False)
 class FiledRelease(Release):
-    """A release that lies in its file alone: what needs the whole table in memory is not there."""
+    """A release that lies in its file alone: `pair` is of a sample of its records, figures say where they are from one."""
+
+    _measured: Measured | None = field(default=None, repr=False, kw_only=True)
+    _input: Input | None = field(default=None, repr=False, kw_only=True)
+
+    @staticmethod
+    def with_sample(measured: Measured, release: FiledRelease) -> FiledRelease:
+        """The same with the sample of records in place of the tables."""
+        return release._of_sample(measured, measured.sample)
+
+    def _of_sample(self, measured: Measured, sample: pa.Table) -> FiledRelease:
+        return replace(
+            self,
+            _arrow=measured.released_of(sample),
+            _original=nw.from_native(measured.original_of(sample), eager_only=True),
+            _cells=measured.cells_of(sample),
+            _measured=measured,
+        )
 
     @property
-    def is_mixed(self) -> bool:
-        """Not asked of a table that was never in memory."""
-        return False
+    def measured(self) -> Measured:
+        """What was counted and set aside for measures."""
+        assert self._measured is not None
+        return self._measured
 
     @functools.cached_property
     def pair(self) -> Pair:
-        """Both tables at once: that is what there was no memory for."""
-        raise InputError(
-            "this release was made beyond memory, so that measures of single records and reports are not there; use "
-            "`microagg assess` on a part of it, or give it more memory."
-        )
+        """A sample of the table before and after, as numbers that measures work on; the data holder's side only."""
+        return replace(Release.pair.func(self), labels=None)
+
+    @functools.cached_property
+    def of_classes(self) -> FiledRelease:
+        """The same with a sample of whole classes, which follows from the released table alone."""
+        return self._of_sample(self.measured, self.measured.of_classes)
+
+    def look_up(self, executor: Executor, tell: Callable[[str, int], None] | None = None) -> None:
+        """Look a sample of released records up among all originals, which is done once."""
+        if self.measured.looked is None and self._input is not None:
+            self.measured.look_up(self._input.passes(executor, tell), self.pair)
+
+    @functools.cached_property
+    def figures(self) -> tuple[tuple[Measure, Figure], ...]:
+        """Every measure of loss and of risk that fits the release, with what it found: exact, or from a sample, which it tells then.
+
+        Measures that no sample tells are left out: see `NOT_FROM_SAMPLES`.
+        """
+        self.look_up(Threads(checked_threads(None)))
+        return self.measured.figures(self.pair, self.of_classes.pair)

@@ -17,6 +17,7 @@ from microagg.engine.scanning import cells_in
 from microagg.engine.spill import write_piece
 from microagg.kernels import hashing, partial_sums, sums
 from microagg.measures.loss.sse import error_sums
+from microagg.release.beyond.setting_aside import Aside, Block, set_aside
 from microagg.release.measuring import is_released_as_numbers
 from microagg.release.release import with_released
 from microagg.release.settings import Settings
@@ -59,6 +60,8 @@ class Finishing:
     """What values beyond are set to before they are averaged; loss is measured against what they were."""
     categories: dict[str, Any] = field(default_factory=dict)
     """All categories of the columns that have some, in their order; in the spill lie values."""
+    aside: Aside | None = None
+    """What is set aside for measures."""
 
     def row_buckets(self, order: np.ndarray, records: int) -> np.ndarray:
         """(n,): which bucket each row is set aside in: all rows of one come before those of the next."""
@@ -113,6 +116,9 @@ def finish_block(
         if variable in finishing.categories and _is_coarse(made, variable):
             arrow = arrow.set_column(place, variable, arrow.column(variable).cast(pa.string()))
     _write_classes(f"{path}.classes", finishing, arrow, labels, errors)
+    if finishing.aside is not None:
+        block = Block(numbers, frame, cells, averaged, made, released, arrow, labels, weighting)
+        told["measured"] = set_aside(finishing.aside, block, path)
     order = numbers.astype(np.uint64)
     if finishing.key is not None:
         order = hashing.order_keys_of(numbers, np.array(finishing.key, np.uint64))

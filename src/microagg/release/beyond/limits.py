@@ -199,14 +199,17 @@ class Budget:
         return self.memory // 4
 
     def disk(self, source: Source, schema: Schema) -> int:
-        """How many bytes the work keeps on disk at most, about: two copies of what records carry, and their hashes."""
+        """How many bytes the work keeps on disk at most, about: two copies of what records carry, their hashes, facts of groups."""
         rows = source.read(0, min(source.records, RUN), schema.released())
         buffer: Any = pa.BufferOutputStream()
         options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
         with pa.ipc.new_file(buffer, rows.schema, options=options) as file:
             file.write_table(rows)
         each = buffer.getvalue().size / max(rows.num_rows, 1)
-        return int(source.records * (2.2 * (each + 12) + 40))
+        facts = 6 * len(
+            schema.names(Role.QUASI)
+        )  # 5 numbers a column and group, packed, and k of 5 as a rule
+        return int(source.records * (2.2 * (each + 12) + 64 + facts))
 
 
 def bytes_of_block(source: Source, schema: Schema, k: int) -> int:

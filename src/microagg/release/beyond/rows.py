@@ -105,6 +105,10 @@ def values_in_piece(path: str, names: Sequence[str]) -> dict[str, pa.Array]:
 
 
 def schema_in(path: str) -> pa.Schema:
-    with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
-        schema = reader.schema.remove_metadata()
+    schema = schema_of_piece(path)
     return schema.remove(schema.get_field_index(KEY))
+
+
+def schema_of_piece(path: str) -> pa.Schema:
+    with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
+        return reader.schema.remove_metadata()

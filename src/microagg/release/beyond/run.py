@@ -29,6 +29,7 @@ from microagg.release.beyond.columns import Scanned, scanned
 from microagg.release.beyond.finishing import Finishing, finish_block
 from microagg.release.beyond.limits import Budget, bytes_of_block, refuse_beyond, refuse_labels
 from microagg.release.beyond.promising import promised_in, refuse_strata_in
+from microagg.release.beyond.setting_aside import Aside
 from microagg.release.beyond.single import risks_beyond
 from microagg.release.beyond.telling import Telling
 from microagg.release.publishing import refuse_publishing
@@ -215,7 +216,21 @@ class Run:
             self.schema, self.settings, layout.space, found.whole(fitted),
             tuple(class_columns(self.schema, self.settings)), found.known, key,
             self.budget.row_bits, self.budget.class_bits, of_weight, layout.spaces, fitted.limits,
-            found.categories,
+            found.categories, self._aside(layout, found),
+        )  # fmt: skip
+
+    def _aside(self, layout: Layout, found: Scanned) -> Aside:
+        """What blocks set aside for measures."""
+        schema, settings = self.schema, self.settings
+        kept = schema.names(Role.KEEP)
+        if settings.weight is not None and settings.weight_becomes == "keep":
+            kept = [*kept, settings.weight]
+        coarse = frozenset(
+            name for name, how in settings.aggregates.items() if how in ("range", "generalise")
+        )
+        return Aside.of(
+            layout.variables, found.facts, layout.records, len(layout.carried), settings.seed or 0,
+            tuple(class_columns(schema, settings)), self.budget.class_bits, tuple(kept), coarse,
         )  # fmt: skip
 
     def _key(self, digest: str, cuts: str, finishing: Finishing) -> str:

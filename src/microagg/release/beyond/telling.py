@@ -9,7 +9,7 @@ from microagg.problem.problem import Progress
 
 COSTS = {
     "scanning": 2, "counting": 1, "measuring": 1, "turning": 1, "sampling": 1, "routing": 3, "grouping": 60, "mending borders": 20, "writing": 4,
-    "verifying": 4,
+    "verifying": 4, "looking up": 4,
 }  # fmt: skip
 """What a record costs in each pass, about, as a progress bar sees it."""
 

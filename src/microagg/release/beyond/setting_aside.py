@@ -1,0 +1,286 @@
+"""What a block sets aside for measures, reports and notes: sums over its records, facts of its groups, and two samples.
+
+One sample is of records, by a hash of their number and the seed: the original and the released cells of each. The other is of whole
+classes, by the hash of their released values alone: so it follows from the release, and a public report may show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from microagg.engine.class_facts import Asked, facts_of_groups
+from microagg.engine.plan import NUMBER
+from microagg.engine.scanning import Facts, NumberFacts
+from microagg.engine.spill import write_piece
+from microagg.kernels import hashing, random, sums
+from microagg.measures.loss.unchanged import same_cells
+from microagg.measures.measure import columns_of
+from microagg.measures.risk.classes import columns_to_compare
+from microagg.release.measuring import can_be_read_again, is_table_of_numbers
+from microagg.release.weighting import Weighting
+from microagg.table.aggregate import Aggregated
+from microagg.table.io.frames import to_arrow, values_of
+from microagg.table.io.row_hashes import class_hashes
+from microagg.table.schema import Kind
+from microagg.table.variable import NO_ATOM, Cells, Variable
+
+SAMPLE = 100_000
+"""Records of a sample, about."""
+CELLS = 4_000_000
+"""Cells of a sample at most, about."""
+BEFORE, AFTER, PLACE, ATOM = "before ", "after ", "place ", "atom "
+"""What columns of a sample begin with: original values, released values, released cells and their atoms."""
+_UNCHANGED = 1e-12  # of a constant column, beside the size of its numbers: rounding
+
+
+@dataclass(frozen=True)
+class Number:
+    """A column of numbers without gaps: how it is scaled so that its squares stay finite."""
+
+    place: int
+    name: str
+    centre: float
+    unit: float
+    """The range; 1 where all values are the same."""
+    least: float
+    most: float
+
+    @property
+    def constant(self) -> bool:
+        """Whether all values are the same."""
+        return self.least == self.most
+
+
+@dataclass(frozen=True)
+class Aside:
+    """What blocks have to know to set aside what measures ask for."""
+
+    records: int
+    key: tuple[int, int]
+    wanted: int
+    numbers: tuple[Number, ...]
+    classes: tuple[str, ...]
+    """The columns that make a class."""
+    bits: int
+    """Groups are set aside by so many first bits of the hash of their class."""
+    kept: tuple[str, ...] = ()
+    """Columns released as they were, where classes with them are counted by themselves."""
+    coarse: frozenset[str] = frozenset()
+    """Quasi-identifiers that are released as ranges or ancestors."""
+
+    @staticmethod
+    def of(
+        variables: Sequence[Variable],
+        facts: Sequence[Facts],
+        records: int,
+        columns: int,
+        seed: int,
+        classes: tuple[str, ...],
+        bits: int,
+        kept: tuple[str, ...] = (),
+        coarse: frozenset[str] = frozenset(),
+    ) -> Aside:
+        """For a table of so many records and columns."""
+        first, second = (int(random.seeded(seed, "measures", part)[0]) for part in (0, 1))
+        numbers = [
+            Number(j, variable.name, each.mean, each.most - each.least or 1.0, each.least, each.most)
+            for j, (variable, each) in enumerate(zip(variables, facts, strict=True))
+            if isinstance(each, NumberFacts) and variable.kind is Kind.NUMERIC and each.missing == 0
+            if variable.name not in coarse
+        ]
+        wanted = min(SAMPLE, max(1_000, CELLS // columns))
+        return Aside(records, (first, second), wanted, tuple(numbers), classes, bits, kept, coarse)
+
+    @property
+    def below(self) -> int:
+        """Hashes below this are those of a sample of about so many records."""
+        return min((self.wanted << 64) // self.records, (1 << 64) - 1)
+
+    @property
+    def everything(self) -> bool:
+        """Whether the sample is the whole table."""
+        return self.wanted >= self.records
+
+    def keys(self, numbers: np.ndarray) -> np.ndarray:
+        """The hashes of record numbers that decide on the sample of records."""
+        return hashing.order_keys_of(numbers, np.array(self.key, np.uint64))
+
+    def asked(self, variables: Sequence[Variable], *, weighted: bool) -> Asked:
+        """What is to be known of classes."""
+        amounts = tuple(
+            each.name
+            for each in variables
+            if each.kind is Kind.NUMERIC and not each.unit and each.name not in self.coarse
+        )
+        ranges = tuple((each.name, each.most / 2.0 - each.least / 2.0) for each in self.numbers)
+        return Asked(amounts, ranges, weighted)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block that is done: its records before and after."""
+
+    numbers: np.ndarray
+    frame: nw.DataFrame[Any]
+    cells: Cells
+    averaged: Cells
+    """The cells that groups release aggregates of: capped ones, where there is a cap."""
+    made: Aggregated
+    released: nw.DataFrame[Any]
+    arrow: pa.Table
+    labels: np.ndarray
+    weighting: Weighting | None
+
+    @property
+    def plain(self) -> bool:
+        """Whether quasi-identifiers are plain numbers before and after, which tables of numbers are measured by."""
+        return (
+            is_table_of_numbers(self.cells)
+            and self.made.is_plain
+            and can_be_read_again(self.frame, self.cells.names)
+        )
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """Of the records, as they were."""
+        return None if self.weighting is None else self.weighting.before
+
+    @property
+    def released_weights(self) -> np.ndarray | None:
+        """As everybody sees them; 1 where there are none."""
+        if self.weighting is None:
+            return None
+        if self.weighting.name not in self.released.columns:
+            return np.ones(len(self.labels))
+        return values_of(self.released, [self.weighting.name])[:, 0]
+
+
+def set_aside(aside: Aside, block: Block, path: str) -> dict[str, Any]:
+    """Write what is asked of groups and samples beside `path`; returns what the records of the block come to."""
+    before, after = block.cells, block.made.cells
+    if block.plain:
+        after = Cells.plain(values_of(block.released, before.names), before.names)
+    first = np.unique(block.labels, return_index=True)[1]
+    hashes = class_hashes(block.arrow.take(pa.array(first)), aside.classes)
+    groups = facts_of_groups(
+        block.labels,
+        hashes,
+        _amounts(block.averaged, after, block.weights),
+        {each.name: np.ascontiguousarray(before.values[:, each.place]) for each in aside.numbers},
+        None
+        if block.weights is None or block.released_weights is None
+        else (block.weights, block.released_weights),
+    )
+    write_piece(f"{path}.groups", groups, _first_bits(hashes[:, 0], aside.bits), {})
+    if aside.kept:
+        _write_kept(aside, block, f"{path}.kept")
+    in_classes = (hashes[:, 0] <= np.uint64(aside.below))[block.labels]
+    _write_samples(aside, block, after, in_classes, f"{path}.sample")
+    return {"plain": block.plain, **_sums(aside, before, after, block.weights)}
+
+
+def _write_kept(aside: Aside, block: Block, path: str) -> None:
+    """The records by the hash of their class and what is kept as it was."""
+    hashes = class_hashes(block.arrow, [*aside.classes, *aside.kept])
+    columns = {"h0": hashes[:, 0], "h1": hashes[:, 1]}
+    if block.released_weights is not None:
+        columns["w"] = block.released_weights
+    write_piece(path, pa.table(columns), _first_bits(hashes[:, 0], aside.bits), {})
+
+
+def _first_bits(lane: np.ndarray, bits: int) -> np.ndarray:
+    return (lane >> np.uint64(64 - bits)).astype(np.int64) if bits else np.zeros(len(lane), np.int64)
+
+
+def _amounts(
+    before: Cells, after: Cells, weights: np.ndarray | None
+) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
+    """Of each column of amounts what each record makes up, and which records have a value before and after; None: all."""
+    found = {}
+    for j, (old, new) in enumerate(zip(before.variables, after.variables, strict=True)):
+        if old.kind is not Kind.NUMERIC or old.unit or new.coarse:
+            continue
+        parts = np.abs(before.values[:, j] + float(old.origin))
+        counted = None
+        for cells in (before, after):
+            atoms = cells.atoms_of(j)
+            if atoms is not None:
+                there = atoms == NO_ATOM
+                counted = there if counted is None else counted & there
+        if counted is not None:
+            parts = np.where(counted, parts, 0.0)
+        found[old.name] = (parts if weights is None else parts * weights, counted)
+    return found
+
+
+def _sums(aside: Aside, before: Cells, after: Cells, weights: np.ndarray | None) -> dict[str, Any]:
+    """Sums over the records that depend on no order, by column: of numbers around their centre in units of their range, of cells that are as
+    they were."""
+    once = np.ones(len(before)) if weights is None else weights
+    terms, lows, highs = [once], [], []
+    for each in aside.numbers:
+        x, y = before.values[:, each.place], after.values[:, each.place]
+        z, moved = (x - each.centre) / each.unit, x / each.unit - y / each.unit
+        if each.constant:
+            moved[np.abs(moved) <= _UNCHANGED * abs(each.most)] = 0.0
+        terms += [once * z, once * z * z, once * moved * moved, once * np.abs(moved)]
+        lows.append(float(y.min()))
+        highs.append(float(y.max()))
+    same = [same_cells(before, after, j) for j in range(len(before.variables))]
+    terms += [once * each for each in same]
+    totals = sums.column_sums(np.ascontiguousarray(np.column_stack(terms)))
+    return {
+        "sums": totals.tolist(),
+        "lows": lows,
+        "highs": highs,
+        "same": [int(each.sum()) for each in same],
+        "one": [_one_cell(after, j) for j in range(len(after.variables))],
+    }
+
+
+def _one_cell(cells: Cells, j: int) -> list[float] | None:
+    """The cell that all records have in a column; None where they differ."""
+    found = [
+        float(each[0]) if (each == each[0]).all() else None
+        for each in columns_to_compare(columns_of(cells, [j]))
+    ]
+    return None if None in found else [each for each in found if each is not None]
+
+
+def _write_samples(aside: Aside, block: Block, after: Cells, in_classes: np.ndarray, path: str) -> None:
+    """Records of both samples: those chosen by their number under the key 0, those of chosen classes under 1."""
+    rows = [
+        np.flatnonzero(aside.keys(block.numbers) <= np.uint64(aside.below)),
+        np.flatnonzero(in_classes),
+    ]
+    if aside.everything:
+        rows = [np.arange(len(block.numbers))] * 2
+    chosen = np.concatenate(rows)
+    keys = np.repeat([0, 1], [len(each) for each in rows])
+    names = [*block.cells.names, *([] if block.weighting is None else [block.weighting.name])]
+    columns: dict[str, Any] = {NUMBER: pa.array(block.numbers[chosen])}
+    places = pa.array(chosen)
+    original = to_arrow(block.frame.select(*names))
+    columns |= {f"{BEFORE}{name}": original.column(name).take(places) for name in names}
+    columns |= {f"{AFTER}{name}": block.arrow.column(name).take(places) for name in block.arrow.column_names}
+    if not block.plain:
+        for j, variable in enumerate(after.variables):
+            values, atoms = after.values[chosen, j], after.atoms_of(j)
+            columns[f"{PLACE}{j}"] = _as_levels(values, variable) if variable.coarse else pa.array(values)
+            columns[f"{ATOM}{j}"] = pa.array(
+                np.full(len(chosen), NO_ATOM, np.int16) if atoms is None else atoms[chosen].astype(np.int16)
+            )
+    table = pa.table(columns)
+    write_piece(path, table.combine_chunks(), keys, {})
+
+
+def _as_levels(values: np.ndarray, variable: Variable) -> pa.Array:
+    """Ranges and ancestors as their words: each block numbers its own."""
+    words = [None if level is None else str(level) for level in variable.levels]
+    return pa.array([None if np.isnan(each) else words[int(each)] for each in values.tolist()], pa.string())

@@ -1,0 +1,113 @@
+"""Figures of releases made beyond memory: exact ones as in memory, others from samples, with their standard errors."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import small_blocks
+from microagg.errors import InputError
+from microagg.measures.measure import Figure
+from microagg.release.beyond import measuring, setting_aside
+from microagg.release.files import anonymize_file
+from release.test_beyond import asked, in_passes, left_in, table_of
+
+pytestmark = pytest.mark.slow
+
+EXACT = {
+    "il", "sse", "il-raw", "sse-raw", "il1s", "il1s-percent", "cells-unchanged", "discernibility", "granularity", "unique", "k",
+    "unique-with-kept", "k-with-kept", "prosecutor", "journalist", "marketer", "dominance",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks.make_small(monkeypatch.setattr)
+
+
+def figures_of(release: Any) -> dict[str, Figure]:
+    return {measure.name: figure for measure, figure in release.figures}
+
+
+def both(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, sample: int, **more: Any
+) -> tuple[Any, Any]:
+    """The same release in memory and beyond, with samples of about so many records."""
+    source = folder / "in.parquet"
+    if not source.exists():
+        pa.parquet.write_table(table_of(2000, kinds=kinds), source, row_group_size=300)
+    monkeypatch.setattr(setting_aside, "SAMPLE", sample)
+    monkeypatch.setattr(setting_aside, "CELLS", 10**9)
+    monkeypatch.setattr(measuring, "LOOKED_UP", sample)
+    settings = asked(kinds, **more)
+    here = anonymize_file(source, folder / "memory.parquet", **settings)
+    return here, in_passes(monkeypatch, source, folder / "beyond.parquet", chunk=320, **settings)
+
+
+def equal(one: float, other: float) -> bool:
+    return one == other or math.isclose(one, other, rel_tol=1e-12) or (math.isnan(one) and math.isnan(other))
+
+
+def same(one: Figure, other: Figure) -> bool:
+    pairs = [(one.columns, other.columns), (one.details, other.details)]
+    alike = all(mine.keys() == theirs.keys() and all(equal(mine[name], theirs[name]) for name in mine) for mine, theirs in pairs)  # fmt: skip
+    return alike and equal(one.value, other.value)
+
+
+@pytest.mark.parametrize(("kinds", "weight"), [("mixed", "w"), ("plain", None)])
+def test_where_the_sample_is_the_table_all_figures_are_those_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, weight: str | None
+) -> None:
+    more: dict[str, Any] = {"weight": weight} if weight else {"keep": ["id", "w"], "confidential": ["ill"]}
+    here, there = both(tmp_path, monkeypatch, kinds, 10_000, **more)
+    mine, theirs = figures_of(here), figures_of(there)
+    assert mine.keys() == theirs.keys()
+    assert all(figure.sample is None for figure in theirs.values())
+    assert [name for name in mine if not same(mine[name], theirs[name])] == []
+
+
+@pytest.mark.parametrize(("kinds", "weight"), [("plain", "w"), ("mixed", None)])
+def test_sums_and_counts_are_exact_and_the_rest_within_its_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, weight: str | None
+) -> None:
+    more: dict[str, Any] = {"weight": weight} if weight else {"keep": ["id", "w"]}
+    here, there = both(tmp_path, monkeypatch, kinds, 900, **more)
+    mine, theirs = figures_of(here), figures_of(there)
+    assert mine.keys() - theirs.keys() == set(measuring.NOT_FROM_SAMPLES)
+    exact = {name for name, figure in theirs.items() if figure.sample is None}
+    assert exact == EXACT | ({"il-minmax", "sse-minmax"} if kinds == "plain" else set())
+    assert [name for name in exact if not same(mine[name], theirs[name])] == []
+    for name in theirs.keys() - exact:
+        told = theirs[name].sample
+        assert told is not None
+        assert 400 < told.records < 1400
+        if name in measuring.OF_CLASSES:
+            assert (told.of, told.error) == ("classes", None)
+        elif name not in (
+            "classification-kept",
+            "regression-kept",
+        ):  # there is nothing to learn in this table: 0 or 100, by chance
+            assert told.error is not None
+            assert abs(theirs[name].value - mine[name].value) <= 5 * told.error + 1e-12, name
+    assert theirs["linkage"].sample is not None
+    assert 0.0 < (theirs["linkage"].sample.error or 0.0) < 5.0
+    # neither chunks nor threads nor buckets decide
+    again = in_passes(
+        monkeypatch, tmp_path / "in.parquet", tmp_path / "again.parquet", 1280, 0, 1, **asked(kinds, **more)
+    )
+    assert figures_of(again) == theirs
+    assert left_in(tmp_path) == []
+
+
+def test_an_original_that_was_changed_is_not_looked_up_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, there = both(tmp_path, monkeypatch, "plain", 900, keep=["id", "w"])
+    pa.parquet.write_table(table_of(1500, kinds="plain"), tmp_path / "in.parquet")
+    with pytest.raises(InputError, match="changed or moved"):
+        _ = there.figures
