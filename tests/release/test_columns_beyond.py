@@ -87,7 +87,7 @@ def given(quasi: list[str], **more: Any) -> dict[str, Any]:
 
 
 CASES: list[tuple[int, int, dict[str, Any]]] = [
-    (0, 64, {"stratum": ["kept"], "keep": ["list", "view"]}),
+    (0, 64, {"stratum": ["kept"], "keep": ["list", "view"], "t": 0.6, "confidential": ["ordered", "stamp"]}),
     (1, 64, {"weight": "w"}),
     (2, 1280, {"weight": "w", "aggregate": {"w": "drop"}}),
 ]

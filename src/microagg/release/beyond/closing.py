@@ -41,9 +41,8 @@ from microagg.table.aggregate import Aggregated
 from microagg.table.aggregates import aggregate_of
 from microagg.table.capping import Capped, note_on_capped
 from microagg.table.io import system, writing
-from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import give_back
-from microagg.table.io.categories import joined, with_kinds
+from microagg.table.io.categories import joined, used_among, with_kinds
 from microagg.table.io.chunks import Source
 from microagg.table.io.digests import RowSums, digest_of_runs
 from microagg.table.io.looks import LookFacts
@@ -159,9 +158,7 @@ class Closing:
             for name, values in found.items():
                 used[name] = joined(used[name], values) if name in used else values
         whole = self.finishing.categories
-        return kinds, {
-            name: whole[name].filter(pc.is_in(whole[name], value_set=used[name])) for name in kinds
-        }
+        return kinds, {name: used_among(whole[name], used[name]) for name in kinds}
 
     def _is_coarse(self, name: str) -> bool:
         return self.run.settings.aggregates.get(name) in ("range", "generalise")

@@ -167,7 +167,7 @@ class Run:
         room, bits = self.spill.folder, self.budget.class_bits
         refuse_unaccepted(self.settings, risks_beyond(passes, found.variables, self.settings, room, bits))
         strata, counts = self._strata(passes, found)
-        promised = promised_in(passes, self.schema, self.settings, self.budget.memory)
+        promised = promised_in(passes, self.schema, self.settings, self.budget.memory, found.categories)
         sizes = None if counts is None else counts.sum(axis=0)
         if strata is not None and sizes is not None:
             refuse_strata_in(passes, strata, sizes, promised, self.settings, self.budget.memory)

@@ -65,6 +65,15 @@ def with_kinds(schema: pa.Schema, kinds: Mapping[str, Any]) -> pa.Schema:
     return pa.schema([field.with_type(kinds.get(field.name, field.type)) for field in schema])
 
 
+def used_among(categories: pa.Array, values: Any) -> pa.Array:
+    """Those categories that occur among some values, in their order.
+
+    >>> used_among(pa.array(["c", "a", "b"]), pa.array(["b", None, "c"])).to_pylist()
+    ['c', 'b']
+    """
+    return categories.filter(pc.is_in(categories, value_set=used_in(values)))
+
+
 def used_in(values: Any) -> pa.Array:
     """The different values of a column."""
     return pc.unique(pc.drop_null(values))
