@@ -13,6 +13,7 @@ from typing import Any
 from distributed import Client, LocalCluster
 
 import small_blocks
+import stores
 from microagg.release.beyond.limits import Budget
 
 PRELOAD = "distributed.worker.preload"
@@ -26,6 +27,7 @@ ENVIRONMENT = {
 def dask_setup(worker: Any) -> None:
     """What every worker does first, whenever it comes: Dask calls this of a module that is preloaded."""
     small_blocks.make_small()
+    stores.make_store()
 
 
 @contextlib.contextmanager

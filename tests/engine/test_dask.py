@@ -28,6 +28,7 @@ from microagg.engine.workers import Place
 from microagg.release.beyond.limits import Budget
 from microagg.release.files import anonymize_file
 from microagg.studies.repeating import repeat_file
+from stores import make_store, shelf
 
 pytestmark = pytest.mark.slow
 SECRETS = ("Zwiebelhausen", "Krautdorf", "quasimodo")
@@ -118,6 +119,33 @@ def test_the_same_release_as_in_memory_whatever_the_chunks(
         assert contents(tmp_path / "out.parquet") == whole
         assert release.loss["IL"] > 0.0
         assert left_in(tmp_path) == left_in(tmp_path / "spill") == []
+
+
+def test_from_a_store_to_a_store(
+    tmp_path: Path, source: Path, client: Any, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers read the store themselves; what they are told has no credentials in it."""
+    make_store()
+    told: list[str] = []
+    submit = type(client).submit
+
+    def submitting(self: Any, how: Any, order: Order, **more: Any) -> Any:
+        told.append(f"{order!r} {pickle.dumps(order)!r}")
+        return submit(self, how, order, **more)
+
+    monkeypatch.setattr(type(client), "submit", submitting)
+    (tmp_path / "spill").mkdir()
+    (tmp_path / "store").mkdir()
+    places = shelf(source), shelf(tmp_path / "store" / "out.parquet")
+    anonymize_file(*places, engine=client, spill=tmp_path / "spill", **SETTINGS)
+    assert contents(tmp_path / "store" / "out.parquet") == whole
+    assert len(list((tmp_path / "store").iterdir())) == 3
+    assert list((tmp_path / "spill").iterdir()) == []
+    assert told
+    assert not any("sesame" in each for each in told)
+    assert "sesame" not in str([*client.get_worker_logs(nanny=False).values(), client.get_scheduler_logs()])
+    with pytest.raises(ma.InputError, match="no file 'shelf://tmp"):
+        anonymize_file(shelf(tmp_path / "no.parquet"), places[1], engine=client, **SETTINGS)
 
 
 def test_a_release_is_repeated_on_a_cluster(

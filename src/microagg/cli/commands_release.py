@@ -15,6 +15,7 @@ from microagg.cli.watching import watch
 from microagg.errors import InputError
 from microagg.release.settings import Settings
 from microagg.table.io.formats import known_suffixes
+from microagg.table.io.places import place_of
 from microagg.table.parameters import K
 from microagg.table.proposal import settled
 
@@ -247,6 +248,6 @@ def _end_with(
 
         answer(documents.release(release, places_of_release(target)))
     else:
-        show.release(release, target)
+        show.release(release, place_of(target))
         more()
     end_of(release)

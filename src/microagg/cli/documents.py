@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from microagg.guarantees.k import Anonymity
     from microagg.release.release import Release
     from microagg.studies.bounding import Bounded
+    from microagg.table.io.places import Url
     from microagg.verify_bound import Verdict
 
 MOST_CLASSES = 20  # of those that fail, as many as are shown
 
 
-def release(done: Release, written: dict[str, Path | None]) -> dict[str, Any]:
+def release(done: Release, written: Mapping[str, Path | Url | None]) -> dict[str, Any]:
     """What was made: the figures of the terminal, without seed, digests and scaling."""
     manifest, sizes = done.manifest, done.anonymity.sizes
     asked = manifest["settings"]

@@ -15,6 +15,7 @@ from microagg.release.pipes import hand_over, is_pipe, refuse_manifest_places
 from microagg.release.release import Release
 from microagg.release.saving import report_paths, report_places
 from microagg.release.settings import Settings
+from microagg.table.io.places import Url, place_of
 
 STOPPED = 130
 LOST = "without --manifest the internal manifest is lost, so that nobody can repeat this release"
@@ -73,7 +74,7 @@ def release_of(source: Path, place: str | Path, settings: Settings, asked: Asked
         )
         answer(documents.release(release, {**places_of_release(asked.target), **reports}))
     else:
-        show.release(release, asked.target)
+        show.release(release, place_of(asked.target))
         show.reports(asked.report)
     end_of(release)
 
@@ -92,10 +93,11 @@ def dry_run_of(source: Path, place: str | Path, settings: Settings, asked: Asked
     show_plans.show_or_answer(plan, [place for place in files if place is not None], as_json=asked.as_json)
 
 
-def places_of_release(target: Path) -> dict[str, Path | None]:
+def places_of_release(target: Path) -> dict[str, Path | Url | None]:
     """The files of a release by what they are."""
-    internal, public = manifest_paths(target)
-    return {"table": target, "public_manifest": public, "internal_manifest": internal}
+    place = place_of(target)
+    internal, public = manifest_paths(place)
+    return {"table": place, "public_manifest": public, "internal_manifest": internal}
 
 
 def end_of(release: Release) -> None:

@@ -33,6 +33,7 @@ from microagg.studies.bounding import Bounded
 from microagg.studies.compare import Comparison
 from microagg.studies.reproduce import Reproduced, count_verdicts
 from microagg.studies.verdicts import AGREEING
+from microagg.table.io.places import Url
 from microagg.table.io.sidecar import sidecar_of
 from microagg.table.proposal import Proposal, shell_list
 from microagg.table.schema import Role
@@ -96,7 +97,7 @@ def why_stopped(proposed: Proposal) -> str:
     return "no quasi-identifying columns were named, so nothing was written; confirm or correct the proposal."
 
 
-def release(done: Release, target: Path | None) -> None:
+def release(done: Release, target: Path | Url | None) -> None:
     """The honest summary of a release; without a target it was given out on standard output."""
     manifest, classes = done.manifest, done.anonymity
     asked = manifest["settings"]
@@ -154,7 +155,8 @@ def release(done: Release, target: Path | None) -> None:
         return
     internal, public = manifest_paths(target)
     beside = sidecar_of(target)  # there if the format cannot hold all labels
-    out.print(f"written     {target}, {public}{f', {beside}' if beside.exists() else ''}")
+    labelled = beside.exists() if isinstance(beside, Path) else beside.size() is not None
+    out.print(f"written     {target}, {public}{f', {beside}' if labelled else ''}")
     out.print(f"internal    {internal} (do not publish: it holds the seed and the scaling)")
 
 

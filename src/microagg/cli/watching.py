@@ -34,6 +34,7 @@ def watch(*places: Path | None, verified: bool = False) -> None:
 def what_was_written() -> str:
     """What the command wrote before it stopped, as the end of a sentence."""
     from microagg.table.io.journal import settle
+    from microagg.table.io.places import place_of
 
     for place in _before:
         with contextlib.suppress(MicroaggError):
@@ -42,7 +43,7 @@ def what_was_written() -> str:
     if not written:
         return "nothing was written"
     told = [
-        f"{', '.join(str(place) for place in some)} had been {how} before"
+        f"{', '.join(str(place_of(place)) for place in some)} had been {how} before"
         for some, how in (
             ([place for place in written if place in _verified], "verified and written"),
             ([place for place in written if place not in _verified], "written"),
@@ -77,6 +78,13 @@ def warnings_as_notes() -> Iterator[None]:
 
 
 def _seen(place: Path) -> object:
+    from microagg.table.io.places import Url, place_of
+
+    there = place_of(place)
+    if isinstance(there, Url):
+        with contextlib.suppress(MicroaggError):
+            return there.state()
+        return None
     try:
         found = place.stat()
     except (OSError, ValueError):

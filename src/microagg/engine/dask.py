@@ -31,6 +31,7 @@ from microagg.engine.workers import (
     Place,
     answered,
     asked_about,
+    is_there,
     looked,
     refuse_versions,
     sees,
@@ -148,7 +149,7 @@ async def let_in(worker: Any, terms: Terms) -> None:
         return
     if own.limited and own.share(1) < terms.memory:
         return
-    if not all(os.path.exists(place.path) for place in terms.places):
+    if not all(map(is_there, terms.places)):
         return
     pa.set_cpu_count(worker.state.nthreads)
     await worker.set_resources(**{MEMORY: float(terms.memory), terms.entrance: 1e9})

@@ -11,7 +11,7 @@ import hashlib
 import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from microagg.methods.parts import rng_of_part
 from microagg.methods.search.auto import BLOCK
 from microagg.methods.search.blockwise import SHIFTED
 from microagg.problem.problem import Problem
+from microagg.table.io.places import Url, place_of, shown
 
 CODE, PROCESSOR = "its code", "its processor"
 LIBRARIES = ("numpy", "numba", "pyarrow")
@@ -81,18 +82,18 @@ def refuse_versions(worker: str, found: Mapping[str, str], here: Mapping[str, st
 
 @dataclass(frozen=True)
 class Place:
-    """A path that all must see alike: a file to be read, or a folder to be written to, too."""
+    """A path that all must see alike: a file to be read, also in a store, or a folder to be written to, too."""
 
     what: str
     """Whose it is, as a user knows it: the input, the spill, the output."""
-    path: str
+    path: str = field(repr=False)  # an address may have keys in it
     size: int | None = None
     """Of a file; None for a folder, in which every worker writes and reads."""
 
     def refuse(self, worker: str) -> InputError:
         """What is wrong where a worker does not see it."""
         return InputError(
-            f"the worker {worker} does not see {self.what} at {self.path!r}; name a path that is shared by all workers."
+            f"the worker {worker} does not see {self.what} at {shown(self.path)!r}; name a path that is shared by all workers."
         )
 
 
@@ -124,11 +125,23 @@ def looked(threads: int, limit: int | None) -> Looked:
     return Looked(versions_here(), socket.gethostname(), threads, memory, bool(limit))
 
 
+def is_there(place: Place) -> bool:
+    """Whether something lies there that can be read, and has the right size."""
+    there = place_of(place.path)
+    if isinstance(there, Url):
+        with contextlib.suppress(InputError):
+            return there.size() == place.size
+        return False
+    if not there.exists() or place.size is None:
+        return there.exists()
+    return there.stat().st_size == place.size and os.access(there, os.R_OK)
+
+
 def sees(place: Place, token: str, name: str) -> bool:
     """Whether this process sees a place as those do who sent `token`: it reads what they wrote, and answers there."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, InputError):
         if place.size is not None:
-            return os.stat(place.path).st_size == place.size and os.access(place.path, os.R_OK)
+            return is_there(place)
         if Path(place.path, f"ask-{token}").read_text("ascii") != token:
             return False
         descriptor = os.open(Path(place.path, f"{name}-{token}"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

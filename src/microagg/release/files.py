@@ -21,12 +21,14 @@ from microagg.release.release import Prepared, Release, protect
 from microagg.release.risks import refuse_unaccepted
 from microagg.release.saving import places_of, refuse_places, report_on_saved, report_places, rows_to_write
 from microagg.release.settings import Settings, settings_from
+from microagg.release.stores import Placed, placed
 from microagg.table.io.arrow import give_back
 from microagg.table.io.chunks import files_of, is_in_parts, read_whole
 from microagg.table.io.csv_writing import refuse_other_letters
 from microagg.table.io.dialect import dialect_of
 from microagg.table.io.formats import options_for, options_shared
 from microagg.table.io.parts import as_target, format_to_write, is_folder
+from microagg.table.io.places import Url
 from microagg.table.io.reading import read_table
 from microagg.table.schema import WITHHELD, Role
 
@@ -66,6 +68,9 @@ def anonymize_file(
     that sets aside lies in the folder `spill` (that of the target, if nothing is said), for its owner's eyes only, and goes in the
     end. With `resume`, a run that was killed goes on from the blocks that were done.
 
+    `source` and `target` may be addresses of an object store ("s3://bucket/in.parquet"; gs, abfs, hdfs), whose credentials come from the
+    environment: see `release/stores.py` for what holds there.
+
     `engine` is a `distributed.Client`, the address of a Dask scheduler ("tcp://10.0.0.1:8786") or "local:4": the workers of that cluster
     do the work of a table that is more than one block, with the same release to the byte. They must see the input, the output and
     `spill` at the same paths; `memory` is that of one worker then, and threads are those that each worker has.
@@ -88,17 +93,27 @@ def anonymize_file(
         )
     if engine is not None:
         refuse_engine(engine)
-    target = as_target(target)
-    if goes_beyond(source, asked, memory, engine=engine is not None):
+    with placed(source, target, spill, resume=resume) as at:
+        release = _anonymized(
+            at, asked, memory, keep_order=keep_order, report=report, resume=resume, threads=threads, engine=engine,
+            progress=progress,
+        )  # fmt: skip
+    return replace(release, notes=(*release.notes, *at.notes)) if at.notes else release
+
+
+def _anonymized(
+    at: Placed, asked: Settings, memory: str | float | None, *, engine: Any, resume: bool, **more: Any
+) -> Release:
+    """What anonymize_file() does once it is known where tables lie: in passes, or in memory."""
+    target = as_target(at.target)
+    if goes_beyond(at.source, asked, memory, engine=engine is not None):
         with in_memory_else(memory, engine):
             return anonymize_beyond(
-                source, target, asked, memory, keep_order=keep_order, report=report, spill=spill, resume=resume,
-                threads=threads, engine=engine, progress=progress,
-            )  # fmt: skip
-    table = read_for(source, target, asked, report=report)
-    release = anonymize_table(
-        table, source, target, asked, keep_order=keep_order, report=report, threads=threads, progress=progress
-    )
+                at.source, target, asked, memory, spill=at.spill, resume=resume, engine=engine, **more
+            )
+    here = at.source_here()
+    table = read_for(here, target, asked, report=more["report"])
+    release = anonymize_table(table, here, target, asked, **more)
     if engine is not None:
         release = replace(release, notes=(*release.notes, NOTHING_TO_SHARE))
     return release
@@ -131,7 +146,7 @@ def in_memory_else(memory: str | float | None, engine: Any = None) -> Iterator[N
 
 
 def anonymize_beyond(
-    source: str | Path,
+    source: Path | Url,
     target: Path,
     settings: Settings,
     memory: str | float | None,
@@ -148,7 +163,8 @@ def anonymize_beyond(
             "reports are not made beyond memory yet; give it more memory, or leave report out."
         )
     refuse_unaccepted(settings)
-    refuse_same(source, target)
+    if isinstance(source, Path):
+        refuse_same(source, target)
     engine, threads, said = asked.pop("engine", None), asked.get("threads"), None
     if memory is not None:
         said = bytes_in(memory)
@@ -161,7 +177,7 @@ def anonymize_beyond(
             if asked.get("spill") is not None:
                 asked["spill"] = _absolute(asked["spill"])
             budget = Budget(crew.memory(said), crew.threads)
-            paths = _absolute(source), _absolute(target)
+            paths = source if isinstance(source, Url) else _absolute(source), _absolute(target)
             return protect_beyond(*paths, settings, budget, crew=crew, progress=told, **asked)
 
 

@@ -9,7 +9,6 @@ import math
 import platform
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from microagg.table.aggregate import Aggregated
 from microagg.table.capping import Capped
 from microagg.table.encoder import Space
 from microagg.table.io.digests import digest_of, digest_of_rows, digest_of_whole_columns
+from microagg.table.io.places import AnyPlace
 from microagg.table.schema import WITHHELD, Role, Schema
 
 LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
@@ -246,7 +246,7 @@ def name_by(digest_of_rows: str, settings: Settings) -> str:
     return hashlib.sha256(f"{asked}\0{digest_of_rows}".encode()).hexdigest()
 
 
-def manifest_paths(table: Path) -> tuple[Path, Path]:
+def manifest_paths(table: AnyPlace) -> tuple[AnyPlace, AnyPlace]:
     """Where the internal and the public manifest of a released file lie: one pair for each file, whatever its format."""
     return table.with_name(f"{table.name}.internal.json"), table.with_name(f"{table.name}.public.json")
 

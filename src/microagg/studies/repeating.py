@@ -18,8 +18,10 @@ from microagg.release.manifest_reading import read_manifest, settings_of, versio
 from microagg.release.release import Release
 from microagg.release.risks import with_risks_accepted
 from microagg.release.settings import Settings
+from microagg.release.stores import placed
 from microagg.table.io.chunks import is_in_parts, read_whole
 from microagg.table.io.parts import as_target
+from microagg.table.io.places import Url
 from microagg.table.io.reading import read_table
 
 ANOTHER_TABLE = "this is not the table that the release was made from: its digest differs."
@@ -46,15 +48,27 @@ def repeat_file(
     """
     if engine is not None:
         refuse_engine(engine)
-    target = as_target(target)
     then = read_manifest(Path(manifest))
     settings = with_risks_accepted(settings_of(then, Path(manifest)))
-    if then["format"] > OF_WHOLE_COLUMNS and goes_beyond(source, settings, memory, engine=engine is not None):
-        with in_memory_else(memory, engine):
-            return _repeated_beyond(
-                then, source, target, settings, memory, progress=progress, anyway=anyway, spill=spill, resume=resume,
-                threads=threads, engine=engine,
-            )  # fmt: skip
+    with placed(source, target, spill, resume=resume) as at:
+        asked: dict[str, Any] = {"progress": progress, "threads": threads}
+        if then["format"] > OF_WHOLE_COLUMNS and goes_beyond(
+            at.source, settings, memory, engine=engine is not None
+        ):
+            with in_memory_else(memory, engine):
+                return _repeated_beyond(
+                    then, at.source, as_target(at.target), settings, memory, anyway=anyway, spill=at.spill, resume=resume,
+                    engine=engine, **asked,
+                )  # fmt: skip
+        release = _repeated_in_memory(
+            then, at.source_here(), as_target(at.target), settings, anyway=anyway, **asked
+        )
+        return replace(release, notes=(*release.notes, NOTHING_TO_SHARE)) if engine is not None else release
+
+
+def _repeated_in_memory(
+    then: dict[str, Any], source: Path, target: Path, settings: Settings, *, anyway: bool, **asked: Any
+) -> Release:
     if is_in_parts(source):
         table = read_whole(source)
     else:
@@ -68,17 +82,15 @@ def repeat_file(
         notes.extend(_comparison(then, release.manifest, digest_of(rows), anyway=anyway))
 
     release = anonymize_table(
-        table, source, target, settings, keep_order=then.get("rows") == "kept", expected=expect_the_same, progress=progress,
-        threads=threads, format=then["format"],
+        table, source, target, settings, keep_order=then.get("rows") == "kept", expected=expect_the_same, format=then["format"],
+        **asked,
     )  # fmt: skip
-    if engine is not None:
-        notes.append(NOTHING_TO_SHARE)
     return replace(release, notes=(*notes, *release.notes))
 
 
 def _repeated_beyond(
     then: dict[str, Any],
-    source: str | Path,
+    source: Path | Url,
     target: Path,
     settings: Settings,
     memory: str | float | None,

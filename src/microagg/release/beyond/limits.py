@@ -21,6 +21,7 @@ from microagg.table.io.arrow import bytes_of
 from microagg.table.io.chunks import READ_IN_PIECES, Source, is_in_parts
 from microagg.table.io.formats import format_of
 from microagg.table.io.journal import settle
+from microagg.table.io.places import Url, place_of
 from microagg.table.io.sidecar import sidecar_of
 from microagg.table.schema import Role, Schema
 
@@ -63,7 +64,7 @@ def free_memory() -> int:
 
 
 def goes_beyond(
-    path: str | Path, settings: Settings, memory: str | int | float | None, *, engine: bool = False
+    path: str | Path | Url, settings: Settings, memory: str | int | float | None, *, engine: bool = False
 ) -> bool:
     """Whether a table is to be worked on in passes: it does not fit into memory, and is large enough for blocks.
 
@@ -92,22 +93,25 @@ def _bytes_in_memory(schema: pa.Schema, settings: Settings) -> int:
     return OF_A_RECORD + OF_A_CELL * len(schema) + OF_A_CATEGORY * len(coded & set(settings.quasi))
 
 
-def refuse_labels(path: str | Path) -> None:
+def refuse_labels(path: str | Path | Url) -> None:
     """Raise where labels lie beside a table: they are not carried along in passes."""
-    beside = sidecar_of(Path(path))
-    if os.path.lexists(beside):
+    beside = sidecar_of(place_of(path))
+    there = os.path.lexists(beside) if isinstance(beside, Path) else beside.size() is not None
+    if there:
         raise OnlyInMemory(
             f"the labels in {str(beside)!r} are not carried along beyond memory yet; give it more memory, or move them away."
         )
 
 
-def _source_of(path: str | Path) -> Source | None:
+def _source_of(path: str | Path | Url) -> Source | None:
     """The table that lies there, if it can be read piece by piece; what is wrong with others, those say who read them as a whole."""
     if is_in_parts(path):
         return Source.of(path)
-    path = Path(path)
+    path = place_of(path)
     if format_of(path).name not in READ_IN_PIECES:
         return None
+    if isinstance(path, Url):
+        return Source.of(path)
     settle(path)
     try:
         return Source.of(path) if path.is_file() else None

@@ -46,11 +46,12 @@ from microagg.table.io.chunks import Source
 from microagg.table.io.formats import options_for
 from microagg.table.io.frames import column_facts, refuse_odd_types
 from microagg.table.io.parts import format_to_write
+from microagg.table.io.places import Url, place_of
 from microagg.table.schema import Kind, Role, Schema, assign_roles
 
 
 def protect_beyond(
-    path: str | Path,
+    path: str | Path | Url,
     target: Path,
     settings: Settings,
     budget: Budget,
@@ -97,13 +98,13 @@ def protect_beyond(
         executor: Executor = Threads(checked_threads(threads))
         if crew is not None:
             beside = stack.enter_context(Spill(target.parent))  # of no use but to show that it is seen
-            places = [Place("the input", file, os.stat(file).st_size) for file in source.files]
+            places = [Place("the input", file, _size(file)) for file in source.files]
             places.append(Place("the output", str(beside.folder)))
             warm = k, len(schema.names(Role.QUASI))
             executor = stack.enter_context(crew.at_work(kept.folder, places, budget.memory, warm))
         run = Run(
             source,
-            Path(path),
+            place_of(path),
             target,
             settings,
             schema,
@@ -116,6 +117,11 @@ def protect_beyond(
         )
         with told_if_full("in the folder of the release"):
             return run.release(options, expected)
+
+
+def _size(file: str) -> int:
+    there = place_of(file)
+    return os.stat(there).st_size if isinstance(there, Path) else there.size() or 0
 
 
 def _schema_of(source: Source, settings: Settings) -> Schema:
@@ -132,7 +138,7 @@ class Run:
     """One table on its way."""
 
     source: Source
-    path: Path
+    path: Path | Url
     target: Path
     settings: Settings
     schema: Schema

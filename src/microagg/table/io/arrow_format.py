@@ -58,7 +58,7 @@ def _refuse_other_files(path: Path) -> None:
         raise InputError(f"{str(path)!r} is a stream of Arrow; write it anew as an Arrow file.")
 
 
-def refuse_broken(table: pa.Table, path: Path) -> None:
+def refuse_broken(table: pa.Table, path: object) -> None:
     """Text that is not in UTF-8 is found here, not later by whatever meets it first."""
     import pyarrow as pa
 

@@ -16,6 +16,7 @@ from microagg.table.io.arrow_format import refuse_broken
 from microagg.table.io.formats import format_of
 from microagg.table.io.journal import settle
 from microagg.table.io.parts import parts_in
+from microagg.table.io.places import Url, place_of, to_read
 
 AT_ONCE = 1 << 16  # records that are unpacked at a time
 READ_IN_PIECES = ("parquet", "Arrow")
@@ -36,8 +37,8 @@ class Source:
     """The columns, and nothing else that the files carry."""
 
     @staticmethod
-    def of(path: str | Path) -> Source:
-        """The table that lies there: a file, a folder of parquet parts, or a pattern such as parts/*.parquet."""
+    def of(path: str | Path | Url) -> Source:
+        """The table that lies there, here or in a store: a file, a folder of parquet parts, or a pattern such as parts/*.parquet."""
         files = files_of(path)
         format = format_of(files[0]).name
         if format not in READ_IN_PIECES:
@@ -56,7 +57,7 @@ class Source:
                 raise InputError(
                     f"{str(file)!r} does not have the columns and types of {str(files[0])!r}; write the parts alike."
                 )
-        return Source(tuple(map(str, files)), format, pieces, schema)
+        return Source(tuple(map(_address, files)), format, pieces, schema)
 
     @staticmethod
     def of_part(path: Path, format: str) -> Source:
@@ -77,7 +78,7 @@ class Source:
         for file, pieces in zip(self.files, self.pieces, strict=True):
             start, stop = max(first - before, 0), min(first + count - before, sum(pieces))
             if start < stop:
-                parts.append(_read(Path(file), self.format, pieces, start, stop, wanted))
+                parts.append(_read(place_of(file), self.format, pieces, start, stop, wanted))
             before += sum(pieces)
         kinds = pa.schema([self.schema.field(name) for name in wanted])
         return pa.concat_tables(parts) if parts else kinds.empty_table()
@@ -91,21 +92,25 @@ class Source:
         return [(first, min(size, self.records - first)) for first in range(0, self.records, size)]
 
 
-def is_in_parts(path: str | Path) -> bool:
+def is_in_parts(path: str | Path | Url) -> bool:
     """Whether this names a folder or a pattern, not one file.
 
     >>> is_in_parts("survey.parquet"), is_in_parts("parts/*.parquet")
     (False, True)
     """
-    path = Path(path)
+    path = place_of(path)
+    if isinstance(path, Url):
+        return path.is_pattern or path.is_folder()
     if not path.exists():
         settle(path)  # a run that was stopped while it replaced a folder
     return path.is_dir() or (not path.exists() and glob.has_magic(str(path)))
 
 
-def files_of(path: str | Path) -> list[Path]:
+def files_of(path: str | Path | Url) -> list[Any]:
     """The files of a table, in the order of their names: one, those of a folder that are no hidden ones, or those of a pattern."""
-    path = Path(path)
+    path = place_of(path)
+    if isinstance(path, Url):
+        return _files_in_store(path)
     if not is_in_parts(path):
         if not path.is_file():
             raise InputError(f"there is no file {str(path)!r}; check the path.")
@@ -128,6 +133,26 @@ def files_of(path: str | Path) -> list[Path]:
     return sorted(found)
 
 
+def _files_in_store(url: Url) -> list[Url]:
+    if not is_in_parts(url):
+        found = [url] if url.size() is not None else []
+    else:
+        found = [each for each in url.files() if not each.name.startswith((".", "_"))]
+        if not url.is_pattern:
+            found = [each for each in found if each.name.lower().endswith(".parquet")]
+        for each in found:
+            if format_of(each).name != "parquet":
+                raise InputError(f"{str(each)!r} is no parquet file; parts of a table are parquet files.")
+    if not found:
+        raise InputError(f"there is no file {str(url)!r}; check the address.")
+    return found
+
+
+def _address(file: Path | Url) -> str:
+    """What a worker needs to get there."""
+    return file.address if isinstance(file, Url) else str(file)
+
+
 def _names_in(folder: Path) -> list[Path]:
     try:
         return list(folder.iterdir())
@@ -137,7 +162,7 @@ def _names_in(folder: Path) -> list[Path]:
         ) from None
 
 
-def read_whole(path: str | Path) -> pa.Table:
+def read_whole(path: str | Path | Url) -> pa.Table:
     """All records of a table in parts."""
     source = Source.of(path)
     if source.records == 0:
@@ -145,15 +170,15 @@ def read_whole(path: str | Path) -> pa.Table:
     return source.read(0, source.records)
 
 
-def _pieces(file: Path, format: str) -> tuple[int, ...]:
+def _pieces(file: Path | Url, format: str) -> tuple[int, ...]:
     from pyarrow import parquet
 
     try:
         if format == "parquet":
-            with parquet.ParquetFile(file) as opened:
+            with to_read(file) as there, parquet.ParquetFile(there) as opened:
                 found = opened.metadata
                 return tuple(found.row_group(place).num_rows for place in range(found.num_row_groups))
-        with pa.memory_map(str(file)) as mapped, pa.ipc.open_file(mapped) as reader:
+        with to_read(file) as there, _mapped(there) as mapped, pa.ipc.open_file(mapped) as reader:
             return tuple(reader.get_batch(place).num_rows for place in range(reader.num_record_batches))
     except MemoryError:
         raise
@@ -161,18 +186,24 @@ def _pieces(file: Path, format: str) -> tuple[int, ...]:
         raise _unreadable(file, format) from None
 
 
-def _unreadable(file: Path, format: str) -> InputError:
+def _mapped(there: Any) -> Any:
+    """A file of this machine as a part of memory; one of a store as it is."""
+    return pa.memory_map(there) if isinstance(there, str) else there
+
+
+def _unreadable(file: Path | Url, format: str) -> InputError:
     return InputError(f"{str(file)!r} is not a readable {format} file; write it anew.")
 
 
-def _schema(file: Path, format: str) -> pa.Schema:
+def _schema(file: Path | Url, format: str) -> pa.Schema:
     from pyarrow import parquet
 
     try:
         if format == "parquet":
-            found = parquet.read_schema(file)
+            with to_read(file) as there:
+                found = parquet.read_schema(there)
         else:
-            with pa.memory_map(str(file)) as mapped, pa.ipc.open_file(mapped) as reader:
+            with to_read(file) as there, _mapped(there) as mapped, pa.ipc.open_file(mapped) as reader:
                 found = reader.schema
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise _unreadable(file, format) from None
@@ -180,7 +211,7 @@ def _schema(file: Path, format: str) -> pa.Schema:
 
 
 def _read(
-    file: Path, format: str, pieces: Sequence[int], start: int, stop: int, names: Sequence[str]
+    file: Path | Url, format: str, pieces: Sequence[int], start: int, stop: int, names: Sequence[str]
 ) -> pa.Table:
     """The records start .. stop - 1 of one file: only the pieces that hold them are unpacked."""
     ends = np.cumsum(pieces)
@@ -200,11 +231,12 @@ def _read(
     return table
 
 
-def _parquet(file: Path, chosen: list[int], skipped: int, count: int, names: Sequence[str]) -> pa.Table:
+def _parquet(file: Path | Url, chosen: list[int], skipped: int, count: int, names: Sequence[str]) -> pa.Table:
     from pyarrow import parquet
 
     batches: list[pa.RecordBatch] = []
-    with parquet.ParquetFile(file, pre_buffer=False) as opened:
+    far = isinstance(file, Url)  # where many small questions take long
+    with to_read(file) as there, parquet.ParquetFile(there, pre_buffer=far) as opened:
         seen = 0
         for batch in opened.iter_batches(AT_ONCE, row_groups=chosen, columns=list(names), use_threads=False):
             here = batch.slice(max(skipped - seen, 0), max(0, skipped + count - max(seen, skipped)))
@@ -218,10 +250,14 @@ def _parquet(file: Path, chosen: list[int], skipped: int, count: int, names: Seq
     return _plainly(table, names)
 
 
-def _arrow(file: Path, chosen: list[int], skipped: int, count: int, names: Sequence[str]) -> pa.Table:
-    with pa.OSFile(str(file)) as opened, pa.ipc.open_file(opened) as reader:
+def _arrow(file: Path | Url, chosen: list[int], skipped: int, count: int, names: Sequence[str]) -> pa.Table:
+    with to_read(file) as there, _opened(there) as opened, pa.ipc.open_file(opened) as reader:
         table = pa.Table.from_batches([reader.get_batch(place) for place in chosen], reader.schema)
     return _plainly(table.slice(skipped, count), names)
+
+
+def _opened(there: Any) -> Any:
+    return pa.OSFile(there) if isinstance(there, str) else there
 
 
 def _plainly(table: pa.Table, names: Sequence[str]) -> pa.Table:

@@ -15,6 +15,7 @@ from typing import Any
 
 from microagg.errors import InputError
 from microagg.table.io.format import Format
+from microagg.table.io.places import Url
 from microagg.table.io.text_parameters import refuse_same_signs
 from microagg.table.parameters import Declared
 
@@ -48,7 +49,7 @@ def formats() -> tuple[Format, ...]:
     return _loaded(FORMATS)
 
 
-def format_of(path: Path) -> Format:
+def format_of(path: Path | Url) -> Format:
     """The format that a file's name asks for, ready to be used.
 
     >>> format_of(Path("survey.2024.CSV")).name

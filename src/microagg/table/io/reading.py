@@ -21,6 +21,7 @@ from microagg.table.io.formats import format_of, known_names, options_for, optio
 from microagg.table.io.journal import settle
 from microagg.table.io.marks import Pattern, pattern_of
 from microagg.table.io.parts import format_of_part
+from microagg.table.io.places import Url, place_of
 from microagg.table.io.quick_looks import at_once, plain_numbers
 from microagg.table.io.sidecar import with_sidecar
 from microagg.table.io.spelled_columns import (
@@ -58,8 +59,12 @@ def read_table(
     codes that are `asked` for (see `quasi_column`). All others keep their text to the letter ("007" stays "007", "2000.00" stays so);
     those that mean numbers, gaps and special codes aside, are marked as such (see `marks.py`).
     """
-    asked = asked or ColumnSettings()
-    path = Path(path)
+    there = place_of(path)
+    if isinstance(there, Url):
+        raise InputError(
+            f"{str(there)!r} lies in a store, where only anonymize and repeat read; copy it here first."
+        )
+    path, asked = there, asked or ColumnSettings()
     format = format_of(path)
     settle(path)
     _refuse_unreadable(path)

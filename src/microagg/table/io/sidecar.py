@@ -16,13 +16,14 @@ from microagg.errors import InputError
 from microagg.table.io.format import Format
 from microagg.table.io.labels import Labels, labels_in, occurring, with_labels
 from microagg.table.io.marks import with_notes
+from microagg.table.io.places import AnyPlace
 
 ENDING = ".labels.json"
 HEADER = {"microagg": "labels", "format": 1}
 LARGEST = 1 << 27
 
 
-def sidecar_of(path: Path) -> Path:
+def sidecar_of(path: AnyPlace) -> AnyPlace:
     """Where the labels of a table lie that its own format cannot hold.
 
     >>> sidecar_of(Path("out.csv")).name
