@@ -69,6 +69,13 @@ def test_a_release_beyond_memory(microagg: Microagg, tmp_path: Path, monkeypatch
         "--seed",
         "1",
     ]
+    dry = microagg(*asked, "--effort", "quick", "--memory", "100KB", "--spill", "aside", "--dry-run")
+    assert dry.code == 0, dry
+    assert "A dry run: nothing is written. 3,000 records would be grouped." in dry.out
+    assert "in passes, about 8 blocks: it is never whole in memory" in dry.out
+    assert "in all, an estimate from runs of the method on" in dry.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["aside", "in.parquet"]
+    assert list((tmp_path / "aside").iterdir()) == []
     done = microagg(*asked, "--effort", "quick", "--memory", "100KB", "--spill", "aside")
     assert done.code == 0, done
     assert "worked on beyond memory" in done.out + done.err

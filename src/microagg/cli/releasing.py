@@ -85,7 +85,15 @@ def dry_run_of(source: Path, place: str | Path, settings: Settings, asked: Asked
     from microagg.release.rehearsal import rehearse_file
 
     _refuse_places(source, asked)
-    plan = rehearse_file(source, place, settings, report=asked.report, threads=asked.threads)
+    plan = rehearse_file(
+        source,
+        place,
+        settings,
+        report=asked.report,
+        threads=asked.threads,
+        memory=asked.memory,
+        spill=asked.spill,
+    )
     files: tuple[Path | None, ...] = plan.files
     if asked.piped:
         reports = report_paths(asked.report) if asked.report else ()

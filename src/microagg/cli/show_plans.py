@@ -38,6 +38,10 @@ def rehearsal(plan: Rehearsal, files: Sequence[Path]) -> None:
     show.out.print(
         f"\nmethod      {plan.method}{f' ({params})' if params else ''} on {plan.axes:,} axes, scale {plan.scale}"
     )
+    if plan.blocks:
+        show.out.print(
+            f"memory      in passes, about {counted(plan.blocks, 'block')}: it is never whole in memory"
+        )
     for number, sentence in enumerate(plan.guarantee):
         show.out.print(f"{'guarantee   ' if not number else ' ' * 12}{sentence}")
     for number, sentence in enumerate(times(plan)):

@@ -330,6 +330,8 @@ class Cuts:
 
     territories: tuple[Territory, ...]
     centres: Centres
+    sample: np.ndarray
+    """(m, axes): the points that the cuts of the largest territory were found from; none where nothing is cut."""
 
     @property
     def digest(self) -> str:
@@ -377,16 +379,18 @@ class Plan:
                 samples.setdefault(number, []).append(points)
             totals = _plus(totals, more)
         assert totals is not None
-        first, shifted = 0, 0
+        first, shifted, largest = 0, 0, np.empty((0, layout.axes))
         for number, each in enumerate(territories):
             trees = None
             if each.in_blocks:
-                trees = Trees.fit(np.concatenate(samples.pop(number)), each.records, layout.k)
+                sample = np.concatenate(samples.pop(number))
+                trees = Trees.fit(sample, each.records, layout.k)
+                largest = max(largest, sample, key=len)
             territories[number] = replace(each, trees=trees, first_leaf=first, first_shifted=shifted)
             own = territories[number].leaves
             first, shifted = first + own[0], shifted + own[1]
         centres = Centres.of(layout.spaces, totals, self.facts, layout.records)
-        return Cuts(tuple(territories), centres)
+        return Cuts(tuple(territories), centres, largest)
 
     def grouped(self, cuts: Cuts, folder: Path, finish: Finish, about: Any) -> Grouped:
         """Route, blocks, shifted blocks."""

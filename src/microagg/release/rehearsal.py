@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from microagg.engine.estimate import Estimate, search_estimate
 from microagg.problem.problem import Problem
+from microagg.release.beyond.limits import goes_beyond
 from microagg.release.cells import read_cells
-from microagg.release.files import anonymize_table, read_for
+from microagg.release.files import anonymize_beyond, anonymize_table, in_memory_else, read_for
 from microagg.release.manifest import manifest_paths
 from microagg.release.release import Prepared
 from microagg.release.risks import refuse_unaccepted
@@ -20,7 +22,11 @@ from microagg.release.strata import class_columns
 from microagg.release.true_values import risks_of_aggregates
 from microagg.table.aggregates import aggregate_of
 from microagg.table.io.parts import as_target
-from microagg.table.schema import Role
+from microagg.table.schema import Role, Schema
+from microagg.table.variable import Variable
+
+if TYPE_CHECKING:
+    from microagg.release.beyond.run import Planned
 
 BECOMES = {
     Role.IDENTIFIER: "left out",
@@ -50,6 +56,8 @@ class Rehearsal:
     seconds_before: float
     """Those that reading and encoding took just now."""
     files: tuple[Path, ...]
+    blocks: int = 0
+    """How many blocks the table would be worked on in, about, in passes over a file that is never whole in memory; 0 for a table in memory."""
 
     @property
     def seconds(self) -> float | None:
@@ -67,6 +75,7 @@ class Rehearsal:
             "columns": list(self.columns),
             "axes": self.axes,
             "strata": self.strata,
+            "blocks_beyond_memory": self.blocks,
             "guarantee": list(self.guarantee),
             "method": self.method,
             "params": {name: value for name, value in self.params.items() if value is not None},
@@ -84,8 +93,12 @@ class Rehearsal:
 class _Reached(Exception):
     """The search would begin here."""
 
-    def __init__(self, prepared: Prepared) -> None:
-        self.prepared = prepared
+    def __init__(self, what: Any) -> None:
+        self.what = what
+
+
+def _stop(what: Any) -> None:
+    raise _Reached(what)
 
 
 def rehearse_file(
@@ -95,23 +108,66 @@ def rehearse_file(
     *,
     report: str | Path | None = None,
     threads: int | None = None,
+    memory: str | float | None = None,
+    spill: str | Path | None = None,
 ) -> Rehearsal:
-    """What `anonymize_file` would do with a file. Nothing is written."""
+    """What `anonymize_file` would do with a file. Nothing is written, but for what a table beyond `memory` sets aside for a while."""
+    settings, target = settings.settled(), as_target(target)
+    if goes_beyond(source, settings, memory):
+        with in_memory_else(memory):
+            return _rehearsed_beyond(source, target, settings, memory, report, threads, spill)
     clock, work = time.perf_counter(), time.process_time()
-    settings = settings.settled()
-    target = as_target(target)
     table = read_for(source, target, settings, report=report)
-
-    def stop(prepared: Prepared) -> None:
-        raise _Reached(prepared)
-
     try:
-        anonymize_table(table, source, target, settings, report=report, threads=threads, before_search=stop)
+        anonymize_table(table, source, target, settings, report=report, threads=threads, before_search=_stop)
     except _Reached as reached:
         took = min(time.perf_counter() - clock, time.process_time() - work)
-        places = (target, *manifest_paths(target), *report_places(report))
-        return _rehearsed(reached.prepared, settings, table.num_rows, took, places)
+        return _rehearsed(reached.what, settings, table.num_rows, took, _places(target, report))
     raise AssertionError("a search always begins")
+
+
+def _places(target: Path, report: str | Path | None) -> tuple[Path, ...]:
+    return (target, *manifest_paths(target), *report_places(report))
+
+
+def _rehearsed_beyond(
+    source: str | Path,
+    target: Path,
+    settings: Settings,
+    memory: str | float | None,
+    report: str | Path | None,
+    threads: int | None,
+    spill: str | Path | None,
+) -> Rehearsal:
+    """The same for a table that does not fit into memory: the passes before the first record is routed."""
+    clock = time.perf_counter()
+    try:
+        anonymize_beyond(
+            source, target, settings, memory, report=report, threads=threads, spill=spill, before_search=_stop
+        )
+    except _Reached as reached:
+        planned: Planned = reached.what
+        took = time.perf_counter() - clock
+        layout, cuts = planned.layout, planned.cuts
+        about = _about(planned.schema, settings, layout.variables)
+        return Rehearsal(
+            records=layout.records, left_out=0, axes=layout.axes,
+            strata=0 if layout.strata is None else len(cuts.territories), **about,
+            estimate=_estimate_beyond(planned, settings), seconds_before=took, files=_places(target, report),
+            blocks=sum(each.leaves[0] for each in cuts.territories),
+        )  # fmt: skip
+    raise AssertionError("a search always begins")
+
+
+def _estimate_beyond(planned: Planned, settings: Settings) -> Estimate:
+    """What the sample takes from which cuts were found, as often as there are such samples, shared by the threads that work at once."""
+    sample, layout = planned.cuts.sample, planned.layout
+    if len(sample) < 2 * layout.k:
+        return Estimate(None, 0)
+    problem = replace(Problem.of(sample, layout.k, threads=1), of_records=layout.records)
+    found = search_estimate(settings.chosen_method, problem, settings.params, seed=settings.seed or 0)
+    times = layout.records / len(sample) / max(1, planned.budget.at_once)
+    return found if found.seconds is None else replace(found, seconds=found.seconds * times)
 
 
 def _rehearsed(
@@ -123,30 +179,33 @@ def _rehearsed(
     estimate = search_estimate(
         settings.chosen_method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine
     )
-    how = {each.name: aggregate_of(each, settings.aggregates).name for each in cells.variables}
     left = len(problem.points)
     return Rehearsal(
-        records=left,
-        left_out=records - left,
-        axes=problem.points.shape[1],
+        records=left, left_out=records - left, axes=problem.points.shape[1],
         strata=0 if prepared.strata is None else len(prepared.strata.sizes),
-        columns=tuple(
-            {
-                "name": column.name,
-                "role": column.role.value,
-                "kind": column.kind.value,
-                "becomes": _becomes(column.role, how.get(column.name), settings),
-            }
-            for column in prepared.schema.columns
-        ),
-        guarantee=_guarantee(prepared, settings),
-        method=settings.method,
-        params=settings.params,
-        scale=settings.scale,
-        estimate=estimate,
-        seconds_before=took,
-        files=places,
+        **_about(prepared.schema, settings, cells.variables), estimate=estimate, seconds_before=took, files=places,
+    )  # fmt: skip
+
+
+def _about(schema: Schema, settings: Settings, variables: Sequence[Variable]) -> dict[str, Any]:
+    """What would be done, as far as columns and settings tell."""
+    how = {each.name: aggregate_of(each, settings.aggregates).name for each in variables}
+    columns = tuple(
+        {
+            "name": column.name,
+            "role": column.role.value,
+            "kind": column.kind.value,
+            "becomes": _becomes(column.role, how.get(column.name), settings),
+        }
+        for column in schema.columns
     )
+    return {
+        "columns": columns,
+        "guarantee": _guarantee(schema, settings),
+        "method": settings.method,
+        "params": settings.params,
+        "scale": settings.scale,
+    }
 
 
 def _becomes(role: Role, how: str | None, settings: Settings) -> str:
@@ -158,8 +217,8 @@ def _becomes(role: Role, how: str | None, settings: Settings) -> str:
     return BECOMES[role]
 
 
-def _guarantee(prepared: Prepared, settings: Settings) -> tuple[str, ...]:
-    columns = ", ".join(class_columns(prepared.schema, settings))
+def _guarantee(schema: Schema, settings: Settings) -> tuple[str, ...]:
+    columns = ", ".join(class_columns(schema, settings))
     what = (
         "each combination of"
         if settings.chosen_method.scope == "record"

@@ -18,7 +18,7 @@ from microagg.engine.dask import Crew
 from microagg.engine.executor import Executor, Threads
 from microagg.engine.fitting import Asked, Fitted, fit
 from microagg.engine.passing import Passes
-from microagg.engine.plan import Layout, Plan
+from microagg.engine.plan import Cuts, Layout, Plan
 from microagg.engine.spill import Spill, told_if_full
 from microagg.engine.territories import StrataCodes
 from microagg.engine.workers import Place
@@ -64,12 +64,13 @@ def protect_beyond(
     threads: int | None = None,
     crew: Crew | None = None,
     progress: Progress | None = None,
+    before_search: Callable[[Planned], object] | None = None,
 ) -> Release:
     """Make and save a release of a table that does not fit into memory. Nothing is in place unless it holds its guarantee.
 
     With a `crew`, the workers of a cluster do the work; memory and threads are those of one of them then.
     `expected` gets the manifest and the digest of what was written, `expected_input` the digest of what was read; both raise if
-    they are not what they should be.
+    they are not what they should be. `before_search` gets what the search is about to get, and may raise: a dry run goes no further.
     """
     settings = settings.settled()
     source = Source.of(path)
@@ -114,6 +115,7 @@ def protect_beyond(
             kept,
             keep_order,
             expected_input,
+            before_search,
         )
         with told_if_full("in the folder of the release"):
             return run.release(options, expected)
@@ -133,6 +135,16 @@ def _schema_of(source: Source, settings: Settings) -> Schema:
     return schema
 
 
+@dataclass(frozen=True)
+class Planned:
+    """What a search beyond memory is about to get."""
+
+    schema: Schema
+    layout: Layout
+    cuts: Cuts
+    budget: Budget
+
+
 @dataclass
 class Run:
     """One table on its way."""
@@ -148,6 +160,7 @@ class Run:
     spill: Spill
     keep_order: bool
     expected_input: Callable[[str], object] | None
+    before_search: Callable[[Planned], object] | None = None
 
     def release(
         self,
@@ -186,6 +199,8 @@ class Run:
             passes, layout, found.facts, seed, budget.at_once, counts, budget.a_block_record, budget.memory
         )
         cuts = plan.cuts()
+        if self.before_search is not None:
+            self.before_search(Planned(self.schema, layout, cuts, budget))
         finishing = self._finishing(layout, found, fitted)
         room = self.spill.room(self._key(found.digest, cuts.digest, finishing))
         grouped = plan.grouped(cuts, room, finish_block, (finishing, layout.records))
