@@ -158,10 +158,6 @@ def test_odd_types_texts_and_targets_are_named(
         )
     with pytest.raises(ma.InputError, match="csv file is not written beyond memory"):
         in_passes(monkeypatch, source, tmp_path / "out.csv", **SETTINGS, rest="drop")
-    with pytest.raises(ma.InputError, match="reports are not made"):
-        in_passes(
-            monkeypatch, source, tmp_path / "o.parquet", **SETTINGS, rest="drop", report=tmp_path / "r.html"
-        )
     with pytest.raises(ma.InputError, match="same file"):
         in_passes(monkeypatch, source, source, **SETTINGS, rest="drop")
 
@@ -171,7 +167,6 @@ def test_odd_types_texts_and_targets_are_named(
     [
         ({"missing": "drop"}, "out.parquet", "missing=drop is not worked on beyond memory yet"),
         ({"aggregate": {"age": "draw"}, "accept_risk": ["true-values"]}, "out.parquet", "aggregate draw of 'age'"),
-        ({"report": "out.html"}, "out.parquet", "reports are not made beyond memory yet"),
         ({"method": "mdav"}, "out.parquet", "method mdav works on the whole table at once.* hybrid"),
         ({}, "out.csv", "a csv file is not written beyond memory"),
     ],
@@ -185,8 +180,6 @@ def test_what_is_not_done_beyond_memory_is_done_in_memory_unless_that_is_said(
     named: str,
 ) -> None:
     settings = {**SETTINGS, **more}
-    if "report" in more:
-        settings["report"] = tmp_path / "out.html"
     if "method" in more:
         del settings["effort"]
     with pytest.raises(ma.InputError, match=named):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -15,6 +19,7 @@ from microagg.errors import InputError
 from microagg.measures.measure import Figure
 from microagg.release.beyond import measuring, setting_aside
 from microagg.release.files import anonymize_file
+from microagg.release.report.markdown import to_markdown
 from release.test_beyond import asked, in_passes, left_in, table_of
 
 pytestmark = pytest.mark.slow
@@ -111,3 +116,76 @@ def test_an_original_that_was_changed_is_not_looked_up_in(
     pa.parquet.write_table(table_of(1500, kinds="plain"), tmp_path / "in.parquet")
     with pytest.raises(InputError, match="changed or moved"):
         _ = there.figures
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures take longer than all the rest, and their numbers are in the files anyway."""
+    monkeypatch.setattr("microagg.drawing.pictures._drawn", lambda draw, inches, salt: "")
+
+
+def without_notes(text: str) -> list[dict[str, Any]]:
+    """What a report says, but for notes."""
+    return [
+        {**section, "blocks": [block for block in section["blocks"] if block["kind"] != "warn"]}
+        for section in json.loads(text)["sections"]
+    ]
+
+
+def test_reports_are_those_in_memory_where_the_sample_is_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
+) -> None:
+    source = tmp_path / "in.parquet"
+    pa.parquet.write_table(table_of(1500, kinds="mixed"), source, row_group_size=300)
+    settings = asked("mixed", weight="w", keep_order=True)
+    places = []
+    for name in ("memory", "beyond"):
+        (tmp_path / name).mkdir()
+        places.append({"target": tmp_path / name / "out.parquet", "report": tmp_path / name / "r.json"})
+    anonymize_file(source, **places[0], **settings)
+    in_passes(monkeypatch, source, chunk=320, **places[1], **settings)
+    public, internal = (
+        [(tmp_path / name / f"r.{kind}.json").read_text("utf-8") for name in ("memory", "beyond")]
+        for kind in ("public", "internal")
+    )
+    assert public[0] == public[1]
+    assert without_notes(internal[0]) == without_notes(internal[1])
+
+
+def with_another_original(release: Any) -> Any:
+    """The same released table, as if other records had been its original, in another order."""
+    rng, measured = np.random.default_rng(1), release.measured
+    sides = {}
+    for name in ("sample", "of_classes"):
+        rows: pa.Table = getattr(measured, name)
+        for place, column in enumerate(rows.column_names):
+            if column.startswith(setting_aside.BEFORE):
+                rows = rows.set_column(
+                    place, column, rows.column(column).take(pa.array(rng.permutation(len(rows))))
+                )
+        sides[name] = rows.take(pa.array(rng.permutation(len(rows))))
+    facts = replace(measured.facts, exceeding=7, failing=9, shares=dict.fromkeys(measured.facts.shares, 3.0))
+    loss = {name: 1.001 * value for name, value in measured.loss.items()}
+    other = replace(measured, **sides, facts=facts, loss=loss)
+    return release._of_sample(other, other.sample)
+
+
+def test_a_public_report_of_a_sample_follows_from_the_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
+) -> None:
+    monkeypatch.setattr(setting_aside, "SAMPLE", 500)
+    monkeypatch.setattr(measuring, "LOOKED_UP", 200)
+    source = tmp_path / "in.parquet"
+    pa.parquet.write_table(table_of(1600, kinds="mixed"), source, row_group_size=300)
+    settings = asked("mixed", keep=["id", "w"], report=tmp_path / "r.md")
+    release = in_passes(monkeypatch, source, tmp_path / "out.parquet", **settings)
+    public, internal = ((tmp_path / f"r.{kind}.md").read_text("utf-8") for kind in ("public", "internal"))
+    other = with_another_original(release)
+    assert to_markdown(other._document(public=True)) == public
+    assert to_markdown(other._document(public=False)) != internal
+    assert re.search(r"a sample of \d+ records \(all records of classes", public)
+    assert "from a sample of whole classes with" in public
+    assert "±" not in public
+    assert re.search(r"± [\d.]+ \(from a sample of 200 records\)", internal)
+    assert "no sample tells them" in internal
+    assert (tmp_path / "r.internal.md").stat().st_mode & 0o777 == 0o600

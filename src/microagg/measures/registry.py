@@ -60,6 +60,11 @@ MEASURES: tuple[str, ...] = (
 LINKING = ("linkage", "closest-record", "neighbour-ratio")
 """The measures of an intruder who looks records up: they count on the columns that this intruder knows."""
 
+NOT_FROM_SAMPLES = (
+    "pil-means", "pil-variances", "pil-covariances", "pil-correlations", "pil-quantiles", "entropy",
+)  # fmt: skip
+"""Measures that depend on how many records there are, or on how often a value occurs among all: no sample tells them."""
+
 
 def measures(side: str | None = None) -> tuple[Measure, ...]:
     """All measures in the order of the registry, or those of one side: "loss" or "risk".

@@ -14,7 +14,7 @@ import numpy as np
 from microagg.drawing.wording import counted, listed, number
 from microagg.measures.loss.unchanged import has_value, places_among, same_cells
 from microagg.table.schema import Kind
-from microagg.table.variable import Cells
+from microagg.table.variable import Cells, Variable
 
 # what units of time are called, and how many of the next smaller one make one; from the longest to the shortest
 UNITS = (("D", "days", 24), ("h", "hours", 60), ("m", "minutes", 60), ("s", "seconds", 1000),
@@ -70,19 +70,39 @@ def _change(before: Cells, after: Cells, j: int) -> Change:
     had, has = has_value(before, j), has_value(after, j)
     filled, blanked = int((~had & has).sum()), int((had & ~has).sum())
     same = same_cells(before, after, j)
-    both = np.flatnonzero(had & has)
-    moved, unit = None, ""
+    moves = moves_of(before, after, j)
+    unchanged = 100.0 * float(same.mean()) if len(same) else 100.0
+    moved = float(moves.mean()) if moves is not None and len(moves) else None
+    return Change(old.name, old.kind, unchanged, *moved_by(old, new, moved), filled, blanked)
+
+
+def moves_of(before: Cells, after: Cells, j: int) -> np.ndarray | None:
+    """By how much the cells of a column moved that had a value before and have one after; None where that says nothing.
+
+    >>> moves_of(Cells.plain(np.array([[30.0]]), ["age"]), Cells.plain(np.array([[31.0]]), ["age"]), 0).tolist()
+    [1.0]
+    """
+    old, new = before.variables[j], after.variables[j]
+    both = np.flatnonzero(has_value(before, j) & has_value(after, j))
     x, y = before.values[both, j], after.values[both, j]
     if old.kind is Kind.NUMERIC and not new.coarse:
-        change = np.abs(y - x + float(new.origin - old.origin))
-        moved, unit = _in_fitting_unit(float(change.mean()) if len(both) else None, old.unit)
-    elif old.kind is Kind.ORDINAL and not new.coarse:
+        return np.abs(y - x + float(new.origin - old.origin))
+    if old.kind is Kind.ORDINAL and not new.coarse:
         places = places_among(old.levels, new.levels)[y.astype(np.int64)]
         known = places >= 0  # a level of an ordered column that was not there before has no place
-        if known.any():
-            moved, unit = float(np.abs(places - x)[known].mean()), "levels"
-    unchanged = 100.0 * float(same.mean()) if len(same) else 100.0
-    return Change(old.name, old.kind, unchanged, moved, unit, filled, blanked)
+        return np.abs(places - x)[known]
+    return None
+
+
+def moved_by(old: Variable, new: Variable, moved: float | None) -> tuple[float | None, str]:
+    """The mean change of a cell in a fitting unit.
+
+    >>> moved_by(Variable("age"), Variable("age"), 1.5)
+    (1.5, '')
+    """
+    if old.kind is Kind.ORDINAL:
+        return moved, "levels" if moved is not None else ""
+    return (None, "") if new.coarse or old.kind is Kind.NOMINAL else _in_fitting_unit(moved, old.unit)
 
 
 def _in_fitting_unit(moved: float | None, unit: str) -> tuple[float | None, str]:

@@ -146,7 +146,7 @@ def in_memory_else(memory: str | float | None, engine: Any = None) -> Iterator[N
 
 
 def anonymize_beyond(
-    source: Path | Url,
+    source: str | Path | Url,
     target: Path,
     settings: Settings,
     memory: str | float | None,
@@ -158,27 +158,29 @@ def anonymize_beyond(
     """What anonymize_file() does with a table that does not fit into memory: in passes."""
     from microagg.release.beyond.run import protect_beyond
 
-    if report is not None:
-        raise OnlyInMemory(
-            "reports are not made beyond memory yet; give it more memory, or leave report out."
-        )
     refuse_unaccepted(settings)
-    if isinstance(source, Path):
+    if not isinstance(source, Url):
         refuse_same(source, target)
+    places = report_places(report, taken=places_of(target if isinstance(source, Url) else source, target))
+    asked["reported"] = bool(places)
     engine, threads, said = asked.pop("engine", None), asked.get("threads"), None
     if memory is not None:
         said = bytes_in(memory)
     with shown(progress, "grouping records") as told:
         if engine is None:
             budget = Budget(said or free_memory(), checked_threads(threads))
-            return protect_beyond(source, target, settings, budget, progress=told, **asked)
-        with connected(engine, threads) as client:
-            crew = Crew.of(client)
-            if asked.get("spill") is not None:
-                asked["spill"] = _absolute(asked["spill"])
-            budget = Budget(crew.memory(said), crew.threads)
-            paths = source if isinstance(source, Url) else _absolute(source), _absolute(target)
-            return protect_beyond(*paths, settings, budget, crew=crew, progress=told, **asked)
+            release = protect_beyond(source, target, settings, budget, progress=told, **asked)
+        else:
+            with connected(engine, threads) as client:
+                crew = Crew.of(client)
+                if asked.get("spill") is not None:
+                    asked["spill"] = _absolute(asked["spill"])
+                budget = Budget(crew.memory(said), crew.threads)
+                paths = source if isinstance(source, Url) else _absolute(source), _absolute(target)
+                release = protect_beyond(*paths, settings, budget, crew=crew, progress=told, **asked)
+    for place, public in zip(places, (False, True), strict=False):
+        report_on_saved(release, place, target, public=public)
+    return release
 
 
 def refuse_same(source: str | Path, target: Path) -> None:

@@ -45,6 +45,7 @@ from microagg.release.notes_on_texts import notes_on_texts
 from microagg.release.notes_on_units import notes_on_units
 from microagg.release.publishing import refuse_publishing
 from microagg.release.report.building import build_document
+from microagg.release.report.document import Document
 from microagg.release.report.notebook import summary_html
 from microagg.release.report.summary import headline_of
 from microagg.release.report.terminal import summary_for_terminal
@@ -187,13 +188,21 @@ class Release:
             refuse_unaccepted(self.settings, self._risks)
         path = Path(path)
         refuse_report_place(path)
-        document = build_document(
+        write_text(path, renderer(path)(self._document(public=public)), private=not public)
+        return path
+
+    def _document(self, *, public: bool) -> Document:
+        return build_document(
             manifest={**self.manifest, **self._written}, public=public, pair=self.pair,
             class_sizes=self.anonymity.sizes, figures=self.figures, notes=() if public else self.notes,
-            shown=None if self._cells is None else shown_cells(self._arrow, self._cells[1], self.schema, self.settings),
+            shown=self._shown(),
         )  # fmt: skip
-        write_text(path, renderer(path)(document), private=not public)
-        return path
+
+    def _shown(self) -> Cells | None:
+        """The released cells as a public report shows them; None where they are plain numbers."""
+        if self._cells is None:
+            return None
+        return shown_cells(self._arrow, self._cells[1], self.schema, self.settings)
 
     def _repr_html_(self) -> str:
         return summary_html(manifest=self.manifest, class_sizes=self.anonymity.sizes, notes=self.notes)

@@ -27,7 +27,6 @@ from microagg.release.beyond.filed import NOTE, FiledRelease, Input
 from microagg.release.beyond.finishing import Finishing
 from microagg.release.beyond.gathering import gathered
 from microagg.release.beyond.losing import Lost, summed
-from microagg.release.beyond.measuring import Measured
 from microagg.release.beyond.part_rows import PartsWriting, write_part_of
 from microagg.release.beyond.rows import schema_in, values_in_piece, write_rows, write_rows_aside
 from microagg.release.manifest import internal_manifest, name_by
@@ -77,12 +76,13 @@ class Closing:
         }  # fmt: skip
         target = self.run.target
         content: dict[str, Any] = {}
-        measured: list[Measured] = []
+        found: list[FiledRelease] = []
 
         def inspect(part: Path) -> None:
             content.update(self._verified(part))
-            found = self.run, self.layout, self.finishing, self.grouped, self._anonymity.sizes
-            measured.append(gathered(*found))  # before anything is in place: the spill has it
+            found.append(
+                self._release(content)
+            )  # before anything is in place, so that all of it is or nothing
 
         pieces = [
             table_piece(target, self._write, inspect, lambda part: self._digest_of_files),
@@ -90,12 +90,21 @@ class Closing:
         ]
         writing.put_in_place(pieces)
         notes = (*note_on_capped(self.capped), *notes_on_earlier_releases(target, content), NOTE)
+        return replace(found[0], notes=notes)
+
+    def _release(self, content: dict[str, Any]) -> FiledRelease:
+        """The release with what was set aside for its figures; if somebody waits for a report, with what it has to look up."""
+        run = self.run
+        measured = gathered(run, self.layout, self.finishing, self.grouped, self._anonymity.sizes)
+        nothing = nw.from_native(pa.table({"": [0]}), eager_only=True)
         release = FiledRelease(
-            None, np.empty(0, np.int32), content["loss"], content, self.run.schema, self._anonymity, notes,
-            _arrow=pa.table({}), _original=nw.from_native(pa.table({"": [0]}), eager_only=True), _written=self._added,
-            _input=Input.of(self.run.source, self.run.budget.chunk, self.run.budget.a_record),
+            None, np.empty(0, np.int32), content["loss"], content, run.schema, self._anonymity, _arrow=pa.table({}),
+            _original=nothing, _written=self._added, _input=Input.of(run.source, run.budget.chunk, run.budget.a_record),
         )  # fmt: skip
-        return FiledRelease.with_sample(measured[0], release)
+        release = FiledRelease.with_sample(measured, release)
+        if run.reported:
+            release.look_up(run.executor, run.telling)
+        return release
 
     def _write(self, part: Path) -> None:
         """Rows in the order of their keys, bucket by bucket, in pieces of a fixed size: by one task, into a file of its own."""

@@ -13,13 +13,16 @@ import pyarrow as pa
 from microagg.engine.executor import Executor, Threads
 from microagg.engine.passing import Passes
 from microagg.errors import InputError
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Figure, Measure, Pair, Sample
 from microagg.problem.problem import checked_threads
 from microagg.release.beyond.measuring import Measured
+from microagg.release.changes import Change
 from microagg.release.release import Release
+from microagg.release.report.building import build_document
+from microagg.release.report.document import Document
 from microagg.table.io.chunks import Source
 
-NOTE = "worked on beyond memory: notes on dominance, shared values and the like, and reports, are made for tables in memory only"
+NOTE = "worked on beyond memory: notes on dominance, shared values and the like are made for tables in memory only"
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,11 @@ class FiledRelease(Release):
         """A sample of the table before and after, as numbers that measures work on; the data holder's side only."""
         return replace(Release.pair.func(self), labels=None)
 
+    @property
+    def changes(self) -> dict[str, Change]:
+        """What became of the cells of all records, column by column; for inside eyes."""
+        return self.measured.changes(self.pair)
+
     @functools.cached_property
     def of_classes(self) -> FiledRelease:
         """The same with a sample of whole classes, which follows from the released table alone."""
@@ -108,3 +116,15 @@ class FiledRelease(Release):
         """
         self.look_up(Threads(checked_threads(None)))
         return self.measured.figures(self.pair, self.of_classes.pair)
+
+    def _document(self, *, public: bool) -> Document:
+        """As of a table in memory, with pictures from samples: a public one from whole classes, which follow from what is released."""
+        shown_of = self.of_classes if public else self
+        sample = None
+        if not self.measured.aside.everything:
+            sample = Sample(shown_of._arrow.num_rows, of="classes" if public else "records")
+        return build_document(
+            manifest={**self.manifest, **self._written}, public=public, pair=shown_of.pair,
+            class_sizes=self.anonymity.sizes, figures=self.figures, notes=() if public else self.notes,
+            shown=shown_of._shown(), sample=sample, changed=None if public else self.changes,
+        )  # fmt: skip

@@ -43,10 +43,13 @@ def gathered(run: Run, layout: Layout, finishing: Finishing, grouped: Grouped, s
         errors, whole = ([float(sums.rounded(each, 0)) for each in part] for part in parts)
         by_column = errors, whole
     searched = layout.space if len(layout.spaces) == 1 and finishing.limits is None else None
+    counts = Counts.of(told)
+    for name, own in (("filled", counts.filled), ("blanked", counts.blanked)):
+        own.extend(sum(each[name][j] for each in grouped.pieces) for j in range(len(layout.variables)))
     found = Lost.of(scores, totals, lost)
     return Measured(
         aside, layout.variables, scores, searched, run.settings.k, weighted,
-        Counts.of(told), ClassSizes.of(sizes), facts, asked, kept if aside.kept else None,
+        counts, ClassSizes.of(sizes), facts, asked, kept if aside.kept else None,
         {"IL": found.il, "SSE": found.sse}, by_column, pieces.sample(0), pieces.sample(1),
     )  # fmt: skip
 

@@ -23,7 +23,7 @@ from microagg.engine.scanning import cells_in
 from microagg.kernels import partial_sums, sums
 from microagg.measures.loss.generalisation import discernibility_of
 from microagg.measures.measure import Figure, Measure, Pair, Sample
-from microagg.measures.registry import LINKING, assess_pair, measures
+from microagg.measures.registry import LINKING, NOT_FROM_SAMPLES, assess_pair, measures
 from microagg.measures.risk.classes import ClassSizes
 from microagg.measures.risk.closest import figures_of_distances
 from microagg.measures.risk.dominance import THRESHOLD, P
@@ -31,6 +31,7 @@ from microagg.measures.risk.linkage import linkage_of, slack_of, with_points
 from microagg.measures.risk.reidentification import highest_chance, marketer_risk_of, prosecutor_risk_of
 from microagg.measures.risk.uniqueness import smallest_class_of, uniqueness_of
 from microagg.release.beyond.setting_aside import AFTER, ATOM, BEFORE, PLACE, Aside
+from microagg.release.changes import Change, moved_by
 from microagg.table.encoder import Space
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
@@ -41,10 +42,6 @@ PARTS = 10
 """Parts of a sample whose figures tell the standard error."""
 OF_CLASSES = ("distinct-l", "entropy-l", "t", "sse-i")
 """Measures of what classes tell of confidential values: from whole classes."""
-NOT_FROM_SAMPLES = (
-    "pil-means", "pil-variances", "pil-covariances", "pil-correlations", "pil-quantiles", "entropy",
-)  # fmt: skip
-"""Measures that depend on how many records there are, or on how often a value occurs among all."""
 _SUMS = ("sse", "sse-minmax", "sse-raw", "il1s")
 _PER_NUMBER = 4  # sums of a column of numbers
 
@@ -59,6 +56,10 @@ class Counts:
     highs: list[float] = field(default_factory=list)
     same: list[int] = field(default_factory=list)
     one: list[list[float] | None] = field(default_factory=list)
+    moved: list[float | None] = field(default_factory=list)
+    """Of each column by how much a cell moved, on average."""
+    filled: list[int] = field(default_factory=list)
+    blanked: list[int] = field(default_factory=list)
 
     @staticmethod
     def of(told: Sequence[dict[str, Any]]) -> Counts:
@@ -77,12 +78,22 @@ class Counts:
             [max(each) for each in zip(*(each["highs"] for each in told), strict=True)],
             [sum(each) for each in zip(*(each["same"] for each in told), strict=True)],
             one,
+            [_mean_move(each) for each in zip(*(each["moved"] for each in told), strict=True)],
         )
 
     def total(self, place: int) -> float:
         """One of the sums."""
         assert self.sums is not None
         return float(sums.rounded(self.sums, place))
+
+
+def _mean_move(parts: Sequence[list[float] | None]) -> float | None:
+    total, cells = np.zeros((3, 1)), 0.0
+    for each in parts:
+        if each is not None:
+            partial_sums.add_sums(total, np.array(each[:3]).reshape(3, 1))
+            cells += each[3]
+    return float(sums.rounded(total, 0)) / cells if cells else None
 
 
 @dataclass
@@ -146,6 +157,17 @@ class Measured:
             variables.append(variable)
         held = atoms if before.atoms is not None or (atoms != NO_ATOM).any() else None
         return before, Cells(tuple(variables), values, held)
+
+    def changes(self, pair: Pair) -> dict[str, Change]:
+        """What became of the cells of all records, column by column."""
+        found, counts = {}, self.counts
+        for j, (old, new) in enumerate(zip(pair.before.variables, pair.after.variables, strict=True)):
+            unchanged = 100.0 * counts.same[j] / self.records
+            moved = moved_by(old, new, counts.moved[j])
+            found[old.name] = Change(
+                old.name, old.kind, unchanged, *moved, counts.filled[j], counts.blanked[j]
+            )
+        return found
 
     # --- looking up
 

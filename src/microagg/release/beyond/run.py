@@ -61,6 +61,7 @@ def protect_beyond(
     expected_input: Callable[[str], object] | None = None,
     spill: str | Path | None = None,
     resume: bool = False,
+    reported: bool = False,
     threads: int | None = None,
     crew: Crew | None = None,
     progress: Progress | None = None,
@@ -71,6 +72,7 @@ def protect_beyond(
     With a `crew`, the workers of a cluster do the work; memory and threads are those of one of them then.
     `expected` gets the manifest and the digest of what was written, `expected_input` the digest of what was read; both raise if
     they are not what they should be. `before_search` gets what the search is about to get, and may raise: a dry run goes no further.
+    With `reported`, what a report has to look up in the original is looked up.
     """
     settings = settings.settled()
     source = Source.of(path)
@@ -116,6 +118,7 @@ def protect_beyond(
             keep_order,
             expected_input,
             before_search,
+            reported,
         )
         with told_if_full("in the folder of the release"):
             return run.release(options, expected)
@@ -161,6 +164,8 @@ class Run:
     keep_order: bool
     expected_input: Callable[[str], object] | None
     before_search: Callable[[Planned], object] | None = None
+    reported: bool = False
+    """Whether somebody waits for a report."""
 
     def release(
         self,

@@ -22,6 +22,7 @@ from microagg.kernels import hashing, random, sums
 from microagg.measures.loss.unchanged import same_cells
 from microagg.measures.measure import columns_of
 from microagg.measures.risk.classes import columns_to_compare
+from microagg.release.changes import moves_of
 from microagg.release.measuring import can_be_read_again, is_table_of_numbers
 from microagg.release.weighting import Weighting
 from microagg.table.aggregate import Aggregated
@@ -240,8 +241,17 @@ def _sums(aside: Aside, before: Cells, after: Cells, weights: np.ndarray | None)
         "lows": lows,
         "highs": highs,
         "same": [int(each.sum()) for each in same],
+        "moved": [_moved(moves_of(before, after, j)) for j in range(len(after.variables))],
         "one": [_one_cell(after, j) for j in range(len(after.variables))],
     }
+
+
+def _moved(moves: np.ndarray | None) -> list[float] | None:
+    """By how much cells moved, as a sum in three parts, and how many cells that are; None where that says nothing."""
+    if moves is None:
+        return None
+    parts = sums.column_sums(np.ascontiguousarray(moves, np.float64).reshape(-1, 1))
+    return [*parts[:, 0].tolist(), float(len(moves))]
 
 
 def _one_cell(cells: Cells, j: int) -> list[float] | None:

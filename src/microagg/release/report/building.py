@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Figure, Measure, Pair, Sample
+from microagg.release.changes import Change
 from microagg.release.manifest import public_manifest
 from microagg.release.report import evidence, opening, shown
 from microagg.release.report.document import Document, Section
@@ -25,6 +27,8 @@ def build_document(
     notes: Sequence[str] = (),
     bound: Mapping[str, Any] | None = None,
     shown: Cells | None = None,
+    sample: Sample | None = None,
+    changed: Mapping[str, Change] | None = None,
 ) -> Document:
     """The report of a release; with `public` one that follows from the released table and the settings, up to the loss in whole
     percent and what was published by name (see `publishing.py`).
@@ -32,7 +36,8 @@ def build_document(
     `manifest` is the internal one (a public report takes a public one too), `class_sizes` those of the released table, `figures`
     what was measured on `pair`. For the internal report: `notes`, sentences for the reader, and `bound`, the proven limit on the
     loss (IL, optimal); without it, the manifest's own is taken. For the public report: the cells as they are `shown`, read from the
-    released table alone; without them, those of the pair.
+    released table alone; without them, those of the pair. Where the pair is a `sample`, that says so; for the internal report of one, what
+    became of the cells of all records is given as `changed`.
 
     >>> ages = np.array([[30.0], [32.0], [60.0], [64.0]])
     >>> document = build_document(
@@ -45,10 +50,19 @@ def build_document(
     """
     if public:
         told = public_manifest(manifest)
-        subject = public_subject(told, pair, np.asarray(class_sizes), figures, shown)
+        subject = replace(public_subject(told, pair, np.asarray(class_sizes), figures, shown), sample=sample)
         return Document("Disclosure control report", "public", tuple(_public_sections(subject)))
     subject = Subject(
-        manifest, False, pair.quasi, pair.after, np.asarray(class_sizes), figures, notes, both=pair
+        manifest,
+        False,
+        pair.quasi,
+        pair.after,
+        np.asarray(class_sizes),
+        figures,
+        notes,
+        both=pair,
+        sample=sample,
+        changed=changed,
     )
     limit = bound if bound is not None else manifest.get("bound")
     return Document("Disclosure control report", "internal", tuple(_internal_sections(subject, limit)))

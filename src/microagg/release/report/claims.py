@@ -156,6 +156,9 @@ def _why_it_moves(subject: Subject, j: int) -> str:
         return _UNWEIGHTED
     if subject.both is None:
         return _ROUNDED if _rounding_is_coarse(subject, j) else ""
+    change = (subject.changed or {}).get(variable.name)
+    if change is not None and (change.filled or change.blanked):
+        return _FILLED
     return next(_moved(subject.both, j), "")
 
 

@@ -25,6 +25,7 @@ from microagg.drawing.wording import (
 )
 from microagg.measures.loss.squared import squared_loss
 from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.registry import NOT_FROM_SAMPLES, measures
 from microagg.release.changes import changes, rows_of_changes, sentence_on_changes
 from microagg.release.report.claims import on_numbers
 from microagg.release.report.document import Block, Facts, Grid, Listing, Paragraph, Picture, Section, Warn
@@ -158,12 +159,13 @@ def _size_counts(sizes: np.ndarray) -> tuple[list[str], list[int], list[int]]:
 
 def loss(subject: Subject) -> Section:
     """What was lost, column by column with the distributions before and after, and by every measure."""
-    lost = subject.pair.once(_lost)
+    lost = _lost_of(subject)
     order = np.argsort(-lost, kind="stable")[:TABLED]
     names = [subject.names[j] for j in order]
     many = f" Of {len(lost)} columns, the {TABLED} that lost most are shown." if len(lost) > TABLED else ""
     measured = subject.figures_of("loss")
     blocks: list[Block] = [
+        *on_sample(subject),
         Grid(
             ("column", "variation lost, %"),
             tuple((name, subject.number(percent)) for name, percent in zip(names, lost[order], strict=True)),
@@ -182,8 +184,24 @@ def loss(subject: Subject) -> Section:
     caption = f"Column by column, the one that lost most of its variation first.{many}"
     blocks.extend(by_column(subject, names, measured, caption))
     if any(subject.pair.before.variables[j].kind is Kind.NUMERIC for j in order):
-        blocks.append(moments(subject.pair, order))
+        some = "" if subject.sample is None else f" {_capital(subject.sample.told)}."
+        found = moments(subject.pair, order)
+        blocks.append(Grid(found.head, found.rows, f"{found.caption}{some}"))
     return Section("What was lost", tuple(blocks))
+
+
+def on_sample(subject: Subject) -> Iterator[Paragraph]:
+    """That what follows is from a sample, if it is."""
+    if subject.sample is not None:
+        yield Paragraph(subject.on_sample)
+
+
+def _lost_of(subject: Subject) -> np.ndarray:
+    """How much of the variation of each column is gone, in percent; of all records, also where columns are shown by a sample."""
+    found = None if subject.sample is None else subject.figure("il")
+    if found is None or len(found.columns) < len(subject.names):
+        return subject.pair.once(_lost)
+    return np.array([found.columns[name] for name in subject.names])
 
 
 def _lost(pair: Pair) -> np.ndarray:
@@ -214,7 +232,17 @@ def rows_of_figures(
         if figure.details:
             details = (f"{_plain(name)} {subject.number(value)}" for name, value in figure.details.items())
             told += f" Details: {'; '.join(details)}."
-        yield _capital(measure.title), subject.with_unit(figure.value, measure.unit), told
+        yield _capital(measure.title), with_error(subject, measure, figure), told
+
+
+def with_error(subject: Subject, measure: Measure, figure: Figure) -> str:
+    """A figure with its unit; where it is from a sample, with its standard error, and of how many records that is."""
+    told = subject.with_unit(figure.value, measure.unit)
+    if figure.sample is None:
+        return told
+    error = figure.sample.error
+    beside = "" if error is None else f" ± {number(error, 2)}"
+    return f"{told}{beside} ({figure.sample.told})"
 
 
 def meaning_of(measure: Measure) -> str:
@@ -261,7 +289,7 @@ def _unit(unit: str) -> str:
 
 def _changes(subject: Subject, names: Sequence[str]) -> Iterator[Block]:
     """What became of the cells; for the data holder's eyes."""
-    found = changes(subject.pair.before, subject.pair.after)
+    found = subject.changed or changes(subject.pair.before, subject.pair.after)
     yield Paragraph(f"{sentence_on_changes(found)}.")
     head = ("column", "kind", "cells unchanged, %", "mean change of a cell", "gaps")
     rows = tuple(rows_of_changes({name: found[name] for name in names}))
@@ -320,7 +348,7 @@ def correlation(subject: Subject) -> Section:
         picture_of_correlations([names[int(c)] for c in shown], matrix[np.ix_(shown, shown)], when)
         for when, matrix in (("before", before), ("after", after))
     ]
-    return Section(title, (Paragraph(told), *pictures))
+    return Section(title, (*on_sample(subject), Paragraph(told), *pictures))
 
 
 def nothing_to_correlate(columns: int) -> str:
@@ -367,11 +395,25 @@ def risk(subject: Subject) -> Section:
                 "An intruder is somebody who knows values of a person and looks for the person's record, or for what the "
                 "record says. Each figure is about all records together."
             ),
+            *on_sample(subject),
             *_on_numbers(subject),
             Facts(tuple(rows_of_figures(subject, measured))),
+            *_left_out(subject),
             *_risk_by_column(subject, measured),
         ),
     )
+
+
+def _left_out(subject: Subject) -> Iterator[Paragraph]:
+    """Which measures no sample tells, where there was one."""
+    if subject.sample is None or subject.public:
+        return
+    there = {measure.name for measure, _ in subject.figures}
+    missing = [each.title for each in measures() if each.name in NOT_FROM_SAMPLES and each.name not in there]
+    if missing:
+        yield Paragraph(
+            f"Not measured, because they depend on all records at once, and no sample tells them: {listed(missing)}."
+        )
 
 
 def _risk_by_column(subject: Subject, measured: Sequence[tuple[Measure, Figure]]) -> Iterator[Grid]:

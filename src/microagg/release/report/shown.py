@@ -18,6 +18,7 @@ from microagg.release.report.evidence import (
     TABLED,
     by_column,
     nothing_to_correlate,
+    on_sample,
     picture_of_correlations,
     pictured,
     rounded_correlations,
@@ -36,7 +37,7 @@ def distributions(subject: Subject) -> Section:
         text += f" {LEVELS_AND_GAPS}"
     if len(subject.names) > len(names):
         text += f" Of {len(subject.names)} columns, the first {len(names)} are shown."
-    blocks: list[Block] = [Paragraph(text)]
+    blocks: list[Block] = [*on_sample(subject), Paragraph(text)]
     blocks += [spread.picture(before_and_after=False) for _, spread in found if spread is not None]
     missing = [name for name, spread in found if spread is None]
     if missing:
@@ -64,7 +65,8 @@ def correlation(subject: Subject) -> Section:
     numbers = numbers[:HEATED]
     shown = [subject.names[j] for j in numbers]
     matrix = rounded_correlations(np.ascontiguousarray(subject.released.values[:, numbers]))
-    return Section(title, (Paragraph(told), picture_of_correlations(shown, matrix, "as released")))
+    picture = picture_of_correlations(shown, matrix, "as released")
+    return Section(title, (*on_sample(subject), Paragraph(told), picture))
 
 
 def published(subject: Subject) -> Section:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from microagg.drawing.wording import number, with_unit
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Figure, Measure, Pair, Sample
+from microagg.release.changes import Change
 from microagg.release.publishing import DIGITS, is_published, steady
 from microagg.release.report.spread import as_released
 from microagg.table.schema import Kind, Role
@@ -34,6 +35,27 @@ class Subject:
     notes: Sequence[str] = ()
     both: Pair | None = None
     """The tables before and after: the data holder's side only."""
+    sample: Sample | None = None
+    """What these are, where they are not all records."""
+    changed: Mapping[str, Change] | None = None
+    """What became of the cells of all records, where that was counted before."""
+
+    @property
+    def on_sample(self) -> str:
+        """A sentence on what is shown of some records only; empty where all are."""
+        if self.sample is None:
+            return ""
+        drawn = "by a hash of their numbers"
+        if self.sample.of == "classes":
+            drawn = "all records of classes that were drawn by their released values alone"
+        return (
+            f"The table was worked on beyond memory: what is shown here of columns is from a sample of {self.sample.records:,} records "
+            f"({drawn}), and figures that are from one say so; all others count every record."
+        )
+
+    def figure(self, name: str) -> Figure | None:
+        """What a measure found."""
+        return next((figure for measure, figure in self.figures if measure.name == name), None)
 
     @property
     def pair(self) -> Pair:
