@@ -161,7 +161,7 @@ def page(results: list[dict[str, Any]]) -> str:
         "## What is not done beyond memory yet",
         "",
         "It is refused with one sentence that names it: other methods than `auto` and the efforts `thorough` and `prove` (`hybrid` works in",
-        "parts, in memory), `refine`, `time_limit`, `unit`, `small_strata=drop`,",
+        "parts, in memory), `refine`, `time_limit`, `small_strata=drop`,",
         "`missing=drop`, the aggregate `draw`, times and Decimals too fine for how far they reach (2⁵¹ steps), labels,",
         "csv files, and `publish`. Categories, and texts that are kept or spell numbers, have 100,000 different values at most, and the scale `rank` holds every different",
         "number in a quarter of the memory, 48 bytes each. Where",

@@ -61,13 +61,15 @@ def table_of(records: int = 3000) -> pa.Table:
             "age": pa.array(rng.integers(18, 90, records)),
             "income": pa.array(np.round(rng.lognormal(9.0, 1.0, records), 2), mask=gaps),
             "quasimodo": pa.array([SECRETS[each] for each in rng.integers(0, 2, records)]),
+            "ill": pa.array([SECRETS[each] for each in rng.integers(0, 2, records)]),
+            "home": pa.array([f"{SECRETS[0]} {each}" for each in rng.integers(0, 1500, records)]),
             "w": pa.array(np.round(rng.lognormal(2.0, 1.0, records) + 0.01, 2)),
         }
     )
 
 
 SETTINGS: dict[str, Any] = {
-    "quasi": ["age", "income", "quasimodo"], "weight": "w", "k": 5, "seed": 7, "effort": "quick", "date": "2026-01-01",
+    "quasi": ["age", "income", "quasimodo"], "weight": "w", "confidential": ["ill"], "l": 2, "t": 0.6, "unit": "home", "k": 5, "seed": 7, "effort": "quick", "date": "2026-01-01",
 }  # fmt: skip
 
 

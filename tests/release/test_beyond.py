@@ -126,7 +126,6 @@ def test_repeating_beyond_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ({"effort": "prove"}, "hybrid"),
         ({"refine": True}, "refine is not"),
         ({"time_limit": 5}, "time_limit is not"),
-        ({"keep": ["w"], "unit": "id"}, "unit is not"),
         ({"stratum": "ill", "confidential": (), "small_strata": "drop"}, "small_strata=drop is not"),
         ({"missing": "drop"}, "missing=drop is not"),
         ({"aggregate": {"age": "draw"}}, "draw of 'age' is not"),

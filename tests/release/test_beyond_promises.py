@@ -41,6 +41,11 @@ def table_of(records: int = 2500) -> pa.Table:
             "score": np.where(rng.random(records) < 0.02, np.nan, np.round(rng.standard_normal(records), 2)) * rng.choice([1.0, -1.0, 0.0], records),
             "rank": rng.choice(["low", "mid", "High", "high"], records),
             "near": [f"n{each}" for each in np.where(rng.random(records) < 0.25, rng.integers(0, 4, records), age // 19)],
+            "home": [f"{'Hh'[each % 2]} {each // 2}" for each in np.sort(rng.integers(0, 2000, records))],
+            "number": [f"{each // 2}{'.0' * (each % 2)}" for each in np.sort(rng.integers(0, 2000, records))],
+            "heavy": np.where(rng.random(records) < 0.6, -5, rng.integers(0, 900, records)),
+            "gap": pa.array(np.arange(records), mask=np.arange(records) == 1234),
+            "few": rng.integers(0, 3, records),
             "wide": np.where(np.arange(records) == 1700, np.inf, 1.0),
             "region": pa.array(rng.choice(["N", "S", "W"], records, p=[0.55, 0.3, 0.15])),
             "w": np.round(rng.lognormal(2.0, 1.0, records) + 0.01, 2),
@@ -91,28 +96,19 @@ def asked(**more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("chunk", "bits", "more"),
-    [
-        (64, 3, {"l": 2.2, "diversity": "entropy", "t": 0.3, "weight": "w"}),
-        (1280, 0, {"t": 0.3, "stratum": "region", "effort": 2}),
-        (
-            64,
-            3,
-            {
-                "l": 2,
-                "diversity": "recursive",
-                "c": 3,
-                "exact": True,
-                "ordinal": ["rank"],
-                "stratum": "region",
-                "weight": "w",
-            },
-        ),
-        (1280, 2, {"l": 3, "t": 0.33, "confidential": ["near", "score"]}),
-    ],
-    ids=["entropy, t, weights", "t, strata", "recursive, strata, weights", "joined leaves"],
-)
+ASKED: dict[str, tuple[int, int, dict[str, Any]]] = {
+    "entropy, t, weights": (64, 3, {"l": 2.2, "diversity": "entropy", "t": 0.3, "weight": "w"}),
+    "t, strata": (1280, 0, {"t": 0.3, "stratum": "region", "effort": 2}),
+    "recursive, units, strata, weights": (
+        64, 3,
+        {"l": 2, "diversity": "recursive", "c": 3, "exact": True, "ordinal": ["rank"], "stratum": "region", "weight": "w", "unit": "number"},
+    ),
+    "units": (64, 2, {"confidential": ["near"], "unit": "home"}),
+    "joined leaves": (1280, 2, {"l": 3, "t": 0.33, "confidential": ["near", "score"]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("chunk", "bits", "more"), ASKED.values(), ids=ASKED)
 def test_the_same_release_as_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path, chunk: int, bits: int, more: dict[str, Any]
 ) -> None:
@@ -126,6 +122,7 @@ def test_the_same_release_as_in_memory(
     assert here == there
     guarantee = json.loads(there[".internal.json"])["guarantee"]
     assert all(name in guarantee for name in ("l", "t") if name in more)
+    assert ("units" in guarantee) == ("unit" in more)
 
 
 def test_a_run_that_was_killed_goes_on_with_the_same_blocks(
@@ -164,6 +161,11 @@ def test_a_run_that_was_killed_goes_on_with_the_same_blocks(
         {"t": 0.001, "stratum": "near", "confidential": ["rank", "region"], "ordinal": {}},
         {"l": 2, "stratum": ["near", "region"], "k": 70},
         {"l": 2, "exact": True},
+        {"unit": "heavy"},
+        {"unit": "few"},
+        {"unit": "gap", "l": 50},
+        {"unit": "heavy", "stratum": ["rank"], "confidential": ["ill"]},
+        {"unit": "home", "stratum": ["near", "region"], "k": 60},
         {"t": 0.5, "confidential": ["wide", "ill"]},
         {"t": 0.5, "confidential": ["ill"], "kinds": {"ill": "numeric"}},
         {"t": 0.1, "stratum": ["near", "region"], "confidential": ["ill", "wage"], "k": 70},
@@ -204,7 +206,11 @@ def test_a_written_table_that_misses_it_is_not_put_in_place(
     def one_more(ill: list[Any]) -> list[Any]:
         return ["gout" if ill[0] != "gout" else "cold", *ill[1:]]
 
+    def other_rows(ill: list[Any]) -> list[Any]:
+        return ill
+
     for alter, says in (
+        (other_rows, "rows in the order it should"),
         (sorted_values, "misses its guarantee"),
         (one_new, "does not have"),
         (one_more, "as often"),
@@ -222,7 +228,12 @@ def test_a_written_table_that_misses_it_is_not_put_in_place(
 
         monkeypatch.setattr(closing, "write_rows", altered)
         with pytest.raises(ma.GuaranteeError, match=says):
-            in_passes(monkeypatch, source, tmp_path / "out.parquet", **asked(l=2))
+            in_passes(
+                monkeypatch,
+                source,
+                tmp_path / "out.parquet",
+                **asked(l=2, unit="home" if alter is other_rows else None),
+            )
         assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet"]
 
 

@@ -212,9 +212,10 @@ def route_chunk(
     path = f"{folder}/route-{first}-{count}.arrow"
     if (told := told_in(path)) is not None:
         return {**told, "path": path}
-    rows = source.read(first, count, layout.carried)
-    if layout.promised is not None:
-        rows = layout.promised.with_numbers(rows)
+    promised = layout.promised
+    rows = source.read(first, count, (*layout.carried, *(() if promised is None else promised.withheld)))
+    if promised is not None:
+        rows = promised.with_numbers(rows)
     rows = in_plain_types(rows)
     cells = cells_in(rows, layout.variables, first)
     squares = centres.squares(layout.spaces, cells)
@@ -286,7 +287,7 @@ def work_shifted_block_of(
 
 def may_be_one(holding: Holding, promised: Promised) -> bool:
     """A task: whether the records that lie there keep the promise as one group."""
-    rows = pa.Table.from_batches(batches_in(holding, promised.carried))
+    rows = pa.Table.from_batches(batches_in(holding, promised.judged))
     return promised.acceptance(rows)(np.arange(rows.num_rows, dtype=np.int32))
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from microagg.engine.passing import Passes
 from microagg.engine.territories import StrataCodes
+from microagg.engine.units import UNIT, UnitColumn, unit_numbers
 from microagg.errors import InputError, OnlyInMemory
 from microagg.guarantees.promise import Acceptance, Promise, impossible
 from microagg.guarantees.tally import tally_of_part
@@ -206,19 +207,22 @@ class Promised:
     promise: Promise
     columns: tuple[Numbered, ...]
     standard: Standard
-    """Of no records: the tables of the whole."""
+    """Of no records: the tables of the whole. The last column is that of units, where these are asked for; its numbers are those of a
+    block."""
+    unit: UnitColumn | None = None
 
     @staticmethod
-    def of(promise: Promise, columns: tuple[Numbered, ...]) -> Promised:
+    def of(promise: Promise, columns: tuple[Numbered, ...], unit: UnitColumn | None = None) -> Promised:
         """The promise of a whole table."""
+        units = unit is not None
         standard = promise.standard_of(
-            np.zeros((0, len(columns)), np.int32),
-            [each.kind for each in columns],
-            [each.known for each in columns],
-            [each.counts for each in columns],
-            with_units=False,
+            np.zeros((0, len(columns) + units), np.int32),
+            [*(each.kind for each in columns), *[Kind.NOMINAL] * units],
+            [*(each.known for each in columns), *[0] * units],
+            [*(each.counts for each in columns), *[np.zeros(0, np.int64)] * units],
+            with_units=units,
         )
-        return Promised(promise, columns, standard)
+        return Promised(promise, columns, standard, unit)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -230,6 +234,16 @@ class Promised:
         """The columns in which records carry numbers along."""
         return tuple(code_column(place) for place in range(len(self.columns)))
 
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """All columns that records are judged by, as they carry them along."""
+        return (*self.carried, *(() if self.unit is None else UNIT))
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """The columns that are read and not released."""
+        return () if self.unit is None else (self.unit.name,)
+
     def with_numbers(self, rows: pa.Table) -> pa.Table:
         """Records of the table, and the numbers of their confidential values."""
         for column, name in zip(self.columns, self.carried, strict=True):
@@ -237,14 +251,20 @@ class Promised:
             if (codes == STRANGER).any():
                 raise InputError("the table was changed while it was read; start again.")
             rows = rows.append_column(name, pa.array(codes))
-        return rows
+        return rows if self.unit is None else self.unit.carried(rows)
 
     def acceptance(self, rows: pa.Table) -> Acceptance:
         """Whether some of these records, by their places, may be a group."""
-        codes = np.empty((rows.num_rows, len(self.columns)), np.int32)
+        standard = self.standard
+        codes = np.empty((rows.num_rows, standard.codes.shape[1]), np.int32)
         for place, name in enumerate(self.carried):
             codes[:, place] = rows.column(name).to_numpy()
-        return Acceptance(self.promise, self.standard._replace(codes=codes))
+        if self.unit is not None:
+            codes[:, -1], units = unit_numbers(rows)
+            known, begins = standard.known.copy(), standard.begins.copy()
+            known[-1], begins[-1] = units, begins[-1] + units  # of units nothing else is looked up
+            standard = standard._replace(known=known, begins=begins)
+        return Acceptance(self.promise, standard._replace(codes=codes))
 
     def attributes(self, rows: pa.Table) -> tuple[Attribute, ...]:
         """The confidential columns of these records."""
@@ -292,7 +312,9 @@ def numbers_in_strata(
 
 
 def lacking_in_strata(passes: Passes, strata: StrataCodes, promised: Promised, memory: int) -> np.ndarray:
-    """(strata,): how far each stratum, as one group, is from keeping the promise."""
+    """(strata,): how far each stratum, as one group, is from keeping what is promised of values."""
+    if not promised.columns:
+        return np.zeros(len(strata.codes))
     countings = [_Counting(name, memory // 4) for name in promised.names]
     for found in passes.over("measuring", numbers_in_strata, strata, promised):
         for counting, more in zip(countings, found, strict=True):
@@ -315,8 +337,11 @@ def promised_of(
     names: Sequence[str],
     read: Callable[[pa.Table, Standing], tuple[Attribute, ...]],
     memory: int,
+    unit: UnitColumn | None = None,
 ) -> Promised:
     """Count the confidential values of a table, and number them; `read` finds what the cells of these columns are."""
+    if not promise.is_about_values:
+        return Promised.of(promise, (), unit)
     if not names:
         raise InputError("l and t apply to confidential columns; name at least one with confidential.")
     countings = [_Counting(name, memory // 4) for name in names]
@@ -330,4 +355,4 @@ def promised_of(
         schema = pa.schema([pa.field(counting.name, cells.values.type, metadata=mark.metadata)])
         (attribute,) = read(pa.table([cells.values], schema=schema), Standing(cells.counts, cells.rows))
         columns.append(Numbered.of(attribute, cells))
-    return Promised.of(promise, tuple(columns))
+    return Promised.of(promise, tuple(columns), unit)

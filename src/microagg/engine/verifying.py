@@ -7,6 +7,7 @@ is too small with a chance of about n² / 2¹²⁹: for 10¹⁰ records, less th
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,13 +17,20 @@ import pyarrow as pa
 from microagg.engine.plan import Holding, batches_in
 from microagg.engine.promises import STRANGER, Numbered, Promised
 from microagg.engine.spill import told_in, write_piece
+from microagg.engine.units import UNIT, unit_numbers
 from microagg.errors import GuaranteeError
 from microagg.guarantees.promise import Finding, Promise
 from microagg.guarantees.tally import tally_of_part
 from microagg.kernels import partial_sums
+from microagg.table.io.chunks import Source
 from microagg.table.io.digests import RowSums
 from microagg.table.io.looks import LookFacts
 from microagg.table.io.row_hashes import class_hashes, take_in
+
+KEY = "microagg key"
+"""What rows are written in the order of."""
+OF_CLASS = ("microagg class 0", "microagg class 1")
+"""The hash of a row's class as it was released, beside that of its unit."""
 
 
 @dataclass
@@ -40,10 +48,16 @@ class Counted:
     """What classes reach of a promise; only failing ones are told."""
     numbers: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
     """Of each confidential column the numbers of values that occur, and how often."""
+    released: int = 0
+    """Classes as they were released, where units are verified by them."""
+    met: int = 0
+    """Pairs of such a class and one of the file that have a row in common."""
 
     def plus(self, more: Counted, promise: Promise | None = None) -> None:
         """Take in other buckets."""
         self.records += more.records
+        self.released += more.released
+        self.met += more.met
         if promise is not None and more.findings:
             both = zip(self.findings, more.findings, strict=True)
             self.findings = (
@@ -69,10 +83,12 @@ def hash_chunk(
     bits: int,
     folder: str,
     promised: Promised | None = None,
+    units: Any = None,
 ) -> dict[str, Any]:
     """A task: the hashes of a chunk of a written file, by bucket; and what its rows and its other columns come to.
 
-    With what is promised of confidential values, their numbers go with the hashes.
+    With what is promised of confidential values, their numbers go with the hashes; so do those of `units`, which has them in the order in
+    which rows were written.
     """
     path = f"{folder}/hashes-{first}-{count}.arrow"
     if (told := told_in(path)) is not None:
@@ -85,6 +101,10 @@ def hash_chunk(
     hashes = pa.table({"h0": lanes[:, 0], "h1": lanes[:, 1], "a0": every[:, 0], "a1": every[:, 1]})
     if promised is not None:
         hashes = _with_numbers(hashes, table, promised)
+    if units is not None:
+        beside = units.read(first, count)
+        for name in beside.column_names:
+            hashes = hashes.append_column(name, beside.column(name))
     told = {"records": rows.records, "rows": list(rows.totals), "looks": looks}
     return {**write_piece(path, hashes, _first_bits(lanes[:, 0], bits), told), "path": path}
 
@@ -103,8 +123,11 @@ def _with_numbers(hashes: pa.Table, table: pa.Table, promised: Promised) -> pa.T
 
 def count_bucket(hashes: Holding, errors: Holding, promised: Promised | None = None) -> Counted:
     """A task: the classes of one bucket; `errors` has those of groups by the hash of their class."""
-    table = _table_of(hashes)
+    table, groups = _table_of(hashes), _table_of(errors)
     found = Counted()
+    with_units = promised is not None and promised.unit is not None
+    if groups is not None and with_units:
+        found.released = _labels(_pairs(groups, "h0", "h1"))[1]
     if table is None:
         return found
     found.records = table.num_rows
@@ -112,8 +135,10 @@ def count_bucket(hashes: Holding, errors: Holding, promised: Promised | None = N
     found.sizes = _sizes(pairs)
     if promised is not None:
         found.findings, found.numbers = _judged(table, pairs, promised)
+    if with_units:
+        lanes = [*pairs.T, *(table.column(name).to_numpy() for name in OF_CLASS)]
+        found.met = len(np.unique(np.column_stack(lanes), axis=0))
     found.all_sizes = _sizes(_pairs(table, "a0", "a1"))
-    groups = _table_of(errors)
     if groups is not None:
         found.largest_error = _largest(groups)
     return found
@@ -130,6 +155,10 @@ def _judged(
         numbers.append(np.unique(codes, return_counts=True))
         counts = tally_of_part(codes, labels, classes, column.counts, column.known)
         findings += promised.promise.findings_on_values(column.name, column.kind, counts)
+    if promised.unit is not None:
+        units, different = unit_numbers(table)
+        counts = tally_of_part(units, labels, classes, np.bincount(units), different)
+        findings += promised.promise.findings_on_units(promised.unit.name, counts)
     return tuple(replace(each, failing=each.failing[each.failing]) for each in findings), tuple(numbers)
 
 
@@ -153,6 +182,23 @@ class Recount:
                 raise GuaranteeError(
                     f"the file does not hold the values of column {column.name!r} as often as the table does; nothing was written."
                 )
+
+
+def units_in_order(bucket: int, holding: Holding, folder: str) -> dict[str, Any]:
+    """A task: the units of the rows of a bucket, in the order in which these are written."""
+    path = f"{folder}/units-{bucket}.arrow"
+    if (told := told_in(path)) is not None:
+        return {**told, "path": path}
+    table = pa.Table.from_batches(batches_in(holding)).replace_schema_metadata(None)
+    table = table.take(pa.array(np.argsort(table.column(KEY).to_numpy(), kind="stable"))).drop_columns([KEY])
+    return {**write_piece(path, table, np.zeros(len(table), np.int64), {}), "path": path}
+
+
+def units_source(told: Sequence[dict[str, Any]]) -> Source:
+    """The units of all rows, by the number of the row."""
+    files, pieces = (tuple(each["path"] for each in told), tuple((each["index"][0][1],) for each in told))
+    schema = pa.schema([(name, pa.uint64()) for name in (*UNIT, *OF_CLASS)])
+    return Source(files, "Arrow", pieces, schema)
 
 
 def values_chunk(

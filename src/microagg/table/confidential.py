@@ -29,6 +29,10 @@ from microagg.table.variable import NO_ATOM
 MOST_COMPARED = 10_000
 
 
+EMPTY = ("",)
+"""No unit is called so."""
+
+
 @dataclass(frozen=True)
 class Attribute:
     """One confidential column.
@@ -154,14 +158,34 @@ def units_of(table: pa.Table, name: str, *, na: Sequence[Any] = ()) -> Attribute
     >>> units_of(pa.table({"household": ["A1", "a1", "B"]}), "household").codes.tolist()
     [0, 0, 1]
     """
-    units = attributes_of(table, [name], kinds={name: Kind.NOMINAL}, na=("", *na))[0]
+    units = attributes_of(table, [name], kinds={name: Kind.NOMINAL}, na=(*EMPTY, *na))[0]
     if units.atoms is not None:
-        row = int(np.argmax(units.atoms != NO_ATOM)) + 1
-        raise InputError(
-            f"column {name!r} tells the unit of each record, but is missing in {units.missing:,} of {len(units.values):,}, first "
-            f"in row {row}; fill it in, or leave such records out."
-        )
+        first = int(np.argmax(units.atoms != NO_ATOM))
+        raise InputError(units_missing(name, units.missing, len(units.values), first))
     return units
+
+
+def units_missing(name: str, missing: int, records: int, first: int) -> str:
+    """What is said where records have no unit; `first` is the number of one of them, from 0."""
+    return (
+        f"column {name!r} tells the unit of each record, but is missing in {missing:,} of {records:,}, first in row {first + 1}; "
+        "fill it in, or leave such records out."
+    )
+
+
+def missing_units(
+    column: pa.ChunkedArray, field: pa.Field, na: Sequence[Any] = ()
+) -> tuple[pa.ChunkedArray, np.ndarray]:
+    """Units with null where there is none, and (n,) where that is: what `units_of` refuses, for a part of a table.
+
+    >>> missing_units(pa.chunked_array([["A1", ""]]), pa.field("home", pa.string()))[1].tolist()
+    [False, True]
+    """
+    if not pa.types.is_floating(column.type):
+        column = comparable(column)
+    markers = (means_numbers(field) and is_text(column.type)) or markers_are_gaps(field)
+    column, atoms = set_apart(column, (), (*EMPTY, *na), markers=markers)
+    return column, np.zeros(len(column), bool) if atoms is None else atoms != NO_ATOM
 
 
 def _attribute(

@@ -60,19 +60,35 @@ def merged(texts: Sequence[str | None], key: Callable[[str], Any]) -> tuple[np.n
 
 
 def merged_by_meaning(texts: pa.Array) -> tuple[np.ndarray, int]:
-    """What `merged` gives for `meaning_of`, with Python called for odd texts only: a column may hold a million of them."""
-    odd = pc.or_(pc.invert(pc.string_is_ascii(texts)), pc.match_substring_regex(texts, _ODD))
-    odd = pc.fill_null(odd, False)
-    keys = pc.ascii_lower(texts)
-    numbers: dict[Decimal, str] = {}
-    own = []
-    for text in pc.filter(texts, odd).to_pylist():
-        meaning = meaning_of(text)
-        # no other key begins with a blank
-        own.append(meaning if isinstance(meaning, str) else numbers.setdefault(meaning, f" {len(numbers)}"))
-    keys = pc.replace_with_mask(keys, odd, pa.array(own, keys.type))
-    encoded = pc.dictionary_encode(keys, null_encoding="encode")
+    """What `merged` gives for `meaning_of`."""
+    encoded = pc.dictionary_encode(keys_of(texts), null_encoding="encode")
     codes = np.asarray(encoded.indices)
     places = np.empty(len(encoded.dictionary), np.int64)
     places[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # what is written last stays: the first
     return places[codes], len(codes) - len(places)
+
+
+def keys_of(texts: pa.Array) -> pa.Array:
+    """Texts that are equal where `meaning_of` is, with Python called for odd ones only: a column may hold a million of them.
+
+    >>> keys_of(pa.array(["HIV", "hiv ", "1e2", "100.0", None])).to_pylist()
+    ['hiv', 'hiv', ' 1e2', ' 1e2', None]
+    """
+    odd = pc.or_(pc.invert(pc.string_is_ascii(texts)), pc.match_substring_regex(texts, _ODD))
+    odd = pc.fill_null(odd, False)
+    keys = pc.ascii_lower(texts)
+    meanings = map(meaning_of, pc.filter(texts, odd).to_pylist())
+    own = [meaning if isinstance(meaning, str) else _spelled(meaning) for meaning in meanings]
+    return pc.replace_with_mask(keys, odd, pa.array(own, keys.type))
+
+
+def _spelled(number: Decimal) -> str:
+    """One spelling for equal numbers; no other key begins with a blank.
+
+    >>> _spelled(Decimal("-0.50")), _spelled(Decimal("0e7"))
+    (' -5e-1', ' 0')
+    """
+    sign, digits, exponent = number.as_tuple()
+    told = "".join(map(str, digits)).lstrip("0")
+    least = told.rstrip("0")
+    return f" {'-' * sign}{least}e{int(exponent) + len(told) - len(least)}" if least else " 0"

@@ -18,7 +18,16 @@ from microagg.engine.executor import Threads
 from microagg.engine.passing import Passes
 from microagg.engine.plan import Grouped, Layout, Piece, Pieces
 from microagg.engine.spill import told_in
-from microagg.engine.verifying import Counted, Recount, count_bucket, count_values, hash_chunk, values_chunk
+from microagg.engine.verifying import (
+    Counted,
+    Recount,
+    count_bucket,
+    count_values,
+    hash_chunk,
+    units_in_order,
+    units_source,
+    values_chunk,
+)
 from microagg.errors import GuaranteeError
 from microagg.guarantees.k import Anonymity
 from microagg.kernels import partial_sums, sums
@@ -199,6 +208,7 @@ class Closing:
             self.finishing.class_bits,
             str(self.room),
             self.layout.promised,
+            self._units(),
         ):
             rows = rows.plus(RowSums(told["records"], (told["rows"][0], told["rows"][1])))
             pieces.append(Piece.of(told["path"], told))
@@ -224,6 +234,24 @@ class Closing:
             self.expected(manifest, self._added["output"]["digest"])
         return manifest
 
+    def _units(self) -> Source | None:
+        """The units of the rows in the order of the file, as they were set aside."""
+        if self.run.settings.unit is None:
+            return None
+        pieces = []
+        for told in self.grouped.pieces:
+            path = f"{told['path']}.units"
+            pieces.append(Piece.of(path, told_in(path) or {"index": []}))
+        of_units = Pieces(pieces)
+        counts = of_units.counts(1 << self.finishing.row_bits)
+        given = (
+            (int(bucket), of_units.holding([int(bucket)]), str(self.room))
+            for bucket in np.flatnonzero(counts)
+        )
+        needs = itertools.repeat(self.run.budget.a_bucket)
+        done = self.run.executor.in_order(units_in_order, given, self.run.budget.at_once, needs)
+        return units_source(list(done))
+
     def _counted(self, pieces: Sequence[Piece]) -> Counted:
         """The classes of the file, bucket by bucket; raises unless each has k records."""
         errors = []
@@ -248,6 +276,10 @@ class Closing:
             raise GuaranteeError(
                 f"the output is not {k}-anonymous: {failing} of its {sum(counted.sizes.values())} classes are too "
                 "small; nothing was written."
+            )
+        if counted.met != counted.released:
+            raise GuaranteeError(
+                "the file does not have its rows in the order it should, so that their units are not known; nothing was written."
             )
         recount.refuse_others()
         promise.refuse_failing(counted.findings, sum(counted.sizes.values()))

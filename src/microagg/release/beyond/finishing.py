@@ -15,6 +15,8 @@ import pyarrow as pa
 from microagg.engine.plan import NUMBER
 from microagg.engine.scanning import cells_in
 from microagg.engine.spill import write_piece
+from microagg.engine.units import UNIT
+from microagg.engine.verifying import KEY, OF_CLASS
 from microagg.kernels import hashing, partial_sums, sums
 from microagg.measures.loss.sse import error_sums
 from microagg.release.beyond.setting_aside import Aside, Block, set_aside
@@ -32,8 +34,6 @@ from microagg.table.io.row_hashes import class_hashes
 from microagg.table.io.spelling import texts_like
 from microagg.table.schema import Schema
 from microagg.table.variable import NO_ATOM, Cells, Variable
-
-KEY = "microagg key"
 
 
 @dataclass(frozen=True)
@@ -115,15 +115,34 @@ def finish_block(
     for place, variable in enumerate(arrow.schema.names):
         if variable in finishing.categories and _is_coarse(made, variable):
             arrow = arrow.set_column(place, variable, arrow.column(variable).cast(pa.string()))
-    _write_classes(f"{path}.classes", finishing, arrow, labels, errors)
     if finishing.aside is not None:
         block = Block(numbers, frame, cells, averaged, made, released, arrow, labels, weighting)
         told["measured"] = set_aside(finishing.aside, block, path)
     order = numbers.astype(np.uint64)
     if finishing.key is not None:
         order = hashing.order_keys_of(numbers, np.array(finishing.key, np.uint64))
+    buckets = finishing.row_buckets(order, records)
+    if settings.unit is not None:
+        _write_units(f"{path}.units", finishing, rows, arrow, order, buckets)
+    _write_classes(f"{path}.classes", finishing, arrow, labels, errors)
     keyed = arrow.append_column(KEY, pa.array(order))
-    return write_piece(path, keyed, finishing.row_buckets(order, records), told)
+    return write_piece(path, keyed, buckets, told)
+
+
+def _write_units(
+    path: str,
+    finishing: Finishing,
+    rows: pa.Table,
+    released: pa.Table,
+    order: np.ndarray,
+    buckets: np.ndarray,
+) -> None:
+    """Set aside which unit each row belongs to, and the hash of its class: what is written is verified by them."""
+    hashes = class_hashes(released, finishing.class_columns)
+    table = rows.select(UNIT).append_column(KEY, pa.array(order))
+    for lane, name in enumerate(OF_CLASS):
+        table = table.append_column(name, pa.array(hashes[:, lane]))
+    write_piece(path, table, buckets, {})
 
 
 def _is_coarse(made: Aggregated, name: str) -> bool:

@@ -10,9 +10,9 @@ import pyarrow as pa
 from microagg.engine.passing import Passes
 from microagg.engine.promises import Promised, lacking_in_strata, promised_of
 from microagg.engine.territories import StrataCodes
+from microagg.engine.units import CountedUnits, UnitColumn
 from microagg.release.cells import confidential_of
 from microagg.release.settings import Settings
-from microagg.release.strata import refuse_strata
 from microagg.table.confidential import Attribute
 from microagg.table.io.categories import used_among, with_categories
 from microagg.table.ordering import Standing
@@ -20,14 +20,20 @@ from microagg.table.schema import Role, Schema
 
 
 def promised_in(
-    passes: Passes, schema: Schema, settings: Settings, memory: int, categories: Mapping[str, pa.Array]
-) -> Promised | None:
-    """What is promised, by the values of the whole table; refused where no grouping can keep it.
+    passes: Passes,
+    schema: Schema,
+    settings: Settings,
+    strata: StrataCodes | None,
+    memory: int,
+    categories: Mapping[str, pa.Array],
+) -> tuple[Promised | None, np.ndarray]:
+    """What is promised, by the values of the whole table, and (strata,) how far each is from keeping it; refused where no grouping can.
 
     `categories` are those of all columns that have some, whose kind and order depend on that.
     """
+    strata_in_all = 0 if strata is None else len(strata.codes)
     if not settings.promise:
-        return None
+        return None, np.zeros(strata_in_all)
 
     def read(cells: pa.Table, standing: Standing) -> tuple[Attribute, ...]:
         own = {
@@ -38,21 +44,21 @@ def promised_in(
         kinds = {name: passes.source.schema.field(name).type for name in own}
         return confidential_of(with_categories(cells, kinds, own), cells.column_names, settings, standing)
 
-    promised = promised_of(passes, settings.promise, schema.names(Role.CONFIDENTIAL), read, memory)
+    name = schema.one(Role.UNIT)
+    unit = None
+    if name is not None:
+        unit = UnitColumn(passes.source.schema.field(name), tuple(settings.columns.na))
+    promise = settings.promise
+    units = None
+    if unit is not None and promise.units is not None:
+        units = CountedUnits.of(passes, unit, promise.units, strata)
+    promised = promised_of(passes, promise, schema.names(Role.CONFIDENTIAL), read, memory, unit)
     promised.refuse_impossible()
-    return promised
-
-
-def refuse_strata_in(
-    passes: Passes,
-    strata: StrataCodes,
-    sizes: np.ndarray,
-    promised: Promised | None,
-    settings: Settings,
-    memory: int,
-) -> None:
-    """Raise where a stratum has fewer than k records, or cannot keep what is promised."""
-    lacking = np.zeros(len(sizes))
-    if promised is not None:
-        lacking = lacking_in_strata(passes, strata, promised, memory)
-    refuse_strata(sizes, lacking, settings)
+    lacking = np.zeros(strata_in_all)
+    if units is not None and promise.units is not None:
+        units.refuse_impossible(promise.units)
+        if strata is not None:
+            lacking += units.lacking(promise.units)
+    if strata is not None:
+        lacking += lacking_in_strata(passes, strata, promised, memory)
+    return promised, lacking

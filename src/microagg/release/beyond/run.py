@@ -28,7 +28,7 @@ from microagg.release.beyond.closing import Closing
 from microagg.release.beyond.columns import Scanned, scanned
 from microagg.release.beyond.finishing import Finishing, finish_block
 from microagg.release.beyond.limits import Budget, bytes_of_block, refuse_beyond, refuse_labels
-from microagg.release.beyond.promising import promised_in, refuse_strata_in
+from microagg.release.beyond.promising import promised_in
 from microagg.release.beyond.setting_aside import Aside
 from microagg.release.beyond.single import risks_beyond
 from microagg.release.beyond.telling import Telling
@@ -38,7 +38,7 @@ from microagg.release.risks import refuse_unaccepted
 from microagg.release.saving import refuse_places
 from microagg.release.settings import Settings
 from microagg.release.shuffling import key_of_order
-from microagg.release.strata import class_columns
+from microagg.release.strata import class_columns, refuse_strata
 from microagg.table.aggregate import WholeTable
 from microagg.table.aggregates import check_aggregates
 from microagg.table.io.arrow import give_back
@@ -191,10 +191,12 @@ class Run:
         room, bits = self.spill.folder, self.budget.class_bits
         refuse_unaccepted(self.settings, risks_beyond(passes, found.variables, self.settings, room, bits))
         strata, counts = self._strata(passes, found)
-        promised = promised_in(passes, self.schema, self.settings, self.budget.memory, found.categories)
+        promised, lacking = promised_in(
+            passes, self.schema, self.settings, strata, self.budget.memory, found.categories
+        )
         sizes = None if counts is None else counts.sum(axis=0)
-        if strata is not None and sizes is not None:
-            refuse_strata_in(passes, strata, sizes, promised, self.settings, self.budget.memory)
+        if sizes is not None:
+            refuse_strata(sizes, lacking, self.settings)
         said = self.settings
         asked = Asked(said.scale, said.importance, said.cap, self.budget.for_values)
         fitted = fit(passes, found.variables, found.facts, asked)
