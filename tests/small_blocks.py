@@ -16,6 +16,8 @@ SIZES = {
     ("microagg.table.io.parquet_format", "RECORDS_IN_A_PIECE"): 1024,
     ("microagg.table.io.arrow_format", "RECORDS_AT_ONCE"): 256,
     ("microagg.table.io.parts", "RECORDS_IN_A_PART"): 2048,
+    ("microagg.engine.intake", "RECORDS_IN_A_PIECE"): 512,
+    ("microagg.engine.intake", "AT_ONCE"): 128,
 }
 
 

@@ -155,8 +155,8 @@ def test_odd_types_texts_and_targets_are_named(
             tmp_path / "o.parquet",
             **{**SETTINGS, "quasi": ["age", "many"], "rest": "drop"},
         )
-    with pytest.raises(ma.InputError, match="csv file is not written beyond memory"):
-        in_passes(monkeypatch, source, tmp_path / "out.csv", **SETTINGS, rest="drop")
+    with pytest.raises(ma.InputError, match="Excel file is not written beyond memory"):
+        in_passes(monkeypatch, source, tmp_path / "out.xlsx", **SETTINGS, rest="drop")
     with pytest.raises(ma.InputError, match="same file"):
         in_passes(monkeypatch, source, source, **SETTINGS, rest="drop")
 
@@ -167,7 +167,7 @@ def test_odd_types_texts_and_targets_are_named(
         ({"missing": "drop"}, "out.parquet", "missing=drop is not worked on beyond memory yet"),
         ({"aggregate": {"age": "draw"}, "accept_risk": ["true-values"]}, "out.parquet", "aggregate draw of 'age'"),
         ({"method": "mdav"}, "out.parquet", "method mdav works on the whole table at once.* hybrid"),
-        ({}, "out.csv", "a csv file is not written beyond memory"),
+        ({}, "out.xlsx", "an Excel file is not written beyond memory"),
     ],
 )  # fmt: skip
 def test_what_is_not_done_beyond_memory_is_done_in_memory_unless_that_is_said(

@@ -152,7 +152,7 @@ def write_piece(path: str, table: pa.Table, keys: np.ndarray, told: dict[str, An
     part = Path(f"{path}.{secrets.token_hex(4)}.part")
     with told_if_full("while parts of the table were set aside"):
         try:
-            system.fill(part, lambda place: _write(place, schema, batches))
+            system.fill(part, lambda place: write_plainly(place, schema, batches))
             system.rename(part, Path(path))
         except BaseException:
             with contextlib.suppress(OSError):
@@ -191,7 +191,8 @@ def write_note(path: str, text: str) -> None:
         system.rename(part, Path(path))
 
 
-def _write(part: Path, schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> None:
+def write_plainly(part: Path, schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> None:
+    """Write batches as an Arrow file for its owner's eyes only."""
     options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with (

@@ -93,10 +93,11 @@ def hash_chunk(
     path = f"{folder}/hashes-{first}-{count}.arrow"
     if (told := told_in(path)) is not None:
         return {**told, "path": path}
-    table = source.read(first, count)
-    lanes = class_hashes(table, classes)
+    written = source.as_written(first, count)
+    table = source.typed(written)
+    lanes = class_hashes(written, classes)
     every = class_hashes(table, [*classes, *(name for name in others if name not in classes)])
-    rows = RowSums.of(table)
+    rows = RowSums.of(written)
     looks = {name: LookFacts.of(name, table.column(name)).as_data() for name in others}
     hashes = pa.table({"h0": lanes[:, 0], "h1": lanes[:, 1], "a0": every[:, 0], "a1": every[:, 1]})
     if promised is not None:
@@ -128,6 +129,8 @@ def count_bucket(hashes: Holding, errors: Holding, promised: Promised | None = N
     with_units = promised is not None and promised.unit is not None
     if groups is not None and with_units:
         found.released = _labels(_pairs(groups, "h0", "h1"))[1]
+    if groups is not None:
+        found.largest_error = _largest(groups)
     if table is None:
         return found
     found.records = table.num_rows
@@ -139,8 +142,6 @@ def count_bucket(hashes: Holding, errors: Holding, promised: Promised | None = N
         lanes = [*pairs.T, *(table.column(name).to_numpy() for name in OF_CLASS)]
         found.met = len(np.unique(np.column_stack(lanes), axis=0))
     found.all_sizes = _sizes(_pairs(table, "a0", "a1"))
-    if groups is not None:
-        found.largest_error = _largest(groups)
     return found
 
 

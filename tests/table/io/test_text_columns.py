@@ -234,6 +234,7 @@ def test_lines_are_those_of_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for each, delimiter in ((table, ","), (table.slice(1, 2), ";"), (many, ",")):
         arrow_csv.write_csv(each, tmp_path / "arrow.csv", arrow_csv.WriteOptions(delimiter=delimiter))
         with csv_writing.TextSink(tmp_path / "ours.csv", "", "utf-8") as sink:
+            csv_writing.write_header(each.column_names, sink, delimiter, "\n")
             csv_writing.write_lines(each, sink, delimiter, set())
         assert (tmp_path / "ours.csv").read_bytes() == (tmp_path / "arrow.csv").read_bytes()
 

@@ -37,6 +37,7 @@ from microagg.release.beyond.finishing import Finishing
 from microagg.release.beyond.gathering import gathered
 from microagg.release.beyond.losing import Lost, summed
 from microagg.release.beyond.part_rows import PartsWriting, write_part_of
+from microagg.release.beyond.read_back import read_back
 from microagg.release.beyond.rows import schema_in, values_in_piece, write_rows, write_rows_aside
 from microagg.release.manifest import internal_manifest, name_by
 from microagg.release.release import Release
@@ -54,6 +55,7 @@ from microagg.table.io.categories import joined, used_among, with_kinds
 from microagg.table.io.chunks import Source
 from microagg.table.io.digests import RowSums, digest_of_runs
 from microagg.table.io.looks import LookFacts
+from microagg.table.io.marks import marked_like
 from microagg.table.io.parts import format_to_write, is_folder
 from microagg.table.schema import Role
 from microagg.table.variable import Cells
@@ -122,7 +124,7 @@ class Closing:
             self._write_parts(part, pieces)
             return
         holdings = tuple(pieces.holding([bucket]) for bucket in range(1 << self.finishing.row_bits))
-        schema = schema_in(self.grouped.pieces[0]["path"])
+        schema = self._schema()
         kinds, categories = self._categories(schema)
         given = (
             str(run.target), with_kinds(schema, kinds), holdings, self.options, run.budget.at_once, kinds, categories,
@@ -140,6 +142,13 @@ class Closing:
             shutil.copyfile(path, part)
             run.telling("writing", self.layout.records)
         self._added["output"] = {"file": run.target.name, "digest": digest}
+
+    def _schema(self) -> pa.Schema:
+        """The columns that are written; with the marks of the input's in a file without types."""
+        schema = schema_in(self.grouped.pieces[0]["path"])
+        if format_to_write(self.run.target).typed:
+            return schema
+        return marked_like(schema.empty_table(), self.run.source.schema.empty_table()).schema
 
     def _write_parts(self, folder: Path, pieces: Pieces) -> None:
         """The same into a folder of parts: each by a task of its own, which reads the buckets that hold its rows."""
@@ -188,7 +197,9 @@ class Closing:
         """The internal manifest of a file that holds its guarantee; an error where it does not."""
         run = self.run
         give_back()
-        written = Source.of_part(part, format_to_write(run.target).name)
+        written = read_back(
+            part, format_to_write(run.target), self._schema(), self.options, run.executor, self.room, lambda records: None
+        )  # fmt: skip
         if written.schema.names != run.schema.released():
             raise GuaranteeError("the file does not have the columns it should; nothing was written.")
         if written.records != self.layout.records:

@@ -45,11 +45,15 @@ def write_rows(
             if asked_to_stop():
                 raise Cancelled("stopped; nothing was written.")
             rows = with_categories(rows, kinds, categories)
-            write_piece(rows)
+            write_piece(rows if schema.equals(rows.schema, check_metadata=True) else _marked(rows, schema))
             tell(rows.num_rows)
             runs += digests_of_runs(rows)
             records += rows.num_rows
     return digest_of_runs(schema.names, records, runs)
+
+
+def _marked(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_arrays(rows.columns, schema=schema)
 
 
 def write_rows_aside(threads: Executor, tell: Tell, room: str, *given: Any) -> tuple[str, str]:

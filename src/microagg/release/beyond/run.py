@@ -42,8 +42,8 @@ from microagg.release.strata import class_columns, refuse_strata
 from microagg.table.aggregate import WholeTable
 from microagg.table.aggregates import check_aggregates
 from microagg.table.io.arrow import give_back
-from microagg.table.io.chunks import Source
-from microagg.table.io.formats import options_for
+from microagg.table.io.chunks import Source, files_of
+from microagg.table.io.formats import options_for, options_shared
 from microagg.table.io.frames import column_facts, refuse_odd_types
 from microagg.table.io.parts import format_to_write
 from microagg.table.io.places import Url, place_of
@@ -85,7 +85,8 @@ def protect_beyond(
         raise OnlyInMemory(
             f"{format.one_file} is not written beyond memory; name a parquet file, or give it more memory."
         )
-    options = options_for(format, settings.writing)
+    like = files_of(path)[0]
+    options = options_for(format, options_shared(like, target, settings.writing))
     refuse_unaccepted(settings)
     refuse_places(target)
     k = checked_k(settings.k, source.records)

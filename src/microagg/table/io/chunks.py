@@ -83,6 +83,14 @@ class Source:
         kinds = pa.schema([self.schema.field(name) for name in wanted])
         return pa.concat_tables(parts) if parts else kinds.empty_table()
 
+    def as_written(self, first: int, count: int) -> pa.Table:
+        """Some records as the files hold them: of files with types the same as `read`."""
+        return self.read(first, count)
+
+    def typed(self, written: pa.Table) -> pa.Table:
+        """Such records in the types that they were written from."""
+        return written
+
     def chunks(self, size: int) -> list[tuple[int, int]]:
         """(first, count) of chunks of so many records.
 

@@ -7,7 +7,7 @@ import csv
 import functools
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -71,12 +71,12 @@ def read(
         dates,
     )
     table = _read(path, source, first, found.delimiter, header)
-    table = _with_texts(table, _unescaped) if escape_formulas else table
+    table = unescaped(table) if escape_formulas else table
     return found.put_on(table)
 
 
 def _read(path: Path, source: Source, first: str, delimiter: str, header: bool | None) -> pa.Table:
-    names = _names_in(first, delimiter, path)
+    names = names_in(first, delimiter, path)
     if header is False:
         numbers = [str(column) for column in range(1, len(names) + 1)]
         return _read_rows(path, source, delimiter, numbers, first=True)
@@ -172,7 +172,13 @@ def write(
     Columns that were read from such a file have their own marker of missing values and pattern of dates (see `marks.py`). With
     `escape_formulas` an apostrophe goes before texts that a spreadsheet would take for formulas.
     """
-    from microagg.table.io.csv_writing import TextSink, as_they_were_read, has_empty_lines, write_lines
+    from microagg.table.io.csv_writing import (
+        TextSink,
+        as_they_were_read,
+        has_empty_lines,
+        write_header,
+        write_lines,
+    )
     from microagg.table.io.number_style import Style
 
     refuse_same_signs({"decimal": decimal, "thousands": thousands})
@@ -183,9 +189,42 @@ def write(
         if (
             bare or has_empty_lines(table) or not sink.is_plain or end != "\n"
         ):  # which alone every Arrow writes
+            write_header(table.column_names, sink, delimiter, end)
             write_lines(table, sink, delimiter, bare, end)
         else:
             sink.write_table(table, delimiter)
+
+
+@contextlib.contextmanager
+def in_pieces(
+    path: Path,
+    schema: pa.Schema,
+    delimiter: str = ",",
+    encoding: str = UTF8,
+    decimal: str = ".",
+    thousands: str = "",
+    dates: str | None = None,
+    line_end: str = "lf",
+    escape_formulas: bool = False,
+    packing: str = "",
+) -> Iterator[Callable[[pa.Table], None]]:
+    """What writes a text file piece by piece, to the very bytes of `write`: a line follows from its record and the marks of columns alone."""
+    from microagg.table.io.csv_writing import TextSink, as_they_were_read, write_header, write_lines
+    from microagg.table.io.number_style import Style
+
+    refuse_same_signs({"decimal": decimal, "thousands": thousands})
+    style, end = Style(decimal, thousands), LINE_ENDS[line_end]
+    with TextSink(path, packing, encoding) as sink:
+        first = schema.empty_table()
+        first = _with_texts(first, _escaped) if escape_formulas else first
+        write_header(first.column_names, sink, delimiter, end)
+
+        def write_piece(rows: pa.Table) -> None:
+            table, bare = as_they_were_read(rows, style, dates)
+            table = _with_texts(table, _escaped) if escape_formulas else table
+            write_lines(table, sink, delimiter, bare, end)
+
+        yield write_piece
 
 
 def formulas_in(column: pa.ChunkedArray) -> bool:
@@ -214,6 +253,11 @@ def _escaped(column: Any) -> Any:
 
     with_mark = compute.binary_join_element_wise("'", column, "")
     return compute.if_else(_matches(column, FORMULA), with_mark, column)
+
+
+def unescaped(table: pa.Table) -> pa.Table:
+    """A table without the apostrophes that `escape_formulas` put before texts."""
+    return _with_texts(table, _unescaped)
 
 
 def _unescaped(column: Any) -> Any:
@@ -296,7 +340,11 @@ def _line_end_of(header: str) -> str:
 
 def _header_of(source: Source) -> str:
     """The first line of a text file, and those after it while a quoted name goes on."""
-    text = source.beginning(LONGEST_HEADER).decode("utf-8", errors="ignore")
+    return header_in(source.beginning(LONGEST_HEADER).decode("utf-8", errors="ignore"))
+
+
+def header_in(text: str) -> str:
+    """The same of what a text file begins with."""
     lines = io.StringIO(text, newline="")
     header = lines.readline()
     while header.count('"') % 2 and (line := lines.readline()):
@@ -304,7 +352,8 @@ def _header_of(source: Source) -> str:
     return header
 
 
-def _names_in(header: str, delimiter: str, path: Path) -> list[str]:
+def names_in(header: str, delimiter: str, path: Path) -> list[str]:
+    """The names of columns in a header."""
     try:
         names = next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter))
     except csv.Error:
@@ -366,6 +415,8 @@ def _entry(name: str, delimiter: str, packing: str = "", *, fixed: bool = False)
         reading=READING,
         writing=WRITING,
         own=("delimiter",) if fixed else (),
+        in_pieces=functools.partial(in_pieces, packing=packing),
+        packing=packing,
         read_back={"header": True},
     )
 

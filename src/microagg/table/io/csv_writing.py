@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -138,18 +139,22 @@ def has_empty_lines(table: pa.Table) -> bool:
     return table.num_columns == 1 and table.column(0).null_count > 0
 
 
+def write_header(names: Sequence[str], sink: TextSink, delimiter: str, line_end: str) -> None:
+    """Write what tells the encoding, and the names of columns."""
+    refuse_other_letters(pa.schema([(name, pa.string()) for name in names]).empty_table(), sink.encoding)
+    sink.begin()
+    sink.write(_lines([_quoted(pa.array([name])) for name in names], delimiter, line_end))
+
+
 def write_lines(
     table: pa.Table, sink: TextSink, delimiter: str, bare: set[int], line_end: str = "\n"
 ) -> None:
-    """Write a text file as Arrow does, but for the texts of the columns at these places, which go without quotes.
+    """Write the records of a text file as Arrow does, but for the texts of the columns at these places, which go without quotes.
 
     In the only column of a table a gap is a pair of quotes.
     """
     refuse_other_letters(table, sink.encoding)
-    sink.begin()
     alone = table.num_columns == 1
-    header = [_quoted(pa.array([name])) for name in table.column_names]
-    sink.write(_lines(header, delimiter, line_end))
     for batch in table.to_batches(max_chunksize=LINES_AT_ONCE):
         cells = [
             _where_needed(column, delimiter) if place in bare else _cells(column)

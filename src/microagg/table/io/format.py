@@ -82,6 +82,8 @@ class Format:
     needs: tuple[str, ...] = ()
     """Packages to import beyond those that microagg always has, and the extra of microagg that installs them."""
     extra: str = ""
+    packing: str = ""
+    """How such files are packed, text files only: "gzip" or "zstd"."""
     in_parts: bool = False
     """Whether a table is a folder of such files, not one."""
     article: str = "a"
