@@ -110,7 +110,7 @@ AGGREGATES: list[tuple[list[str], int, dict[str, Any]]] = [
     (
         ["born", "at", "price", "age", "grade", "town"],
         64,
-        {"aggregate": {"born": "range", "at": "median", "price": "range", "age": "generalise", "grade": "mode", "town": "medoid"},
+        {"aggregate": {"born": "range", "at": "median", "price": "range", "age": "generalise", "grade": "mode", "town": "draw"},
          "hierarchy": {"age": AGES, "town": TREE}, "weight": "w", **RISKS},
     ),
     (

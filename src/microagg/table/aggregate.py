@@ -121,6 +121,7 @@ def aggregated(
     texts: Texts = texts_of,
     weights: np.ndarray | None = None,
     whole: WholeTable | None = None,
+    numbers: np.ndarray | None = None,
 ) -> Aggregated:
     """What each group releases: for each record the cells of its group. O(n log n) for each column.
 
@@ -128,7 +129,8 @@ def aggregated(
     its values if they are more than half of its records and at least min(k, 3), else its most frequent atom. `exact` are the
     cells before any cap: their decimals are the columns' precision. `space` is needed for medoids only. `texts` writes
     the numbers of a column as the table would, for ranges and hierarchies of times. With `weights` (n,) means are weighted, and
-    nothing else is. `whole` is needed where the cells are those of a part of a table.
+    nothing else is. `whole` is needed where the cells are those of a part of a table, `numbers` (groups,) where something is drawn, too: those
+    that the groups have among all of the table.
 
     >>> cells = Cells.plain(np.array([[30.0], [33.0], [60.0]]), ["age"])
     >>> aggregated(cells, np.array([0, 0, 1], np.int32), how={}, precision="column", k=2, seed=0).cells.values[:, 0].tolist()
@@ -151,7 +153,7 @@ def aggregated(
     for j, entry in enumerate(chosen):
         groups = partitions[j % len(partitions)]
         if entry.member is not None:
-            record = entry.member(Drawing(cells.variables[j].name, groups, seed, distances))
+            record = entry.member(Drawing(cells.variables[j].name, groups, seed, distances, numbers))
             columns.append(_of_members(cells, j, record))
         else:
             own = (cells if exact is None else exact).values[:, j]

@@ -53,6 +53,8 @@ class Drawing:
     seed: int
     distances: Callable[[], np.ndarray]
     """(n,): how far each record is from its group's centroid, on all columns."""
+    numbers: np.ndarray | None = None
+    """(groups,): the numbers of these groups among all, where they are not all of a table."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ def _generalise(of: Gathered) -> Found:
 
 
 def _draw(of: Drawing) -> np.ndarray:
-    return of.groups.drawn(of.seed, "draw", of.name)
+    return of.groups.drawn(of.seed, "draw", of.name, numbers=of.numbers)
 
 
 def _medoid(of: Drawing) -> np.ndarray:

@@ -127,16 +127,18 @@ class Groups:
         owners = self.labels[self.order[hits]]
         return self.order[hits[np.flatnonzero(np.diff(owners, prepend=-1))]]
 
-    def drawn(self, *key: int | str) -> np.ndarray:
+    def drawn(self, *key: int | str, numbers: np.ndarray | None = None) -> np.ndarray:
         """(groups,): a record of each group, every one equally likely: by the key and the group's number.
+
+        `numbers` (groups,) are those that the groups have among others, where these are not all.
 
         A generator that starts from the key gives each group the start of a generator of its own, which draws.
 
         >>> Groups.of(np.array([0, 0, 1])).drawn(7, "age").tolist()[1]
         2
         """
-        numbers = np.arange(1, self.count + 1, dtype=np.uint64)
-        states = _mixed(random.seeded(*key)[0] + numbers * GOLDEN)
+        own = np.arange(self.count) if numbers is None else numbers
+        states = _mixed(random.seeded(*key)[0] + (own.astype(np.uint64) + np.uint64(1)) * GOLDEN)
         sizes = self.sizes.astype(np.uint64)
         whole = np.uint64(0xFFFFFFFFFFFFFFFF)
         usable = whole - whole % sizes

@@ -92,8 +92,12 @@ def finish_block(
     points: np.ndarray,
     labels: np.ndarray,
     path: str,
+    numbers_of_groups: np.ndarray | None = None,
 ) -> dict[str, Any]:
-    """Make what the groups of a block release, write it, and tell what it comes to; `about` has the number of all records, too."""
+    """Make what the groups of a block release, write it, and tell what it comes to; `about` has the number of all records, too.
+
+    The numbers that groups have among all of the table are needed where something is drawn.
+    """
     finishing, records = about
     settings, schema = finishing.settings, finishing.schema
     numbers = rows.column(NUMBER).to_numpy()
@@ -104,7 +108,7 @@ def finish_block(
     made = aggregated(
         averaged, labels, how=settings.aggregates, precision=settings.precision, k=settings.k, seed=settings.seed or 0,
         space=finishing.space, exact=cells, texts=texts_like(frame), whole=finishing.whole,
-        weights=None if weighting is None else weighting.before,
+        weights=None if weighting is None else weighting.before, numbers=numbers_of_groups,
     )  # fmt: skip
     released = with_released(frame, schema, made, weighting, settings.precision, finishing.known)
     told, errors = _loss(finishing, cells, made, released, labels)

@@ -145,11 +145,6 @@ def refuse_beyond(settings: Settings, schema: Schema | None = None) -> None:
             raise OnlyInMemory(
                 f"{name} is not worked on beyond memory yet; give it more memory, or leave it out."
             )
-    for name, how in settings.aggregates.items():
-        if how == "draw":
-            raise OnlyInMemory(
-                f"aggregate {how} of {name!r} is not worked on beyond memory yet; give it more memory."
-            )
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from microagg.errors import InputError, OnlyInMemory
 from microagg.problem.problem import Progress, checked_k, checked_threads
 from microagg.release.beyond.closing import Closing
 from microagg.release.beyond.columns import Scanned, scanned
+from microagg.release.beyond.drawing import drawn, draws, set_groups_aside
 from microagg.release.beyond.finishing import Finishing, finish_block
 from microagg.release.beyond.limits import Budget, bytes_of_block, refuse_beyond, refuse_labels
 from microagg.release.beyond.promising import promised_in
@@ -211,7 +212,15 @@ class Run:
             self.before_search(Planned(self.schema, layout, cuts, budget))
         finishing = self._finishing(layout, found, fitted)
         room = self.spill.room(self._key(found.digest, cuts.digest, finishing))
-        grouped = plan.grouped(cuts, room, finish_block, (finishing, layout.records))
+        finish, about = (
+            set_groups_aside if draws(self.settings) else finish_block,
+            (finishing, layout.records),
+        )
+        grouped = plan.grouped(cuts, room, finish, about)
+        if draws(self.settings):
+            grouped = drawn(
+                self.executor, grouped, layout, about, room, budget.at_once, budget.a_block_record
+            )
         give_back()
         last = Closing(
             self, layout, finishing, grouped, room, found.digest, options, expected, sizes, fitted.capped
