@@ -62,7 +62,7 @@ def section() -> list[str]:
         "  sentence if something differs. Workers that come later get work if their versions agree and the paths are there.",
         "- `--memory` is that of one worker (three quarters of its limit less 200 MB, if nothing is said). Dask is told what a block takes, so no",
         "  worker takes two that do not fit together; each of its threads does one task at a time.",
-        "- The driver holds facts, cuts and counts. Tasks are told numbers and paths; what else they need lies in the spill, for its owner's eyes",
+        "- The driver holds facts, cuts and counts. Tasks are told counts and paths; what else they need, other numbers too, lies in the spill, for its owner's eyes",
         "  only, and so do results above 1 MB. Dask's logs and dashboards see names of functions, numbers and paths.",
         "- A worker that dies: others do its work. The scheduler or the driver dies: nothing is in place, and `--resume` goes on, with a cluster or",
         "  without. Ctrl-C cancels what is under way and removes the spill.",

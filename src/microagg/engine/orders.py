@@ -84,14 +84,14 @@ class Told:
         """What is told; in a file of the folder, where that is named and there is much of it."""
         packed = pickle.dumps((how, what))
         if folder is not None and len(packed) > LARGEST_RESULT:
-            packed = pickle.dumps(("kept", _written(packed, folder)))
+            packed = pickle.dumps(("kept", _written(packed, folder, secrets.token_hex(16))))
         return Told(packed)
 
     def result(self) -> Any:
         """What the task returned; raises what it raised."""
         how, what = pickle.loads(self.content)
         if how == "kept":
-            how, what = pickle.loads(Path(what).read_bytes())
+            how, what = _taken(Path(what))
         if how == "done":
             return what
         if how == "refused":
@@ -133,10 +133,10 @@ def done_alone(order: Order, threads: int, stop: Stop) -> Told:
 
 
 def is_plain(argument: Any, folder: str) -> bool:
-    """Whether something is made of numbers and paths within a folder alone.
+    """Whether something is made of whole numbers and paths within a folder alone.
 
-    >>> is_plain((3, ("/spill/a", (1, 2))), "/spill"), is_plain("income", "/spill")
-    (True, False)
+    >>> is_plain((3, ("/spill/a", (1, 2))), "/spill"), is_plain("income", "/spill"), is_plain(2.5, "/spill")
+    (True, False, False)
     """
     if isinstance(argument, str):
         return argument.startswith(f"{folder}/") or argument in ("", folder)
@@ -144,12 +144,14 @@ def is_plain(argument: Any, folder: str) -> bool:
         return all(is_plain(each, folder) for each in argument)
     if isinstance(argument, np.ndarray):
         return argument.dtype.kind in "iu" and argument.size <= MOST_COUNTS
-    return argument is None or isinstance(argument, int | float)
+    return argument is None or isinstance(
+        argument, int
+    )  # other numbers may be a mean or a quantile of the data
 
 
-def _written(content: bytes, folder: str) -> str:
-    """Put bytes into a file, under a name of its own until it is whole; returns the path, which follows from the bytes."""
-    path = f"{folder}/kept-{hashlib.sha256(content).hexdigest()[:32]}.pickle"
+def _written(content: bytes, folder: str, name: str | None = None) -> str:
+    """Put bytes into a file, under a name of its own until it is whole; returns the path, which follows from the bytes if it has no name."""
+    path = f"{folder}/kept-{name or hashlib.sha256(content).hexdigest()[:32]}.pickle"
     if not os.path.exists(path):
         part = f"{path}.{secrets.token_hex(4)}.part"
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -157,6 +159,13 @@ def _written(content: bytes, folder: str) -> str:
             file.write(content)
         os.replace(part, path)
     return path
+
+
+def _taken(path: Path) -> Any:
+    """What a task has put there for the one who asked; then it is needed no more, and the disk has room for the next."""
+    found = pickle.loads(path.read_bytes())
+    path.unlink(missing_ok=True)
+    return found
 
 
 @lru_cache(maxsize=32)
