@@ -133,9 +133,11 @@ def test_ranks_are_those_of_the_whole(passes: Passes) -> None:
 def test_different_values_that_do_not_fit_are_refused_with_the_figure(passes: Passes) -> None:
     variables, _ = facts_in(passes)
     different = [len(np.unique(own)) for own in known_values()]
-    room = counting.OF_A_VALUE * sum(different)
+    room = counting.OF_A_VALUE * sum(different) + counting.IN_MERGING * max(different)
     different_values(passes, variables, range(len(variables)), room)
-    with pytest.raises(InputError, match=f"more than {sum(different) - 1:,}, for which the memory has room"):
+    with pytest.raises(
+        InputError, match=rf"takes {room / 1e6:.1f} MB and more, but a quarter of the memory is"
+    ):
         different_values(passes, variables, range(len(variables)), room - 1)
 
 

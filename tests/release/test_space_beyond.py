@@ -88,6 +88,22 @@ def test_the_same_release_and_loss_as_in_memory(
     assert manifest["capped"].keys() == more.get("cap", {}).keys()
 
 
+@pytest.mark.parametrize("numbers", [True, False])
+def test_one_record_for_all_loses_no_more_than_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, numbers: bool
+) -> None:
+    few = np.isin(np.arange(1500), [3, 700, 1400])
+    odd = pa.array(few.astype(int)) if numbers else pa.array(np.where(few, "b", "a"))
+    table = pa.table({"odd": odd, "same": np.full(1500, 7), "region": np.arange(1500) % 2})
+    here, there, manifest = both_ways(
+        tmp_path, monkeypatch, table, 64, quasi=["odd", "same"], stratum=["region"], k=10, seed=3, effort="quick", date="2026-01-01",
+        importance={"odd": 2},
+    )  # fmt: skip
+    assert manifest["guarantee"]["classes"] == 2
+    assert manifest["loss"]["IL"] == manifest["loss"]["IL_zscore"] == 100.0
+    assert there == here
+
+
 @pytest.mark.parametrize(
     ("cap", "says"),
     [

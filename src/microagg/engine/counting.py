@@ -24,8 +24,8 @@ MOST_BITS = 16
 """Buckets of a range are at most 2 to this, and those of all ranges of a pass twice as many: what a task tells stays at 3 MB."""
 COLLECTED = 1 << 16
 """A range with no more values than this is collected instead of counted."""
-OF_A_VALUE = 48
-"""Bytes that each different value takes while all are put together, with how often it occurs."""
+OF_A_VALUE, IN_MERGING = 24, 64
+"""Bytes that each different value takes, with how often it occurs and its place; and besides while its column is put together."""
 
 
 @dataclass(frozen=True)
@@ -217,17 +217,16 @@ def different_values(
 ) -> dict[int, Counted]:
     """The different values of columns and how often each occurs, in one pass; refused where they take more bytes than there is room."""
     stacks: dict[int, list[Counted]] = {j: [] for j in columns}
-    most = room // OF_A_VALUE
     for told in passes.over("counting", different_chunk, variables, tuple(columns)):
         for j, more in told.items():
             _pile(stacks[j], more)
-        if sum(len(values) for stack in stacks.values() for values, _ in stack) > most:
+        if _bytes_of(stacks) > room:
             for stack in stacks.values():
                 _pile_up(stack)
-            if sum(len(stack[0][0]) for stack in stacks.values()) > most:
+            if (taken := _bytes_of(stacks)) > room:
                 raise OnlyInMemory(
-                    f"scale rank has to know the place of every different value, and there are more than {most:,}, for which "
-                    f"the memory has room: {room / 1e6:,.0f} MB of it; give it more memory, or say another scale."
+                    f"scale rank has to know the place of every different value, which takes {taken / 1e6:,.1f} MB and more, but "
+                    f"a quarter of the memory is {room / 1e6:,.1f} MB; give it more memory, or say another scale."
                 )
     for stack in stacks.values():
         _pile_up(stack)
@@ -272,6 +271,12 @@ def different_chunk(
         own, counts = np.unique(values, return_counts=True)
         found[j] = own, counts.astype(np.int64)
     return found
+
+
+def _bytes_of(stacks: Mapping[int, list[Counted]]) -> int:
+    """How many bytes these take at the peak: all at rest, and the longest on its way."""
+    lengths = [sum(len(values) for values, _ in stack) for stack in stacks.values()]
+    return OF_A_VALUE * sum(lengths) + IN_MERGING * max(lengths, default=0)
 
 
 def _pile(stack: list[Counted], more: Counted) -> None:
