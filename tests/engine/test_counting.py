@@ -13,7 +13,7 @@ from microagg.engine import counting
 from microagg.engine.counting import Quantile, different_values, key_of, value_of, values_at
 from microagg.engine.executor import Threads
 from microagg.engine.passing import Passes
-from microagg.engine.scanning import NumberFacts, merged, scan_chunk, variable_of
+from microagg.engine.scanning import AskedColumn, NumberFacts, merged, scan_chunk, settled
 from microagg.errors import InputError
 from microagg.kernels.counting import repeated_moments
 from microagg.kernels.sums import column_moments
@@ -51,13 +51,14 @@ def passes(tmp_path: Path) -> Passes:
 
 
 def facts_in(passes: Passes):
-    columns = [Column(name, Role.QUASI, Kind.NUMERIC) for name in hard_columns()]
+    asked = [AskedColumn.of(Column(name, Role.QUASI, Kind.NUMERIC)) for name in hard_columns()]
     found: dict = {}
-    for chunk in passes.over("scanning", scan_chunk, columns):
+    for chunk in passes.over("scanning", scan_chunk, asked):
         merged(found, chunk.columns)
-    variables = tuple(variable_of(column, found[column.name]) for column in columns)
-    facts: dict[int, NumberFacts] = {j: found[column.name] for j, column in enumerate(columns)}
-    return variables, facts
+    variables, facts = settled(passes.over, asked, found)
+    numbers = {j: each for j, each in enumerate(facts) if isinstance(each, NumberFacts)}
+    assert len(numbers) == len(variables)
+    return tuple(variables), numbers
 
 
 def known_values() -> list[np.ndarray]:
@@ -106,8 +107,8 @@ def test_quantiles_are_those_of_numpy(share: float) -> None:
         held = dict(enumerate(values.tolist()))
         for method in ("linear", "lower", "higher"):
             found = Quantile.of(share, count, method).value(held)
-            assert found == np.quantile(values, share, method=method)  # pyright: ignore
-            assert found == np.quantile(values, [share], method=method)[0]  # pyright: ignore
+            assert found == np.quantile(values, share, method=method)
+            assert found == np.quantile(values, [share], method=method)[0]
 
 
 def test_keys_keep_the_order() -> None:

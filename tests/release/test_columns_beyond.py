@@ -87,10 +87,10 @@ def given(quasi: list[str], **more: Any) -> dict[str, Any]:
 
 
 CASES: list[tuple[int, int, dict[str, Any]]] = [
-    (0, 64, {"stratum": ["kept"], "keep": ["list", "view"], "t": 0.6, "confidential": ["ordered", "stamp"]}),
-    (1, 64, {"weight": "w"}),
-    (2, 1280, {"weight": "w", "aggregate": {"w": "drop"}}),
-]
+    (0, 64, {"stratum": ["kept"], "keep": ["list", "view"], "t": 0.6, "confidential": ["ordered", "stamp"], "scale": "rank"}),
+    (1, 64, {"weight": "w", "cap": {"price": ("5%", 4000), "deep": (None, "90%"), "age": (20, "80%"), "score": ("9%", None)}}),
+    (2, 1280, {"weight": "w", "aggregate": {"w": "drop"}, "scale": "robust", "importance": {"town": 2}}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("place", "chunk", "more"), CASES)
