@@ -18,6 +18,7 @@ import small_blocks
 from microagg.errors import InputError
 from microagg.measures.measure import Figure
 from microagg.release.beyond import measuring, setting_aside
+from microagg.release.beyond.filed import NOTE
 from microagg.release.files import anonymize_file
 from microagg.release.report.markdown import to_markdown
 from release.test_beyond import asked, in_passes, left_in, table_of
@@ -189,3 +190,33 @@ def test_a_public_report_of_a_sample_follows_from_the_release(
     assert re.search(r"± [\d.]+ \(from a sample of 200 records\)", internal)
     assert "no sample tells them" in internal
     assert (tmp_path / "r.internal.md").stat().st_mode & 0o777 == 0o600
+
+
+def test_notes_are_those_of_a_table_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, rng = table_of(1500, kinds="mixed"), np.random.default_rng(1)
+    income = table.column("income").to_numpy().copy()
+    income[rng.choice(1500, 12, replace=False)] *= 1e4  # each dominates its group
+    added: dict[str, Any] = {
+        "wage": pa.array(income),
+        "rent again": table.column("rent"),
+        "flag": pa.array(np.full(1500, 3)),
+        "tax": pa.array(rng.lognormal(3.0, 1.0, 1500)),
+        "sick": pa.array(np.where(rng.random(1500) < 0.97, "No", " no").tolist()),
+        "region": pa.array((np.arange(1500) % 2).tolist()),
+        "remark": pa.array(["=1+1" if each % 7 == 0 else "fine" for each in range(1500)]),
+        "score2": pa.array(rng.integers(0, 3, 1500)),
+    }
+    for name, column in added.items():
+        table = table.append_column(name, column)
+    source = tmp_path / "in.parquet"
+    pa.parquet.write_table(table, source, row_group_size=300)
+    settings = {
+        "quasi": ["age", "wage", "rent", "rent again", "flag", "score2", "debt"], "confidential": ["ill", "sick", "tax"],
+        "keep": ["id", "remark"], "stratum": ["region"], "weight": "w", "k": 3, "seed": 7, "effort": "quick", "date": "2026-01-01",
+        "rest": "drop", "scale": "minmax", "cap": {"age": 85},
+    }  # fmt: skip
+    here = anonymize_file(source, tmp_path / "memory.parquet", **settings)
+    there = in_passes(monkeypatch, source, tmp_path / "b.parquet", **settings)
+    told = [note for note in here.notes if not note.startswith("'sick' spells values")]
+    assert len(told) >= 9
+    assert [note for note in there.notes if note != NOTE and "grouped otherwise" not in note] == told

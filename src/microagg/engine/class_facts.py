@@ -19,6 +19,8 @@ from microagg.kernels import partial_sums, sums
 from microagg.measures.risk.dominance import DOMINANT, THRESHOLD, P
 from microagg.measures.risk.reidentification import chances_of
 
+_NO_VALUE = np.uint64(2**64 - 1)
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -29,6 +31,8 @@ class Asked:
     ranges: tuple[tuple[str, float], ...] = ()
     """Columns of numbers, and half of what the whole column covers."""
     weighted: bool = False
+    confidential: tuple[str, ...] = ()
+    """Columns of which it is asked in how many classes all records share one value."""
 
 
 @dataclass
@@ -51,6 +55,8 @@ class ClassFacts:
     dominated: dict[str, int] = field(default_factory=dict)
     averaged: dict[str, int] = field(default_factory=dict)
     """Of each column the classes that one record dominates, and those in which it has a value."""
+    sharing: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Of each confidential column the classes in which all known values are one, and their records."""
     covered: dict[str, np.ndarray] = field(default_factory=dict)
     """Of each column the part of the whole that a record's class covers, summed over records by their weights."""
 
@@ -70,6 +76,9 @@ class ClassFacts:
         for own, other in ((self.dominated, more.dominated), (self.averaged, more.averaged)):
             for name, count in other.items():
                 own[name] = own.get(name, 0) + count
+        for name, (classes, records) in more.sharing.items():
+            own = self.sharing.get(name, (0, 0))
+            self.sharing[name] = own[0] + classes, own[1] + records
         for name, part in more.covered.items():
             partial_sums.add_sums(self.covered.setdefault(name, np.zeros((3, 1))), part)
 
@@ -80,10 +89,12 @@ def facts_of_groups(
     amounts: dict[str, tuple[np.ndarray, np.ndarray | None]],
     numbers: dict[str, np.ndarray],
     weights: tuple[np.ndarray, np.ndarray] | None,
+    shared: dict[str, tuple[np.ndarray, np.ndarray]] | None = None,
 ) -> pa.Table:
     """What the groups of a block tell, one row each: by the hash of their class, (groups, 2).
 
-    Of `amounts` the parts that records make up, and which of them count (None: all); of `numbers` the values; `weights` before and as released.
+    Of `amounts` the parts that records make up, and which of them count (None: all); of `numbers` the values; `weights` before and as released;
+    of confidential columns (`shared`) a hash of each value, and which records have one.
     """
     groups = len(hashes)
     order = np.argsort(labels, kind="stable")
@@ -106,6 +117,9 @@ def facts_of_groups(
     for place, values in enumerate(numbers.values()):
         found[f"l{place}"] = np.minimum.reduceat(values[order], begins)
         found[f"h_{place}"] = np.maximum.reduceat(values[order], begins)
+    for place, (values, known) in enumerate((shared or {}).values()):
+        found[f"x{place}"] = np.minimum.reduceat(np.where(known, values, _NO_VALUE)[order], begins)
+        found[f"y{place}"] = np.maximum.reduceat(np.where(known, values, np.uint64(0))[order], begins)
     return pa.table({name: pa.array(column) for name, column in found.items()})
 
 
@@ -135,6 +149,11 @@ def classes_in_bucket(groups: Holding, asked: Asked) -> ClassFacts:
         found.at_chance = int(sizes[chances == found.chance].sum())
         found.expected = sums.column_sums((sizes * chances).reshape(-1, 1))
     _dominance(found, table, asked.amounts, sizes, starts, of_class, column, summed)
+    for place, name in enumerate(asked.confidential):
+        one = np.minimum.reduceat(column(f"x{place}"), starts) == np.maximum.reduceat(
+            column(f"y{place}"), starts
+        )
+        found.sharing[name] = int(one.sum()), int(sizes[one].sum())
     for place, (name, whole) in enumerate(asked.ranges):
         low = np.minimum.reduceat(column(f"l{place}"), starts)
         high = np.maximum.reduceat(column(f"h_{place}"), starts)

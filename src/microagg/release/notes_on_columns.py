@@ -45,9 +45,6 @@ def warning_of_single_columns(found: Anonymity) -> str:
 
 def notes_on_cells(cells: Cells, space: Space, settings: Settings, dropped: int) -> tuple[str, ...]:
     """What the data holder should know of columns that are no plain numbers. For inside eyes only."""
-    notes = []
-    if dropped:
-        notes.append(f"left out, because a quasi-identifier was missing: {dropped:,} records")
     gaps = [
         variable.name
         for j, variable in enumerate(cells.variables)
@@ -55,11 +52,26 @@ def notes_on_cells(cells: Cells, space: Space, settings: Settings, dropped: int)
         and (atoms := cells.atoms_of(j)) is not None
         and (atoms >= 0).any()
     ]
-    if gaps and settings.scale == "minmax":
+    return notes_on_encoding(cells.names, gaps, space, settings.scale, dropped, _columns_alike(cells))
+
+
+def notes_on_encoding(
+    names: Sequence[str],
+    gaps: Sequence[str],
+    space: Space,
+    scale: str,
+    dropped: int,
+    alike: Sequence[Sequence[str]],
+) -> tuple[str, ...]:
+    """The same from facts: which columns have gaps, how many records were left out for them, which columns are alike."""
+    notes = []
+    if dropped:
+        notes.append(f"left out, because a quasi-identifier was missing: {dropped:,} records")
+    if gaps and scale == "minmax":
         notes.append(
             f"on the scale minmax a gap in a skewed column is near everything: {listed(gaps)}; scale='zscore' keeps it apart"
         )
-    inexact = [cells.names[j] for j, column in enumerate(space.columns) if not column.exact]
+    inexact = [names[j] for j, column in enumerate(space.columns) if not column.exact]
     if inexact:
         notes.append(
             f"of more than 64 values, so that groups were searched with distances that are equal within some percent, while loss "
@@ -67,7 +79,7 @@ def notes_on_cells(cells: Cells, space: Space, settings: Settings, dropped: int)
         )
     notes += [
         f"{listed(same)} hold the same, so that it counts {len(same)} times; leave all but one out, or lower their importance"
-        for same in _columns_alike(cells)
+        for same in alike
     ]
     return tuple(notes)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from microagg.guarantees.promise import Promise
 from microagg.table.confidential import Attribute
@@ -19,12 +19,19 @@ def notes_on_gaps(promise: Promise, attributes: Sequence[Attribute]) -> tuple[st
     """
     if promise.diversity is None:
         return ()
-    notes = []
-    for attribute in attributes:
-        unknown = int((attribute.codes >= attribute.known).sum())
-        if unknown:
-            notes.append(
-                f"l counts known values only: {unknown:,} of {len(attribute.values):,} records have none in {attribute.name!r}, where "
-                "it is missing or a special code; where a gap is an answer (such as no diagnosis), fill it in before"
-            )
-    return tuple(notes)
+    unknown = {each.name: int((each.codes >= each.known).sum()) for each in attributes}
+    return notes_on_unknown(unknown, len(attributes[0].values) if attributes else 0)
+
+
+def notes_on_unknown(unknown: Mapping[str, int], records: int) -> tuple[str, ...]:
+    """The same from how many records have no value in each column.
+
+    >>> notes_on_unknown({"ill": 0}, 3)
+    ()
+    """
+    return tuple(
+        f"l counts known values only: {count:,} of {records:,} records have none in {name!r}, where "
+        "it is missing or a special code; where a gap is an answer (such as no diagnosis), fill it in before"
+        for name, count in unknown.items()
+        if count
+    )

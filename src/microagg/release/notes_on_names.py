@@ -26,17 +26,25 @@ def notes_on_names(frame: nw.DataFrame[Any], schema: Schema) -> tuple[str, ...]:
     >>> print(notes_on_names(frame, schema)[0])
     'phone' is released as it is and could name somebody (called like an e-mail, a phone or an address); make it an identifier to leave it out
     """
+    return notes_on_looks(
+        [look_at(frame, column.name) for column in schema.columns if column.role in AS_THEY_ARE]
+    )
+
+
+def notes_on_looks(looks: Sequence[Look]) -> tuple[str, ...]:
+    """The same from looks at these columns.
+
+    >>> notes_on_looks(())
+    ()
+    """
     notes, unique = [], []
-    for column in schema.columns:
-        if column.role not in AS_THEY_ARE:
-            continue
-        look = look_at(frame, column.name)
+    for look in looks:
         if why := names_somebody(look):
             notes.append(
-                f"{column.name!r} is released as it is and could name somebody ({why}); make it an identifier to leave it out"
+                f"{look.name!r} is released as it is and could name somebody ({why}); make it an identifier to leave it out"
             )
         elif look.nearly_unique:
-            unique.append(column.name)
+            unique.append(look.name)
     if unique:
         notes.append(
             f"nearly every record has a value of its own, released as it is, by which whoever knows it finds the record: "

@@ -28,10 +28,27 @@ def notes_on_texts(attributes: Sequence[Attribute], table: pa.Table) -> tuple[st
                 f"{attribute.name!r} has {attribute.similar} texts that are much like another one and count as values of their own; "
                 "if they mean the same, mend them"
             )
-    live = [repr(name) for name in table.column_names if formulas_in(table.column(name))]
-    if live:
-        notes.append(
-            f"a spreadsheet may run texts of {', '.join(live)} as formulas (they begin with =, +, - or @); for csv files that go to "
-            "one, escape_formulas=True puts an apostrophe before them"
-        )
-    return tuple(notes)
+    return (*notes, *note_on_formulas(columns_of_formulas(table)))
+
+
+def columns_of_formulas(table: pa.Table) -> list[str]:
+    """The columns in which a spreadsheet would run a text.
+
+    >>> columns_of_formulas(pa.table({"remark": ["=1+1"], "note": ["fine"]}))
+    ['remark']
+    """
+    return [name for name in table.column_names if formulas_in(table.column(name))]
+
+
+def note_on_formulas(names: Sequence[str]) -> tuple[str, ...]:
+    """What should be known of such columns.
+
+    >>> note_on_formulas(())
+    ()
+    """
+    if not names:
+        return ()
+    return (
+        f"a spreadsheet may run texts of {', '.join(map(repr, names))} as formulas (they begin with =, +, - or @); for csv files that go to "
+        "one, escape_formulas=True puts an apostrophe before them",
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,9 +109,8 @@ def notes_on_disclosure(
     """
     import numpy as np
 
-    from microagg.drawing.wording import listed
     from microagg.measures.risk.classes import classes_of
-    from microagg.measures.risk.dominance import DOMINANT, P, dominated_groups
+    from microagg.measures.risk.dominance import dominated_groups
 
     told, alike = [], None
     for j, variable in enumerate(cells.variables):
@@ -134,7 +133,19 @@ def notes_on_disclosure(
         else:
             groups = classes_of([own[counted]])
         if dominated := dominated_groups(column[counted], groups):
-            told.append(f"{variable.name!r} in {dominated:,} of {len(groups):,} groups")
+            told.append(told_of_dominance(variable.name, dominated, len(groups)))
+    return notes_on_dominance(told, k)
+
+
+def notes_on_dominance(told: Sequence[str], k: int) -> tuple[str, ...]:
+    """The same from columns and how many of their groups are dominated, in words.
+
+    >>> notes_on_dominance((), 2)
+    ('k is 2: of two records in a group, whoever knows one knows the other; k=3 prevents that',)
+    """
+    from microagg.drawing.wording import listed
+    from microagg.measures.risk.dominance import DOMINANT, P
+
     notes = []
     if told:
         notes.append(
@@ -147,6 +158,15 @@ def notes_on_disclosure(
             "k is 2: of two records in a group, whoever knows one knows the other; k=3 prevents that"
         )
     return tuple(notes)
+
+
+def told_of_dominance(name: str, dominated: int, groups: int) -> str:
+    """In how many groups of a column one record dominates, in words.
+
+    >>> told_of_dominance("rent", 2, 1000)
+    "'rent' in 2 of 1,000 groups"
+    """
+    return f"{name!r} in {dominated:,} of {groups:,} groups"
 
 
 def notes_on_earlier_releases(target: Path, manifest: Mapping[str, Any]) -> tuple[str, ...]:

@@ -30,14 +30,28 @@ def notes_on_shared_values(classes: np.ndarray, attributes: Sequence[Attribute])
         np.minimum.at(low, holders, codes)
         np.maximum.at(high, holders, codes)
         sharing = low == high
-        if attribute.known == 1:
-            notes.append(
-                "one value only in the whole table, so that everybody in a class shares it and nothing hides it, in all "
-                f"{int(sharing.sum()):,} groups ({len(codes):,} records): {attribute.name!r}"
-            )
-        elif sharing.any():
-            notes.append(
-                f"{int(sharing.sum()):,} of {groups:,} groups ({int(sizes[sharing].sum()):,} records) share one value of "
-                f"{attribute.name!r}: whoever is known to be in one of them is known to have it; l=2 prevents that"
-            )
+        shared = int(sharing.sum()), int(sizes[sharing].sum())
+        notes += note_on_shared(attribute.name, shared, groups, len(codes) if attribute.known == 1 else None)
     return tuple(notes)
+
+
+def note_on_shared(
+    name: str, shared: tuple[int, int], groups: int, known_of_one: int | None
+) -> tuple[str, ...]:
+    """The same of one column from counts: groups that share a value and their records, all groups; records with a value where it has one only.
+
+    >>> note_on_shared("ill", (0, 0), 5, None)
+    ()
+    """
+    sharing, records = shared
+    if known_of_one is not None:
+        return (
+            "one value only in the whole table, so that everybody in a class shares it and nothing hides it, in all "
+            f"{sharing:,} groups ({known_of_one:,} records): {name!r}",
+        )
+    if not sharing:
+        return ()
+    return (
+        f"{sharing:,} of {groups:,} groups ({records:,} records) share one value of "
+        f"{name!r}: whoever is known to be in one of them is known to have it; l=2 prevents that",
+    )

@@ -202,12 +202,22 @@ def notes_on_strata(strata: Strata | None, k: int) -> tuple[str, ...]:
     """What the data holder should know of the strata. For inside eyes only."""
     if strata is None:
         return ()
-    notes, sizes = [], strata.sizes
+    notes = []
     if strata.records_left_out:
         notes.append(
             f"left out, because their stratum has fewer than k = {k} records or cannot keep what is promised: "
             f"{strata.records_left_out:,} records in {strata.strata_left_out:,} strata; totals are without them"
         )
+    return (*notes, *notes_on_sizes(strata.sizes, k))
+
+
+def notes_on_sizes(sizes: np.ndarray, k: int) -> tuple[str, ...]:
+    """What should be known of strata of these sizes.
+
+    >>> notes_on_sizes(np.array([1000, 1000]), 5)
+    ()
+    """
+    notes = []
     median = float(np.median(sizes))
     if len(sizes) > 1 and median < FEW_GROUPS * k:
         notes.append(

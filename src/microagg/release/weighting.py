@@ -226,28 +226,46 @@ def notes_on_weights(
     """What the data holder should know of the weights. For inside eyes only; names no value."""
     if weighting is None:
         return ()
-    notes, groups = [], Groups.of(labels)
-    heavy = heavy_groups(weighting.before, groups)
+    groups, alone = Groups.of(labels), None
+    if weighting.becomes == "keep":
+        alone = _singled_out(arrow, [*class_columns(schema, settings), weighting.name])
+    heavy = heavy_groups(weighting.before, groups), groups.count
+    return notes_on_weighting(
+        weighting.name, heavy, weighting.change, weighting.totals, alone, arrow.num_rows
+    )
+
+
+def notes_on_weighting(
+    name: str,
+    heavy_of: tuple[int, int],
+    change: float,
+    totals: Mapping[str, float],
+    alone: int | None,
+    records: int,
+) -> tuple[str, ...]:
+    """The same from facts: in how many of all groups one record is heavy, by how much sums change, how many stand alone with a kept weight.
+
+    >>> notes_on_weighting("w", (0, 5), 0.0, {}, None, 25)
+    ()
+    """
+    notes, (heavy, groups) = [], heavy_of
     if heavy:
         notes.append(
             f"one record has more than half of the weight, so that it all but decides the means, in {heavy:,} of "
-            f"{groups.count:,} groups; a larger k helps"
+            f"{groups:,} groups; a larger k helps"
         )
-    if abs(weighting.change) > TOTAL_CHANGED:
+    if abs(change) > TOTAL_CHANGED:
         notes.append(
-            f"rounding the weights to the precision of {weighting.name!r} changed their sum by {100.0 * weighting.change:+.2g} %; "
+            f"rounding the weights to the precision of {name!r} changed their sum by {100.0 * change:+.2g} %; "
             "precision='full' avoids it"
         )
-    told = [
-        f"{name!r} {percent:+.1f} %" for name, percent in weighting.totals.items() if abs(percent) >= TOLD
-    ]
+    told = [f"{each!r} {percent:+.1f} %" for each, percent in totals.items() if abs(percent) >= TOLD]
     if told:
         notes.append(f"with the released weights, weighted totals change: {listed(told)}")
-    if weighting.becomes == "keep":
-        alone = _singled_out(arrow, [*class_columns(schema, settings), weighting.name])
+    if alone is not None:
         notes.append(
-            f"the weight {weighting.name!r} is kept as it is, and with it {alone:,} of {arrow.num_rows:,} records stand alone; "
-            f"aggregate={{{weighting.name!r}: 'mean'}} releases the mean of each group instead"
+            f"the weight {name!r} is kept as it is, and with it {alone:,} of {records:,} records stand alone; "
+            f"aggregate={{{name!r}: 'mean'}} releases the mean of each group instead"
         )
     return tuple(notes)
 

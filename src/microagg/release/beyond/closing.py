@@ -36,10 +36,12 @@ from microagg.release.beyond.filed import NOTE, FiledRelease, Input
 from microagg.release.beyond.finishing import Finishing
 from microagg.release.beyond.gathering import gathered
 from microagg.release.beyond.losing import Lost, summed
+from microagg.release.beyond.noting import different_values, notes_beyond
 from microagg.release.beyond.part_rows import PartsWriting, write_part_of
 from microagg.release.beyond.read_back import read_back
 from microagg.release.beyond.rows import schema_in, values_in_piece, write_rows, write_rows_aside
 from microagg.release.manifest import internal_manifest, name_by
+from microagg.release.notes_on_names import AS_THEY_ARE
 from microagg.release.release import Release
 from microagg.release.risks import notes_on_earlier_releases
 from microagg.release.saving import manifest_pieces, table_piece
@@ -48,15 +50,16 @@ from microagg.release.weighting import change_of_weights, percents_of
 from microagg.table import proposing
 from microagg.table.aggregate import Aggregated
 from microagg.table.aggregates import aggregate_of
-from microagg.table.capping import Capped, note_on_capped
+from microagg.table.capping import Capped
 from microagg.table.io import system, writing
 from microagg.table.io.arrow import give_back
 from microagg.table.io.categories import joined, used_among, with_kinds
 from microagg.table.io.chunks import Source
 from microagg.table.io.digests import RowSums, digest_of_runs
-from microagg.table.io.looks import LookFacts
+from microagg.table.io.looks import Look, LookFacts
 from microagg.table.io.marks import marked_like
 from microagg.table.io.parts import format_to_write, is_folder
+from microagg.table.proposing import names_somebody
 from microagg.table.schema import Role
 from microagg.table.variable import Cells
 
@@ -100,7 +103,9 @@ class Closing:
             *manifest_pieces(target, lambda: {**content, **self._added}),
         ]
         writing.put_in_place(pieces)
-        notes = (*note_on_capped(self.capped), *notes_on_earlier_releases(target, content), NOTE)
+        facts = self.run, self.layout, self.finishing, self.grouped, content
+        notes = notes_beyond(*facts, found[0].measured, self.capped, self.strata, self._looks)
+        notes = (*notes, *notes_on_earlier_releases(target, content), NOTE)
         return replace(found[0], notes=notes)
 
     def _release(self, content: dict[str, Any]) -> FiledRelease:
@@ -211,6 +216,7 @@ class Closing:
             written, written.chunks(run.budget.chunk), run.executor, run.telling, run.budget.a_record
         )
         rows, looks, pieces = RowSums(), {}, []
+        self._different: dict[str, tuple[int, int]] = {}
         for told in passes.over(
             "verifying",
             hash_chunk,
@@ -240,6 +246,11 @@ class Closing:
             },
             "may_identify": [name for name in others if self._may_name(passes, looks[name])],
         }
+        self._looks = [
+            self._look_for_notes(passes, looks[column.name])
+            for column in run.schema.columns
+            if column.role in AS_THEY_ARE
+        ]
         manifest = self._manifest(counted, exposure)
         if self.expected is not None:
             self.expected(manifest, self._added["output"]["digest"])
@@ -300,16 +311,34 @@ class Closing:
 
     def _may_name(self, passes: Passes, facts: LookFacts) -> bool:
         """Whether a column may name people; values are counted only where their number decides it."""
-        least, most = (
-            proposing.may_name(facts.look(each, each)) for each in (min(1, facts.values), facts.values)
-        )
-        if facts.texts is not None or least == most:
+        return proposing.may_name(self._look(passes, facts, proposing.may_name))
+
+    def _look(self, passes: Passes, facts: LookFacts, decide: Callable[[Look], object]) -> Look:
+        """What a column looks like, as far as that decides something; more different values make it more likely, never less."""
+        least, most = (facts.look(each, each) for each in (min(1, facts.values), facts.values))
+        if facts.texts is not None or decide(least) == decide(most):
             return most
-        bits, place = self.finishing.class_bits, self.run.schema.released().index(facts.name)
+        if facts.name not in self._different:
+            self._different[facts.name] = self._counted_values(passes, facts.name)
+        return facts.look(*self._different[facts.name])
+
+    def _look_for_notes(self, passes: Passes, facts: LookFacts) -> Look:
+        """What a column looks like to `notes_on_looks`: whether nearly every record has its own value, a sample of the values tells."""
+        found = self._look(passes, facts, names_somebody)
+        if facts.texts is not None:
+            return found
+        if facts.name in self._different:
+            return facts.look(*self._different[facts.name])
+        different = different_values([each["measured"] for each in self.grouped.pieces], facts)
+        return facts.look(different, 0)
+
+    def _counted_values(self, passes: Passes, name: str) -> tuple[int, int]:
+        """How many different values a column has, and how many of them occur once."""
+        bits, place = self.finishing.class_bits, self.run.schema.released().index(name)
         pieces = Pieces(
             [
                 Piece.of(told["path"], told)
-                for told in passes.over("verifying", values_chunk, facts.name, bits, str(self.room), place)
+                for told in passes.over("verifying", values_chunk, name, bits, str(self.room), place)
             ]
         )
         different, single = 0, 0
@@ -317,7 +346,7 @@ class Closing:
             count_values, ((pieces.holding([bucket]),) for bucket in range(1 << bits))
         ):
             different, single = different + more[0], single + more[1]
-        return proposing.may_name(facts.look(different, single))
+        return different, single
 
     def _manifest(self, counted: Counted, exposure: dict[str, Any]) -> dict[str, Any]:
         run, layout, told = self.run, self.layout, self.grouped.pieces

@@ -22,7 +22,10 @@ from microagg.release.report.building import build_document
 from microagg.release.report.document import Document
 from microagg.table.io.chunks import Source
 
-NOTE = "worked on beyond memory: notes on dominance, shared values and the like are made for tables in memory only"
+NOTE = (
+    "worked on beyond memory: texts that spell one value in several ways, and values of single records that are released as they are, are "
+    "told about in notes on tables in memory only"
+)
 
 
 @dataclass(frozen=True)
@@ -127,4 +130,5 @@ class FiledRelease(Release):
             manifest={**self.manifest, **self._written}, public=public, pair=shown_of.pair,
             class_sizes=self.anonymity.sizes, figures=self.figures, notes=() if public else self.notes,
             shown=shown_of._shown(), sample=sample, changed=None if public else self.changes,
+            moved=None if public else self.measured.moved_means(),
         )  # fmt: skip

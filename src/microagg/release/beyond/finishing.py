@@ -120,7 +120,19 @@ def finish_block(
         if variable in finishing.categories and _is_coarse(made, variable):
             arrow = arrow.set_column(place, variable, arrow.column(variable).cast(pa.string()))
     if finishing.aside is not None:
-        block = Block(numbers, frame, cells, averaged, made, released, arrow, labels, weighting)
+        block = Block(
+            numbers,
+            frame,
+            cells,
+            averaged,
+            made,
+            released,
+            arrow,
+            labels,
+            weighting,
+            settings,
+            finishing.measured[0],
+        )
         told["measured"] = set_aside(finishing.aside, block, path)
     order = numbers.astype(np.uint64)
     if finishing.key is not None:

@@ -43,7 +43,7 @@ PARTS = 10
 OF_CLASSES = ("distinct-l", "entropy-l", "t", "sse-i")
 """Measures of what classes tell of confidential values: from whole classes."""
 _SUMS = ("sse", "sse-minmax", "sse-raw", "il1s")
-_PER_NUMBER = 4  # sums of a column of numbers
+_FIRST, _PER_NUMBER = 2, 7  # sums of the weights before and as released; then those of each column of numbers
 
 
 @dataclass
@@ -167,6 +167,19 @@ class Measured:
             found[old.name] = Change(
                 old.name, old.kind, unchanged, *moved, counts.filled[j], counts.blanked[j]
             )
+        return found
+
+    def moved_means(self) -> dict[str, float]:
+        """By how much the mean of each column of numbers moved, in its standard deviations; means weighted as before and as released."""
+        found, before, after = {}, self.counts.total(0), self.counts.total(1)
+        for place, number in enumerate(self.aside.numbers):
+            first = _FIRST + _PER_NUMBER * place
+            z, _, _, _, released, plain, squares = (
+                self.counts.total(first + each) for each in range(_PER_NUMBER)
+            )
+            spread = math.sqrt(max(squares - plain * plain / self.records, 0.0) / self.records)
+            moved = abs(released / after - z / before)
+            found[number.name] = moved / spread if spread > 0.0 else (math.inf if moved > 1e-12 else 0.0)
         return found
 
     # --- looking up
@@ -345,8 +358,8 @@ class Measured:
 
     def _column(self, place: int, weights: float) -> _Column:
         """The sums of a column of numbers, around its mean."""
-        first = 1 + _PER_NUMBER * place
-        z, squares, errors, moved = (self.counts.total(first + each) for each in range(_PER_NUMBER))
+        first = _FIRST + _PER_NUMBER * place
+        z, squares, errors, moved = (self.counts.total(first + each) for each in range(4))
         number = self.aside.numbers[place]
         if number.constant:
             return _Column(errors, 0.0, errors, 0.0, moved, 1.0)
@@ -389,7 +402,7 @@ class Measured:
         }
 
     def _unchanged(self, weights: float) -> Figure:
-        first = 1 + _PER_NUMBER * len(self.aside.numbers)
+        first = _FIRST + _PER_NUMBER * len(self.aside.numbers)
         found = {
             each.name: 100.0 if self.counts.same[j] == self.records else 100.0 * min(1.0, self.counts.total(first + j) / weights)
             for j, each in enumerate(self.variables)

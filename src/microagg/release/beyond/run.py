@@ -33,6 +33,7 @@ from microagg.release.beyond.promising import promised_in
 from microagg.release.beyond.setting_aside import Aside
 from microagg.release.beyond.single import risks_beyond
 from microagg.release.beyond.telling import Telling
+from microagg.release.notes_on_names import AS_THEY_ARE
 from microagg.release.publishing import refuse_publishing
 from microagg.release.release import Release
 from microagg.release.risks import refuse_unaccepted
@@ -269,6 +270,7 @@ class Run:
         return Aside.of(
             layout.variables, found.facts, layout.records, len(layout.carried), settings.seed or 0,
             tuple(class_columns(schema, settings)), self.budget.class_bits, tuple(kept), coarse,
+            tuple(schema.names(Role.CONFIDENTIAL)), tuple(schema.names(*AS_THEY_ARE)),
         )  # fmt: skip
 
     def _key(self, digest: str, cuts: str, finishing: Finishing) -> str:

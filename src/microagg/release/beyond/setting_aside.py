@@ -18,16 +18,24 @@ from microagg.engine.class_facts import Asked, facts_of_groups
 from microagg.engine.plan import NUMBER
 from microagg.engine.scanning import Facts, NumberFacts
 from microagg.engine.spill import write_piece
-from microagg.kernels import hashing, random, sums
+from microagg.kernels import hashing, partial_sums, random, sums
 from microagg.measures.loss.unchanged import same_cells
 from microagg.measures.measure import columns_of
 from microagg.measures.risk.classes import columns_to_compare
+from microagg.release.cells import confidential_of
 from microagg.release.changes import moves_of
 from microagg.release.measuring import can_be_read_again, is_table_of_numbers
-from microagg.release.weighting import Weighting
+from microagg.release.notes_on_texts import columns_of_formulas
+from microagg.release.settings import Settings
+from microagg.release.weighting import Weighting, heavy_groups
 from microagg.table.aggregate import Aggregated
+from microagg.table.encoder import Space
+from microagg.table.grouping import Groups
+from microagg.table.io.arrow import comparable, is_text
+from microagg.table.io.arrow import compute as pc
 from microagg.table.io.frames import to_arrow, values_of
 from microagg.table.io.row_hashes import class_hashes
+from microagg.table.meaning import meaning_of
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
@@ -35,6 +43,8 @@ SAMPLE = 100_000
 """Records of a sample, about."""
 CELLS = 4_000_000
 """Cells of a sample at most, about."""
+LOW = 10_000
+"""Different values of a column that are counted to tell whether nearly every record has its own, about."""
 BEFORE, AFTER, PLACE, ATOM = "before ", "after ", "place ", "atom "
 """What columns of a sample begin with: original values, released values, released cells and their atoms."""
 _UNCHANGED = 1e-12  # of a constant column, beside the size of its numbers: rounding
@@ -74,6 +84,9 @@ class Aside:
     """Columns released as they were, where classes with them are counted by themselves."""
     coarse: frozenset[str] = frozenset()
     """Quasi-identifiers that are released as ranges or ancestors."""
+    confidential: tuple[str, ...] = ()
+    as_they_are: tuple[str, ...] = ()
+    """Columns that are released as they are."""
 
     @staticmethod
     def of(
@@ -86,6 +99,8 @@ class Aside:
         bits: int,
         kept: tuple[str, ...] = (),
         coarse: frozenset[str] = frozenset(),
+        confidential: tuple[str, ...] = (),
+        as_they_are: tuple[str, ...] = (),
     ) -> Aside:
         """For a table of so many records and columns."""
         first, second = (int(random.seeded(seed, "measures", part)[0]) for part in (0, 1))
@@ -96,7 +111,18 @@ class Aside:
             if variable.name not in coarse
         ]
         wanted = min(SAMPLE, max(1_000, CELLS // columns))
-        return Aside(records, (first, second), wanted, tuple(numbers), classes, bits, kept, coarse)
+        return Aside(
+            records,
+            (first, second),
+            wanted,
+            tuple(numbers),
+            classes,
+            bits,
+            kept,
+            coarse,
+            confidential,
+            as_they_are,
+        )
 
     @property
     def below(self) -> int:
@@ -120,7 +146,7 @@ class Aside:
             if each.kind is Kind.NUMERIC and not each.unit and each.name not in self.coarse
         )
         ranges = tuple((each.name, each.most / 2.0 - each.least / 2.0) for each in self.numbers)
-        return Asked(amounts, ranges, weighted)
+        return Asked(amounts, ranges, weighted, self.confidential)
 
 
 @dataclass(frozen=True)
@@ -137,6 +163,9 @@ class Block:
     arrow: pa.Table
     labels: np.ndarray
     weighting: Weighting | None
+    settings: Settings
+    space: Space
+    """In which loss is measured first."""
 
     @property
     def plain(self) -> bool:
@@ -169,6 +198,7 @@ def set_aside(aside: Aside, block: Block, path: str) -> dict[str, Any]:
         after = Cells.plain(values_of(block.released, before.names), before.names)
     first = np.unique(block.labels, return_index=True)[1]
     hashes = class_hashes(block.arrow.take(pa.array(first)), aside.classes)
+    shared = _confidential(aside, block)
     groups = facts_of_groups(
         block.labels,
         hashes,
@@ -177,13 +207,79 @@ def set_aside(aside: Aside, block: Block, path: str) -> dict[str, Any]:
         None
         if block.weights is None or block.released_weights is None
         else (block.weights, block.released_weights),
+        shared,
     )
     write_piece(f"{path}.groups", groups, _first_bits(hashes[:, 0], aside.bits), {})
     if aside.kept:
         _write_kept(aside, block, f"{path}.kept")
     in_classes = (hashes[:, 0] <= np.uint64(aside.below))[block.labels]
     _write_samples(aside, block, after, in_classes, f"{path}.sample")
-    return {"plain": block.plain, **_sums(aside, before, after, block.weights)}
+    told = {"plain": block.plain, **_sums(aside, before, after, block.weights, block.released_weights)}
+    return told | {
+        "unrounded": _unrounded(block),
+        "heavy": 0 if block.weights is None else heavy_groups(block.weights, Groups.of(block.labels)),
+        "prints": _prints(block),
+        "low": _low_hashes(aside, block),
+        "formulas": columns_of_formulas(block.arrow),
+        "values": {
+            name: [np.unique(values[known])[:2].tolist(), int(known.sum())]
+            for name, (values, known) in shared.items()
+        },
+    }
+
+
+def _confidential(aside: Aside, block: Block) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Of each confidential column a hash of every value, which spellings of one value share, and which records have one."""
+    found = {}
+    for attribute in confidential_of(block.arrow, aside.confidential, block.settings):
+        column = comparable(block.arrow.column(attribute.name))
+        if is_text(column.type) and not block.settings.exact:
+            words = column.unique().to_pylist()
+            meant = pa.array([None if word is None else str(meaning_of(word)) for word in words], pa.string())
+            places = pc.index_in(column, value_set=pa.array(words, column.type))
+            column = pa.chunked_array([meant.take(places.combine_chunks())])
+        hashes = class_hashes(pa.table({"": column}), [""])[:, 0]
+        found[attribute.name] = hashes, attribute.codes < attribute.known
+    return found
+
+
+def _low_hashes(aside: Aside, block: Block) -> dict[str, tuple[list[int], list[int]]]:
+    """Of columns of numbers and dates that are released as they are: hashes of values, if they are low, and how often each occurs."""
+    found = {}
+    highest = np.uint64(min((LOW << 64) // aside.records, (1 << 64) - 1))
+    for name in aside.as_they_are:
+        column = comparable(block.arrow.column(name))
+        if is_text(column.type) or pa.types.is_boolean(column.type) or pa.types.is_nested(column.type):
+            continue
+        hashes = class_hashes(pa.table({"": column.drop_null()}), [""])[:, 0]
+        values, often = np.unique(hashes[hashes <= highest], return_counts=True)
+        found[name] = values.tolist(), often.tolist()
+    return found
+
+
+def _unrounded(block: Block) -> list[Any]:
+    """Squared errors of what groups would release without rounding, as sums in three parts: of all columns, or of each."""
+    space = block.space
+    if space.is_plain and not any(each.coarse for each in block.made.variables):
+        points = space.points(block.cells)
+        means = space.points(np.ascontiguousarray(block.made.unrounded(slice(None))))
+        every = np.arange(len(points), dtype=np.int32)
+        return [partial_sums.squared_error_sums(points, means, every).tolist()]
+    errors = space.errors_by_column(block.cells, block.made.means, block.labels)
+    return [sums.column_sums(np.ascontiguousarray(each).reshape(-1, 1)).tolist() for each in errors]
+
+
+def _prints(block: Block) -> list[int]:
+    """Of each column the sum of hashes of its cells and their record numbers: columns that hold the same have the same."""
+    found = []
+    own = hashing.order_keys_of(block.numbers, np.zeros(2, np.uint64))
+    for each in range(len(block.cells.variables)):
+        total = own.copy()
+        for values in columns_to_compare(columns_of(block.cells, [each])):
+            words = np.ascontiguousarray(values, np.float64).view(np.uint64) ^ total
+            total = hashing.order_keys_of(words.view(np.int64), np.ones(2, np.uint64))
+        found.append(int(total.sum(dtype=np.uint64)))
+    return found
 
 
 def _write_kept(aside: Aside, block: Block, path: str) -> None:
@@ -220,17 +316,21 @@ def _amounts(
     return found
 
 
-def _sums(aside: Aside, before: Cells, after: Cells, weights: np.ndarray | None) -> dict[str, Any]:
+def _sums(
+    aside: Aside, before: Cells, after: Cells, weights: np.ndarray | None, released: np.ndarray | None
+) -> dict[str, Any]:
     """Sums over the records that depend on no order, by column: of numbers around their centre in units of their range, of cells that are as
     they were."""
     once = np.ones(len(before)) if weights is None else weights
-    terms, lows, highs = [once], [], []
+    theirs = once if released is None else released
+    terms, lows, highs = [once, theirs], [], []
     for each in aside.numbers:
         x, y = before.values[:, each.place], after.values[:, each.place]
         z, moved = (x - each.centre) / each.unit, x / each.unit - y / each.unit
         if each.constant:
             moved[np.abs(moved) <= _UNCHANGED * abs(each.most)] = 0.0
         terms += [once * z, once * z * z, once * moved * moved, once * np.abs(moved)]
+        terms += [theirs * ((y - each.centre) / each.unit), z, z * z]
         lows.append(float(y.min()))
         highs.append(float(y.max()))
     same = [same_cells(before, after, j) for j in range(len(before.variables))]

@@ -29,6 +29,7 @@ def build_document(
     shown: Cells | None = None,
     sample: Sample | None = None,
     changed: Mapping[str, Change] | None = None,
+    moved: Mapping[str, float] | None = None,
 ) -> Document:
     """The report of a release; with `public` one that follows from the released table and the settings, up to the loss in whole
     percent and what was published by name (see `publishing.py`).
@@ -37,7 +38,7 @@ def build_document(
     what was measured on `pair`. For the internal report: `notes`, sentences for the reader, and `bound`, the proven limit on the
     loss (IL, optimal); without it, the manifest's own is taken. For the public report: the cells as they are `shown`, read from the
     released table alone; without them, those of the pair. Where the pair is a `sample`, that says so; for the internal report of one, what
-    became of the cells of all records is given as `changed`.
+    became of the cells of all records is given as `changed`, and by how many deviations means moved as `moved`.
 
     >>> ages = np.array([[30.0], [32.0], [60.0], [64.0]])
     >>> document = build_document(
@@ -63,6 +64,7 @@ def build_document(
         both=pair,
         sample=sample,
         changed=changed,
+        moved=moved,
     )
     limit = bound if bound is not None else manifest.get("bound")
     return Document("Disclosure control report", "internal", tuple(_internal_sections(subject, limit)))

@@ -159,6 +159,8 @@ def _why_it_moves(subject: Subject, j: int) -> str:
     change = (subject.changed or {}).get(variable.name)
     if change is not None and (change.filled or change.blanked):
         return _FILLED
+    if subject.moved is not None and variable.name in subject.moved:
+        return _ROUNDED if subject.moved[variable.name] > MOVED else ""
     return next(_moved(subject.both, j), "")
 
 

@@ -39,6 +39,8 @@ class Subject:
     """What these are, where they are not all records."""
     changed: Mapping[str, Change] | None = None
     """What became of the cells of all records, where that was counted before."""
+    moved: Mapping[str, float] | None = None
+    """By how many standard deviations the means of columns of numbers moved, where that was counted before."""
 
     @property
     def on_sample(self) -> str:
