@@ -19,6 +19,10 @@ class OnlyInMemory(InputError):
     """What is asked for is not worked on beyond memory: where nothing was said of memory, it is done in memory."""
 
 
+class FitsInMemory(OnlyInMemory):
+    """What looked as if it did not fit into memory is one block, and worked on there."""
+
+
 class GuaranteeError(MicroaggError):
     """The output table misses a guarantee. Nothing has been written."""
 

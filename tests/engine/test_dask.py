@@ -29,6 +29,7 @@ from microagg.engine.workers import Place
 from microagg.release.beyond.limits import Budget
 from microagg.release.files import anonymize_file
 from microagg.studies.repeating import repeat_file
+from microagg.table.io.writing import write_table
 from stores import make_store, shelf
 
 pytestmark = pytest.mark.slow
@@ -126,6 +127,25 @@ def test_the_same_release_as_in_memory_whatever_the_chunks(
         assert contents(tmp_path / "out.parquet") == whole
         assert release.loss["IL"] > 0.0
         assert left_in(tmp_path) == left_in(tmp_path / "spill") == []
+
+
+def test_text_files_and_a_folder_of_parts(
+    tmp_path: Path, source: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = tmp_path / "in.csv.gz"
+    write_table(pa.parquet.read_table(source), text)
+    for target in ("out/", "out.csv.zst"):
+        for name, engine in (("memory", None), ("cluster", client)):
+            folder = tmp_path / name / target.strip("/")
+            folder.mkdir(parents=True)
+            monkeypatch.setattr(Budget, "checked", small_budget(320, 2))
+            anonymize_file(text, f"{folder}/{target}", engine=engine, **SETTINGS)
+    here, there = (
+        {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*") if path.is_file()}
+        for name in ("memory", "cluster")
+    )  # fmt: skip
+    assert len(here) > 6
+    assert here == there
 
 
 def test_from_a_store_to_a_store(

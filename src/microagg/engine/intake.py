@@ -9,23 +9,43 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as arrow_csv
 
 from microagg.engine.executor import Executor, Tell, asked_to_stop
 from microagg.engine.spill import told_if_full, write_plainly
-from microagg.errors import Cancelled, GuaranteeError
+from microagg.errors import Cancelled, GuaranteeError, InputError
 from microagg.table.atoms import as_times
 from microagg.table.io import system
+from microagg.table.io.arrow import bytes_of, give_back, is_text
 from microagg.table.io.arrow import compute as pc
-from microagg.table.io.arrow import is_text
 from microagg.table.io.chunks import Source
-from microagg.table.io.csv_format import unescaped
+from microagg.table.io.csv_format import (
+    begun,
+    names_and_header,
+    refuse_csv,
+    refuse_names_as_values,
+    refuse_open_quote,
+    unescaped,
+)
+from microagg.table.io.dialect import Dialect, asks_for_signs, note_on_encoding, signs_of, with_signs
+from microagg.table.io.dialect import tell as tell_notes
 from microagg.table.io.format import RECORDS_IN_A_PIECE
+from microagg.table.io.formats import format_of, options_to_read
+from microagg.table.io.journal import settle
 from microagg.table.io.marks import missing_mark
+from microagg.table.io.reading import notes_on_dates, refuse_unreadable, typed_column
 from microagg.table.io.spelled_columns import in_plain_terms
+from microagg.table.io.text_parameters import UTF8
 from microagg.table.io.text_pieces import batches_of_text
+from microagg.table.io.text_source import Source as Text
+from microagg.table.schema import ColumnSettings, refuse_duplicates
 
 AT_ONCE = 1 << 16
 """Records of a batch of what is set aside."""
+TIMES = 5  # what typing a column of text takes, in times of its own bytes
+LEAST_MEMORY = 50_000_000
+NO_RECORDS = "{!r} has a header but no records; there is nothing to protect."
+NOTED = 1000  # records that are looked at for what there is to tell
 
 
 @dataclass(frozen=True)
@@ -105,6 +125,151 @@ def set_aside(path: str, rows: pa.Table) -> None:
         except BaseException:
             part.unlink(missing_ok=True)
             raise
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A text file that was taken in: the table that reading it in memory gives, set aside, and its dialect."""
+
+    source: Source
+    dialect: Dialect
+
+
+def taken_in(path: Path, settings: TextSettings, folder: Path, memory: int, tell: Tell) -> Taken:
+    """The table of a text file, as `read_table` gives it: its texts set aside, then typed column by column.
+
+    One column at a time is in memory, for what it means is told by all of its cells; one that does not fit is refused.
+    """
+    format = format_of(path)
+    settle(path)
+    refuse_unreadable(path)
+    said = options_to_read(format, settings.reading)
+    header = said.pop("header", None)
+    dialect, text, first = begun(
+        path, **said, packing=format.packing, usual=format.options["delimiter"], aside=folder
+    )
+    names, has_header = names_and_header(path, first, dialect.delimiter, header)
+    if has_header and not first.endswith(("\n", "\r")):
+        raise InputError(NO_RECORDS.format(str(path)))
+    pieces = _texts_of(
+        path, text, dialect, names, folder, has_header=has_header, asked=header is None, tell=tell
+    )
+    refuse_duplicates(names)
+    if not pieces:
+        raise InputError(NO_RECORDS.format(str(path)))
+    texts = source_of(pieces, pa.schema([(name, pa.string()) for name in names]))
+    notes = [] if settings.reading.get("encoding") else note_on_encoding(path, dialect.encoding)
+    more: list[str] = []
+    if asks_for_signs(dialect):
+        signs = {name: signs_of(_column(texts, name, memory), settings.asked) for name in names}
+        dialect, more = with_signs(dialect, signs)
+    fields = []
+    for place, name in enumerate(names):
+        column = _column(texts, name, memory)
+        field, typed = typed_column(name, column, frozenset(), settings.quasi, settings.asked, dialect)
+        fields.append(field)
+        _set_column_aside(pa.Table.from_arrays([typed], schema=pa.schema([field])), texts, folder, place)
+        del column, typed
+        give_back()
+    source = _put_together(texts, pa.schema(fields), folder)
+    few = source.read(0, min(source.records, NOTED))
+    tell_notes([*notes, *more, *notes_on_dates(few, settings.quasi, settings.asked, dialect)])
+    return Taken(source, dialect)
+
+
+@dataclass(frozen=True)
+class TextSettings:
+    """What is said of a text file and its columns."""
+
+    reading: Mapping[str, Any]
+    quasi: frozenset[str]
+    asked: ColumnSettings
+
+
+def _texts_of(
+    path: Path,
+    text: Text,
+    dialect: Dialect,
+    names: list[str],
+    folder: Path,
+    *,
+    has_header: bool,
+    asked: bool,
+    tell: Tell,
+) -> list[tuple[str, int]]:
+    """The records of a text file as pieces of text; what is wrong with it is refused as it is in memory."""
+    quotes = text.has_quotes()
+    assert isinstance(text.content, Path)
+    file = TextFile(
+        str(text.content), "", UTF8, dialect.delimiter, tuple(names), header=has_header, quotes=quotes
+    )
+    pieces: list[tuple[str, int]] = []
+    last = None
+    parse = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=quotes)
+    try:
+        if has_header:
+            _refuse_unclear_header(path, file, parse)
+        for number, rows in enumerate(in_tables_of(file.tables(), RECORDS_IN_A_PIECE)):
+            if has_header and asked:
+                refuse_names_as_values(path, rows)
+            set_aside(f"{folder}/texts-{number}.arrow", rows)
+            pieces.append((f"{folder}/texts-{number}.arrow", rows.num_rows))
+            tell(rows.num_rows)
+            last = rows
+    except (pa.ArrowException, UnicodeDecodeError):
+        refuse_csv(path, text, parse, names, header=has_header)
+    if last is not None:
+        refuse_open_quote(path, text, last, sum(count for _, count in pieces))
+    return pieces
+
+
+def _refuse_unclear_header(path: Path, file: TextFile, parse: Any) -> None:
+    """Refuse a header in which Arrow finds other names."""
+    texts = arrow_csv.ConvertOptions(column_types={name: pa.string() for name in file.names})
+    reading = arrow_csv.ReadOptions(use_threads=False)
+    try:
+        with arrow_csv.open_csv(file.path, reading, parse, texts) as reader:
+            found = reader.schema.names
+    except (pa.ArrowException, OSError):  # whoever reads it says why
+        return
+    if found != list(file.names):
+        raise InputError(f"the header of {str(path)!r} is not clear; put its column names in double quotes.")
+
+
+def _column(texts: Source, name: str, memory: int) -> pa.ChunkedArray:
+    """All cells of a column; refused where there is no room for it."""
+    head = texts.read(0, min(texts.records, AT_ONCE), [name])
+    needed = TIMES * bytes_of(head) / max(head.num_rows, 1) * texts.records
+    if needed > max(memory, LEAST_MEMORY):
+        raise InputError(
+            f"memory of {memory / 1e6:,.0f} MB is less than column {name!r} of this text file needs, about {needed / 1e6:,.0f} MB; give it that "
+            "much, or write the table as a parquet file first."
+        )
+    return texts.read(0, texts.records, [name]).column(name)
+
+
+def _set_column_aside(column: pa.Table, texts: Source, folder: Path, place: int) -> None:
+    first = 0
+    for number, counts in enumerate(texts.pieces):
+        set_aside(f"{folder}/column-{place}-{number}.arrow", column.slice(first, sum(counts)))
+        first += sum(counts)
+
+
+def _put_together(texts: Source, schema: pa.Schema, folder: Path) -> Source:
+    """The columns that were set aside as one table; what it was made from goes."""
+    found = []
+    for number, counts in enumerate(texts.pieces):
+        files = [f"{folder}/column-{place}-{number}.arrow" for place in range(len(schema))]
+        columns = []
+        for field, path in zip(schema, files, strict=True):
+            with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
+                columns.append(pa.chunked_array(reader.read_all().column(0).chunks, field.type))
+        path = f"{folder}/typed-{number}.arrow"
+        set_aside(path, pa.Table.from_arrays(columns, schema=schema).combine_chunks())
+        found.append((path, sum(counts)))
+        for left in (*files, texts.files[number]):
+            Path(left).unlink()
+    return source_of(found, schema)
 
 
 @dataclass(frozen=True)

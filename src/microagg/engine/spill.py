@@ -44,8 +44,14 @@ class Spill:
     False
     """
 
-    def __init__(self, parent: Path, target: Path | None = None, *, resume: bool = False) -> None:
-        """A folder below `parent`; for one `target` always the same, so that a run can go on from what a killed one left."""
+    def __init__(
+        self, parent: Path, target: Path | None = None, *, resume: bool = False, spare: Path | None = None
+    ) -> None:
+        """A folder below `parent`; for one `target` always the same, so that a run can go on from what a killed one left.
+
+        What other killed runs left goes, but for the folder `spare`.
+        """
+        self._spare = spare
         token = secrets.token_hex(8) if target is None else _token(target)
         self.parent = parent
         self.folder = parent / f".microagg-{token}.spill"
@@ -54,7 +60,7 @@ class Spill:
     def __enter__(self) -> Spill:
         if not self.parent.is_dir():
             raise InputError(f"the folder {str(self.parent)!r} does not exist; create it first.")
-        remove_left_spill(self.parent, but=self.folder if self._resume else None)
+        remove_left_spill(self.parent, but=self.folder if self._resume else self._spare)
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
             self.folder.chmod(0o700)

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from microagg.engine.dask import Crew, connected, refuse_engine
-from microagg.errors import InputError, OnlyInMemory
+from microagg.errors import FitsInMemory, InputError, OnlyInMemory
 from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.showing import shown
 from microagg.release.beyond.limits import Budget, bytes_in, free_memory, goes_beyond
@@ -32,7 +32,7 @@ from microagg.table.io.places import Url
 from microagg.table.io.reading import read_table
 from microagg.table.schema import WITHHELD, Role
 
-NOTHING_TO_SHARE = "worked on by this process alone: a cluster shares the blocks of parquet and Arrow files with more records than one block has"
+NOTHING_TO_SHARE = "worked on by this process alone: a cluster shares the blocks of files with more records than one block has"
 SAME_FILE = "output and input are the same file; name another output, the original must not be lost."
 
 
@@ -140,6 +140,8 @@ def in_memory_else(memory: str | float | None, engine: Any = None) -> Iterator[N
     or asked for an engine."""
     try:
         yield
+    except FitsInMemory:
+        return
     except OnlyInMemory:
         if memory is not None or engine is not None:
             raise

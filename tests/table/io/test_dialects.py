@@ -457,7 +457,7 @@ def test_spelling_by_a_quick_look_and_by_the_patterns(monkeypatch: pytest.Monkey
             for column in columns
             for dialect in dialects
         ]
-        signs = [dialect_module._signs(column, ColumnSettings()) for column in columns]
+        signs = [dialect_module.signs_of(column, ColumnSettings()) for column in columns]
         return [(each.column.to_pylist(), each.grouped, each.wrong) for each in spelled] + signs
 
     quick = outcomes()

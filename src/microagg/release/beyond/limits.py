@@ -15,6 +15,7 @@ import pyarrow as pa
 from microagg.engine.plan import needs_plan
 from microagg.errors import InputError, OnlyInMemory
 from microagg.methods.search.blockwise import largest_block
+from microagg.release.beyond.texts import guess_of, is_text_file
 from microagg.release.settings import Settings
 from microagg.table.encoder import RUN
 from microagg.table.io.arrow import bytes_of
@@ -71,6 +72,10 @@ def goes_beyond(
     With an engine it need only be large enough: what is one block gives others nothing to do.
     """
     given = None if memory is None else bytes_in(memory)
+    if is_text_file(path):
+        return _goes_beyond_as_text(
+            Path(str(path)), settings, free_memory() if given is None else given, engine
+        )
     source = _source_of(path)
     if source is None:
         return False
@@ -78,6 +83,15 @@ def goes_beyond(
     if not engine and needed <= (free_memory() if given is None else given):
         return False
     return needs_plan(source.records, len(settings.quasi), settings.k)
+
+
+def _goes_beyond_as_text(path: Path, settings: Settings, memory: int, engine: bool) -> bool:
+    """The same of a text file, whose first lines tell about how large its table is."""
+    guess = guess_of(path) if path.is_file() else None
+    if guess is None or not needs_plan(guess.records, len(settings.quasi), settings.k):
+        return False
+    needed = guess.records * (OF_A_RECORD + OF_A_CELL * guess.columns) + 2 * guess.bytes
+    return engine or needed > memory
 
 
 def _bytes_in_memory(schema: pa.Schema, settings: Settings) -> int:

@@ -33,6 +33,7 @@ from microagg.release.beyond.promising import promised_in
 from microagg.release.beyond.setting_aside import Aside
 from microagg.release.beyond.single import risks_beyond
 from microagg.release.beyond.telling import Telling
+from microagg.release.beyond.texts import is_text_file, text_taken_in
 from microagg.release.notes_on_names import AS_THEY_ARE
 from microagg.release.publishing import refuse_publishing
 from microagg.release.release import Release
@@ -77,7 +78,57 @@ def protect_beyond(
     With `reported`, what a report has to look up in the original is looked up.
     """
     settings = settings.settled()
-    source = Source.of(path)
+    parent = Path(spill) if spill is not None else target.parent
+    with contextlib.ExitStack() as stack:
+        found, source = None, None
+        if is_text_file(path):
+            refuse_labels(path)
+            kept = stack.enter_context(Spill(parent, spare=Spill(parent, target).folder))
+            taken = text_taken_in(Path(str(path)), settings, kept, budget.memory)
+            found, source = taken.dialect.options, taken.source
+        given = Given(source or Source.of(path), path, target, settings, budget, parent, found)
+        return _protected(
+            given, keep_order=keep_order, expected=expected, expected_input=expected_input, resume=resume, threads=threads, crew=crew,
+            progress=progress, before_search=before_search, reported=reported,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Given:
+    """A table that is to be protected, and where."""
+
+    source: Source
+    path: str | Path | Url
+    target: Path
+    settings: Settings
+    budget: Budget
+    parent: Path
+    """The folder for what is set aside."""
+    found: dict[str, Any] | None
+    """How a text file is written."""
+
+
+def _protected(
+    given: Given,
+    *,
+    keep_order: bool,
+    expected: Callable[[dict[str, Any], str], object] | None,
+    expected_input: Callable[[str], object] | None,
+    resume: bool,
+    threads: int | None,
+    crew: Crew | None,
+    progress: Progress | None,
+    reported: bool,
+    before_search: Callable[[Planned], object] | None,
+) -> Release:
+    """The same of a table that can be read by record number."""
+    source, path, target, settings, budget = (
+        given.source,
+        given.path,
+        given.target,
+        given.settings,
+        given.budget,
+    )
     schema = _schema_of(source, settings)
     refuse_beyond(settings, schema)
     refuse_labels(path)
@@ -88,7 +139,7 @@ def protect_beyond(
             f"{format.one_file} is not written beyond memory; name a parquet file, or give it more memory."
         )
     like = files_of(path)[0]
-    options = options_for(format, options_shared(like, target, settings.writing))
+    options = options_for(format, options_shared(like, target, settings.writing, given.found))
     refuse_unaccepted(settings)
     refuse_places(target)
     k = checked_k(settings.k, source.records)
@@ -97,9 +148,8 @@ def protect_beyond(
         crew.refuse_small(bytes_of_block(source, schema, k))
     budget = budget.checked(source, schema, k)
     telling = Telling(progress, source.records)
-    parent = Path(spill) if spill is not None else target.parent
     with contextlib.ExitStack() as stack:
-        kept = stack.enter_context(Spill(parent, target, resume=resume))
+        kept = stack.enter_context(Spill(given.parent, target, resume=resume))
         kept.refuse_full(budget.disk(source, schema))
         executor: Executor = Threads(checked_threads(threads))
         if crew is not None:

@@ -81,7 +81,11 @@ class Source:
                 parts.append(_read(place_of(file), self.format, pieces, start, stop, wanted))
             before += sum(pieces)
         kinds = pa.schema([self.schema.field(name) for name in wanted])
-        return pa.concat_tables(parts) if parts else kinds.empty_table()
+        if not parts:
+            return kinds.empty_table()
+        whole = pa.concat_tables(parts)
+        marked = any(field.metadata for field in kinds)
+        return pa.Table.from_arrays(whole.columns, schema=kinds) if marked else whole
 
     def as_written(self, first: int, count: int) -> pa.Table:
         """Some records as the files hold them: of files with types the same as `read`."""

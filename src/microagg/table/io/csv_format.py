@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 LONGEST_HEADER = 1 << 20
 LONGEST_RECORD = 1 << 30
+LONGEST_ROW = 1 << 26
 NO_TEXT = set(range(32)) - set(b"\t\n\r\f")
 FORMULA = r"(?s)^'*[=+\-@\t\r]."
 ESCAPED = r"(?s)^'+[=+\-@\t\r]."
@@ -53,10 +54,31 @@ def read(
     Unless it is said whether there is a `header`, a first row that looks like a record is refused. `packing` and the `usual` delimiter
     are those of the entry.
     """
+    found, source, first = begun(
+        path, delimiter, encoding=encoding, decimal=decimal, thousands=thousands, dates=dates, packing=packing, usual=usual
+    )  # fmt: skip
+    table = _read(path, source, first, found.delimiter, header)
+    table = unescaped(table) if escape_formulas else table
+    return found.put_on(table)
+
+
+def begun(
+    path: Path,
+    delimiter: str | None = None,
+    *,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    dates: str | None = None,
+    packing: str = "",
+    usual: str = ",",
+    aside: Path | None = None,
+) -> tuple[Dialect, Source, str]:
+    """What the beginning of a text file tells of its dialect, its text in UTF-8, and its first row; what was said of it goes before."""
     from microagg.table.io.dialect import Dialect
 
     refuse_same_signs({"decimal": decimal, "thousands": thousands})
-    source = open_text(path, packing, encoding)
+    source = open_text(path, packing, encoding, aside)
     first = _header_of(source)
     if not first.strip():
         raise InputError(
@@ -70,28 +92,37 @@ def read(
         thousands,
         dates,
     )
-    table = _read(path, source, first, found.delimiter, header)
-    table = unescaped(table) if escape_formulas else table
-    return found.put_on(table)
+    return found, source, first
 
 
-def _read(path: Path, source: Source, first: str, delimiter: str, header: bool | None) -> pa.Table:
+def names_and_header(path: Path, first: str, delimiter: str, header: bool | None) -> tuple[list[str], bool]:
+    """The names of the columns, and whether the first row holds them; refused where that is not clear, or they are not."""
     names = names_in(first, delimiter, path)
     if header is False:
-        numbers = [str(column) for column in range(1, len(names) + 1)]
-        return _read_rows(path, source, delimiter, numbers, first=True)
+        return [str(column) for column in range(1, len(names) + 1)], False
     if header is None and _numbers_among(names):
         _refuse_header(path, "has a number or a date where names of columns should be")
     _refuse_same_names(names, path)
+    return names, True
+
+
+def refuse_names_as_values(path: Path, table: pa.Table) -> None:
+    """Refuse a file of which nobody said that it has a header, if a name occurs among the values below it."""
+    if any(_occurs(name, column) for name, column in zip(table.column_names, table.columns, strict=True)):
+        _refuse_header(path, "has a value that occurs again below it")
+
+
+def _read(path: Path, source: Source, first: str, delimiter: str, header: bool | None) -> pa.Table:
+    names, has_header = names_and_header(path, first, delimiter, header)
+    if not has_header:
+        return _read_rows(path, source, delimiter, names, first=True)
     if not first.endswith(("\n", "\r")):  # Arrow takes a lone line without an end for no header at all
         return _without_records(names)
     table = _read_rows(path, source, delimiter, names, first=False)
     if table.column_names != names:
         raise InputError(f"the header of {str(path)!r} is not clear; put its column names in double quotes.")
-    if header is None and any(
-        _occurs(name, column) for name, column in zip(names, table.columns, strict=True)
-    ):
-        _refuse_header(path, "has a value that occurs again below it")
+    if header is None:
+        refuse_names_as_values(path, table)
     return table
 
 
@@ -117,8 +148,8 @@ def _read_rows(path: Path, source: Source, delimiter: str, names: list[str], *, 
         except (pa.ArrowException, OSError):
             continue
     else:
-        _refuse_csv(path, source, parse, names if first else None, len(names))
-    _refuse_open_quote(path, source, table)
+        refuse_csv(path, source, parse, names, header=not first)
+    refuse_open_quote(path, source, table, table.num_rows)
     return table
 
 
@@ -361,7 +392,7 @@ def names_in(header: str, delimiter: str, path: Path) -> list[str]:
     return names
 
 
-def _refuse_csv(path: Path, source: Source, parse: Any, names: list[str] | None, columns: int) -> NoReturn:
+def refuse_csv(path: Path, source: Source, parse: Any, names: list[str], *, header: bool) -> NoReturn:
     """Say why Arrow could not read a csv file, and where; its own message would quote the row."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
@@ -369,31 +400,36 @@ def _refuse_csv(path: Path, source: Source, parse: Any, names: list[str] | None,
     ragged: list[int] = []
 
     def remember(row: Any) -> str:
-        ragged.append(row.number - (names is None))
+        ragged.append(row.number - header)
         return "error"
 
     parse.invalid_row_handler = remember
     with contextlib.suppress(
         pa.ArrowException, OSError
     ):  # rows are numbered on one thread only, so read again
-        options = arrow_csv.ReadOptions(use_threads=False, column_names=names, block_size=LONGEST_RECORD)
-        arrow_csv.read_csv(source.to_read(), options, parse)
+        options = arrow_csv.ReadOptions(
+            use_threads=False, column_names=None if header else names, block_size=LONGEST_ROW
+        )
+        texts = arrow_csv.ConvertOptions(column_types={name: pa.string() for name in names})
+        for _ in arrow_csv.open_csv(source.to_read(), options, parse, texts):
+            if ragged:
+                break
     if ragged:
         raise InputError(
-            f"{str(path)!r}, row {ragged[0]} (header not counted) does not have the {columns} columns of the header; "
+            f"{str(path)!r}, row {ragged[0]} (header not counted) does not have the {len(names)} columns of the header; "
             "mend it, say another delimiter='…', or put double quotes around values with a separator in them."
         )
     raise InputError(f"{str(path)!r} is not a readable csv file; check its delimiter and its quotes.")
 
 
-def _refuse_open_quote(path: Path, source: Source, table: pa.Table) -> None:
-    """Arrow reads on to the end of the file where a quote is never closed, and so loses the records after it."""
+def refuse_open_quote(path: Path, source: Source, table: pa.Table, rows: int) -> None:
+    """Of a table that ends with so many `rows`: Arrow reads on to the end of the file where a quote is never closed, and so loses the records after it."""
     last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
     if last is None or not {"\n", "\r"} & set(last):
         return
     if not source.ending(64).rstrip(b"\r\n").endswith(b'"'):
         raise InputError(
-            f"{str(path)!r}, row {table.num_rows} (header not counted): a double quote is opened and never closed; "
+            f"{str(path)!r}, row {rows} (header not counted): a double quote is opened and never closed; "
             "close or remove it."
         )
 

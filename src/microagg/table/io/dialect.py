@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -90,11 +91,20 @@ def with_signs_found(dialect: Dialect, table: pa.Table, asked: ColumnSettings) -
     Commas that can only be decimal ones make it the comma, and that is told. Where numbers can be read in two ways, they are read as
     programs write them, and that is told, too. What is certain needs no word.
     """
-    if dialect.decimal is not None or dialect.thousands is not None or dialect.delimiter == ",":
+    if not asks_for_signs(dialect):
         return dialect, []
     texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
-    looks = at_once(lambda name: _signs(table.column(name), asked), texts, table.num_rows)
-    signs: dict[str, Signs] = dict(zip(texts, looks, strict=True))
+    looks = at_once(lambda name: signs_of(table.column(name), asked), texts, table.num_rows)
+    return with_signs(dialect, dict(zip(texts, looks, strict=True)))
+
+
+def asks_for_signs(dialect: Dialect) -> bool:
+    """Whether the columns of a file are to tell its decimal sign."""
+    return dialect.decimal is None and dialect.thousands is None and dialect.delimiter != ","
+
+
+def with_signs(dialect: Dialect, signs: Mapping[str, Signs]) -> tuple[Dialect, list[str]]:
+    """The same from what each column tells."""
     commas = [name for name, found in signs.items() if found.comma]
     points = [name for name, found in signs.items() if found.point]
     unclear = [name for name, found in signs.items() if found.unclear]
@@ -122,7 +132,7 @@ def with_signs_found(dialect: Dialect, table: pa.Table, asked: ColumnSettings) -
     return dialect, notes
 
 
-def _signs(column: pa.ChunkedArray, asked: ColumnSettings) -> Signs:
+def signs_of(column: pa.ChunkedArray, asked: ColumnSettings) -> Signs:
     """What the numbers of a column tell, its gaps aside."""
     if not _may_be_numbers(column, asked) or cast_or_none(column, pa.int64()) is not None:
         return Signs()

@@ -67,7 +67,7 @@ def read_table(
     path, asked = there, asked or ColumnSettings()
     format = format_of(path)
     settle(path)
-    _refuse_unreadable(path)
+    refuse_unreadable(path)
     begun = time.perf_counter()
     table = format.read(path, **options_to_read(format, reading))
     refuse_duplicates(table.column_names)
@@ -94,11 +94,11 @@ def _read_as_written(
     notes = [] if reading.get("encoding") else note_on_encoding(path, dialect.encoding)
     dialect, more = with_signs_found(dialect, table, asked)
     typed = _typed(table, numeric, quasi, asked, dialect)
-    tell([*notes, *more, *_notes_on_dates(typed, quasi, asked, dialect)])
+    tell([*notes, *more, *notes_on_dates(typed, quasi, asked, dialect)])
     return dialect.put_on(typed)
 
 
-def _notes_on_dates(
+def notes_on_dates(
     table: pa.Table, quasi: frozenset[str], asked: ColumnSettings, dialect: Dialect
 ) -> list[str]:
     """Columns that look like dates in a pattern that nobody told, or whose pattern leaves the century open."""
@@ -129,19 +129,32 @@ def _typed(
         field, column = table.schema.field(place), table.column(place)
         if not pa.types.is_string(field.type):
             return field, column
-        if field.name in numeric:
-            column = parse_numbers(in_plain_spelling(field.name, column, dialect, asked).column, field.name)
-            return pa.field(field.name, column.type), column
-        if field.name in quasi:
-            return quasi_column_in(field.name, column, asked, dialect)
-        return _settle(field.name, column, asked, dialect)
+        return typed_column(field.name, column, numeric, quasi, asked, dialect)
 
     made = at_once(typed, range(table.num_columns), table.num_rows)
     fields, columns = zip(*made, strict=True)
     return pa.Table.from_arrays(list(columns), schema=pa.schema(list(fields), metadata=table.schema.metadata))
 
 
-def _refuse_unreadable(path: Path) -> None:
+def typed_column(
+    name: str,
+    column: pa.ChunkedArray,
+    numeric: frozenset[str],
+    quasi: frozenset[str],
+    asked: ColumnSettings,
+    dialect: Dialect,
+) -> tuple[pa.Field, pa.ChunkedArray]:
+    """A column of text with the type that it means."""
+    if name in numeric:
+        column = parse_numbers(in_plain_spelling(name, column, dialect, asked).column, name)
+        return pa.field(name, column.type), column
+    if name in quasi:
+        return quasi_column_in(name, column, asked, dialect)
+    return _settle(name, column, asked, dialect)
+
+
+def refuse_unreadable(path: Path) -> None:
+    """Refuse what is no file, or cannot be read."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,22 +75,73 @@ class Source:
         return pa.BufferReader(self.content)
 
 
-def open_text(path: Path, packing: str = "", encoding: str | None = None) -> Source:
+def open_text(
+    path: Path, packing: str = "", encoding: str | None = None, aside: Path | None = None
+) -> Source:
     """The text of a file in UTF-8. Unless its `encoding` is told, it is found out among UTF-8, UTF-16 and CP1252 (Latin-1).
 
     A file that is no text, or not in that encoding, raises InputError, which names the place and quotes nothing. Zero bytes are letters
-    only where somebody says that the file is in UTF-8.
+    only where somebody says that the file is in UTF-8. What is unpacked or decoded lies in memory, or in the folder `aside`.
     """
     try:
-        content = _unpacked(path, packing) if packing else path
+        content = _unpacked(path, packing, _Kept.of(aside, "unpacked")) if packing else path
         found = encoding or _encoding_of(path, content)
         if found in (UTF8, UTF8_WITH_MARK):
             if encoding is not None:
                 _refuse_unless_utf8(path, content)
             return Source(content, UTF8_WITH_MARK if _begins_with_mark(content) else UTF8)
-        return Source(_decoded(path, content, found), "utf-16-le" if found == "utf-16" else found)
+        return Source(
+            _decoded(path, content, found, _Kept.of(aside, "decoded")),
+            "utf-16-le" if found == "utf-16" else found,
+        )
     except OSError:
         raise InputError(f"{str(path)!r} cannot be read; check its permissions.") from None
+
+
+class _Kept:
+    """Where bytes are kept: in memory, as far as there is room, or in a file that only its owner reads."""
+
+    def __init__(self, place: Path | None) -> None:
+        import pyarrow as pa
+
+        self._place = place
+        self._sink: Any = pa.BufferOutputStream()
+        if place is not None:
+            with _told_if_full(place):
+                self._sink = os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+        self._most, self._held = None if place is not None else largest_table(), 0
+
+    @staticmethod
+    def of(folder: Path | None, name: str) -> _Kept:
+        return _Kept(None if folder is None else folder / name)
+
+    def write(self, path: Path, block: bytes) -> None:
+        self._held += len(block)
+        if self._most is not None:
+            refuse_larger(path, self._held, self._most)
+        with _told_if_full(self._place):
+            self._sink.write(block)
+
+    def content(self) -> Path | pa.Buffer:
+        if self._place is None:
+            return self._sink.getvalue()
+        with _told_if_full(self._place):
+            self._sink.close()
+        return self._place
+
+
+@contextlib.contextmanager
+def _told_if_full(place: Path | None) -> Iterator[None]:
+    """A disk that takes no more is no fault of the file that is read."""
+    try:
+        yield
+    except OSError as error:
+        if place is None:
+            raise
+        raise InputError(
+            f"what a text file holds could not be set aside ({os.strerror(error.errno or 0)}); nothing was put in place. Make room, or name "
+            "another folder with spill."
+        ) from None
 
 
 def _blocks(content: Path | pa.Buffer) -> Iterator[bytes]:
@@ -106,7 +159,7 @@ def _begins_with_mark(content: Path | pa.Buffer) -> bool:
     return next(_blocks(content), b"").startswith(codecs.BOM_UTF8)
 
 
-def _unpacked(path: Path, packing: str) -> pa.Buffer:
+def _unpacked(path: Path, packing: str, kept: _Kept) -> Path | pa.Buffer:
     """What a packed file holds, as far as there may be of it."""
     import pyarrow as pa
 
@@ -116,22 +169,21 @@ def _unpacked(path: Path, packing: str) -> pa.Buffer:
         raise InputError(
             f"{str(path)!r} is not packed with {packing}; name it without {ENDINGS[packing]} if it is plain text, or pack it anew."
         )
-    most, held, sink = largest_table(), 0, pa.BufferOutputStream()
+    held = 0
     try:
         with pa.OSFile(str(path)) as file, pa.CompressedInputStream(file, packing) as stream:
             while block := stream.read(BLOCK):
                 held += len(block)
-                refuse_larger(path, held, most)
                 if b"\0" * 64 in block:  # no text in any encoding: what is made to fill memory is mostly so
                     _refuse_zeros(path, held - len(block) + block.index(b"\0"))
-                sink.write(block)
+                kept.write(path, block)
     except MemoryError:
         raise
     except (pa.ArrowException, OSError):
         raise InputError(
             f"{str(path)!r} is damaged: it cannot be unpacked to its end; pack it anew."
         ) from None
-    return sink.getvalue()
+    return kept.content()
 
 
 def _encoding_of(path: Path, content: Path | pa.Buffer) -> str:
@@ -224,13 +276,10 @@ def _first_wrong(text: str) -> int:
     return 0
 
 
-def _decoded(path: Path, content: Path | pa.Buffer, encoding: str) -> pa.Buffer:
+def _decoded(path: Path, content: Path | pa.Buffer, encoding: str, kept: _Kept) -> Path | pa.Buffer:
     """The text in UTF-8, from another encoding."""
-    import pyarrow as pa
-
     _refuse_other_files(path, next(_blocks(content), b""))
-    decoder, sink, done, begun = codecs.getincrementaldecoder(encoding)(), pa.BufferOutputStream(), 0, False
-    most, held = largest_table(), 0
+    decoder, done, begun = codecs.getincrementaldecoder(encoding)(), 0, False
     try:
         for block in _blocks(content):
             text = decoder.decode(block)
@@ -238,13 +287,12 @@ def _decoded(path: Path, content: Path | pa.Buffer, encoding: str) -> pa.Buffer:
                 text, begun = text.removeprefix("\ufeff"), True
             if "\0" in text:
                 _refuse_zeros(path, done)
-            held += sink.write(text.encode(UTF8))
-            refuse_larger(path, held, most)
+            kept.write(path, text.encode(UTF8))
             done += len(block)
         decoder.decode(b"", final=True)
     except UnicodeError as error:
         _refuse_encoding(path, content, encoding, done + max(0, getattr(error, "start", 0)))
-    return sink.getvalue()
+    return kept.content()
 
 
 def _refuse_encoding(path: Path, content: Path | pa.Buffer, encoding: str, offset: int) -> NoReturn:

@@ -1,0 +1,77 @@
+"""Text files as input beyond memory: about how large their tables are, and those tables, taken in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from microagg.engine.intake import Taken, TextSettings, taken_in
+from microagg.engine.plan import needs_plan
+from microagg.engine.spill import Spill, told_if_full
+from microagg.errors import FitsInMemory
+from microagg.release.settings import Settings
+from microagg.table.io.chunks import is_in_parts
+from microagg.table.io.formats import format_of
+from microagg.table.io.places import Url, place_of
+from microagg.table.schema import Role
+
+LOOKED_AT = 1 << 20
+IN_TIMES = 2.2  # what is set aside of a text file, in times of its own bytes, unpacked
+
+
+@dataclass(frozen=True)
+class Guess:
+    """About how large the table of a text file is."""
+
+    records: int
+    columns: int
+    bytes: int
+
+
+def is_text_file(path: str | Path | Url) -> bool:
+    """Whether this names a text file on this machine."""
+    place = place_of(path)
+    return (
+        isinstance(place, Path)
+        and not is_in_parts(place)
+        and not format_of(place).typed
+        and "encoding" in format_of(place).options
+    )
+
+
+def guess_of(path: Path) -> Guess | None:
+    """What the first lines of a text file tell of how large it is; None where they tell nothing."""
+    size = path.stat().st_size
+    packing = format_of(path).packing
+    try:
+        with path.open("rb") as raw:
+            first: Any = raw.read(LOOKED_AT)
+            if packing and first:
+                with pa.CompressedInputStream(pa.BufferReader(first), packing) as stream:
+                    unpacked = stream.read(LOOKED_AT) if len(first) >= LOOKED_AT else stream.read()
+                    size = int(size * max(len(unpacked) / len(first), 1.0))
+                    first = unpacked
+    except (OSError, pa.ArrowException):
+        return None
+    lines = bytes(first).replace(b"\0", b"").splitlines()
+    if len(lines) < 2:
+        return None
+    records = len(lines) if len(first) < LOOKED_AT else int(size / len(first) * len(lines))
+    columns = 1 + max(lines[0].count(mark) for mark in (b",", b";", b"\t", b"|"))
+    return Guess(records, columns, size)
+
+
+def text_taken_in(path: Path, settings: Settings, kept: Spill, memory: int) -> Taken:
+    """The table of a text file; one that is a single block is left to the way in memory."""
+    guess = guess_of(path) if path.is_file() else None
+    if guess is not None:
+        kept.refuse_full(int(IN_TIMES * guess.bytes))
+    asked = TextSettings(settings.reading, frozenset(settings.numbers), settings.columns)
+    with told_if_full("while the text file was taken in"):
+        taken = taken_in(path, asked, kept.folder, memory, lambda records: None)
+    if not needs_plan(taken.source.records, len(settings.roles[Role.QUASI]), settings.k):
+        raise FitsInMemory("the table is one block, and worked on in memory.")
+    return taken
