@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import on_dask
+import same
 import simulate
 
 HERE = Path(__file__).parent
@@ -148,17 +149,17 @@ def page(results: list[dict[str, Any]]) -> str:
     told = [f"{power:.3f} {where}" for where, power in exponents(results).items()]
     if told:
         lines += ["", f"CPU time grows with the number of records to the power of {', '.join(told)}."]
-    same = {
+    by_size = {
         each["records"]: {run["digest"] for run in results if run["records"] == each["records"]}
         for each in results
     }
-    if all(len(digests) == 1 for digests in same.values()):
+    if all(len(digests) == 1 for digests in by_size.values()):
         lines += ["", "Runs of the same table gave the same digest, whatever the memory."]
     for each in results:
         if each["passes"]:
             spent = ", ".join(f"{what} {seconds:,.0f}" for what, seconds in each["passes"].items())
             lines += ["", f"Seconds by pass, {each['records']:,} records with {each['memory']}: {spent}."]
-    lines += ["", *on_dask.section(), *simulate.section()]
+    lines += ["", *same.section(), *on_dask.section(), *simulate.section()]
     lines += [
         "## What is not done beyond memory yet",
         "",

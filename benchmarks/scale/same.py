@@ -145,6 +145,28 @@ def measure(folder: Path, name: str, way: dict[str, Any], sources: dict[int, Pat
     return found
 
 
+def section() -> list[str]:
+    """What docs/scale.md says of it."""
+    if not FOUND.exists():
+        return []
+    found = json.loads(FOUND.read_text("utf-8"))
+    digests = {each["digest"] for each in found["runs"]}
+    lines = [
+        "## The same bytes",
+        "",
+        f"{found['records']:,} records with a category, two columns with gaps, five more numbers and weights, `quick`; the digest is that of the",
+        "released file and both manifests (`python benchmarks/scale/same.py`):",
+        "",
+        "| | wall s | peak MB of the process, or of the driver | digest |",
+        "|---|---:|---:|---|",
+    ]  # fmt: skip
+    lines += [
+        f"| {each['way']} | {each['wall']:,.0f} | {each['peak'] / 1e6:,.0f} | {each['digest'][:12]} |"
+        for each in found["runs"]
+    ]
+    return [*lines, "", "One digest for all." if len(digests) == 1 else "THE DIGESTS DIFFER.", ""]
+
+
 def main() -> None:
     """Run what is asked for; raises unless all digests are one."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
