@@ -136,8 +136,7 @@ def test_repeating_beyond_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ({"effort": "prove"}, "hybrid"),
         ({"refine": True}, "refine is not"),
         ({"time_limit": 5}, "time_limit is not"),
-        ({"stratum": "ill", "confidential": (), "small_strata": "drop"}, "small_strata=drop is not"),
-        ({"missing": "drop"}, "missing=drop is not"),
+        ({"aggregate": {"age": "draw"}}, "draw of 'age' is not"),
         ({"publish": "kolmogorov-smirnov", "accept_risk": "published-measures"}, "publish is not"),
     ],
 )
@@ -173,7 +172,8 @@ def test_odd_types_texts_and_targets_are_named(
 @pytest.mark.parametrize(
     ("more", "target", "named"),
     [
-        ({"missing": "drop"}, "out.parquet", "missing=drop is not worked on beyond memory yet"),
+        ({"refine": True}, "out.parquet", "refine is not worked on beyond memory yet"),
+        ({"aggregate": {"age": "draw"}, "accept_risk": ["true-values"]}, "out.parquet", "aggregate draw of 'age'"),
         ({"method": "mdav"}, "out.parquet", "method mdav works on the whole table at once.* hybrid"),
         ({}, "out.xlsx", "an Excel file is not written beyond memory"),
     ],

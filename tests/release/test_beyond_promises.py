@@ -125,6 +125,58 @@ def test_the_same_release_as_in_memory(
     assert ("units" in guarantee) == ("unit" in more)
 
 
+LEFT_OUT: dict[str, tuple[int, dict[str, Any]]] = {
+    "gaps, units": (64, {"missing": "drop", "l": 2, "unit": "home", "weight": "w"}),
+    "strata, and t asked again": (1280, {"small_strata": "drop", "stratum": "part", "t": 0.35, "confidential": ["ill"]}),
+    "gaps and strata": (64, {"missing": "drop", "small_strata": "drop", "stratum": "part", "l": 2, "unit": "home", "weight": "w"}),
+    "as one block": (64, {"missing": "drop", "quasi": ["age", "income", "hole"], "l": 2, "confidential": ["ill"]}),
+    "nothing left out": (64, {"missing": "drop", "quasi": ["age", "income"]}),
+    "too few": (64, {"missing": "drop", "k": 2300}),
+    "no stratum": (64, {"missing": "drop", "small_strata": "drop", "stratum": "part", "t": 0.001}),
+    "a row of the table given": (64, {"missing": "drop", "unit": "gap"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("chunk", "more"), LEFT_OUT.values(), ids=LEFT_OUT)
+def test_records_are_left_out_as_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int, more: dict[str, Any]
+) -> None:
+    rng, table = np.random.default_rng(5), table_of()
+    part = rng.choice(["N", "S", "W", "one", "few"], 2500, p=[0.6, 0.2, 0.13, 0.065, 0.005])
+    gone = {"rent": 0.1, "hole": 0.65}
+    for name, share in gone.items():
+        values = table.column("rent").to_numpy() if name == "rent" else rng.integers(0, 9, 2500)
+        column = pa.array(values, mask=rng.random(2500) < share)
+        table = table.drop_columns([name]) if name in table.column_names else table
+        table = table.append_column(name, column)
+    ill = np.where(part == "one", "flu", np.array(table.column("ill").to_pylist(), object))
+    table = table.set_column(table.schema.get_field_index("ill"), "ill", pa.array(ill, pa.string()))
+    source = tmp_path / "in.parquet"
+    pa.parquet.write_table(table.append_column("part", pa.array(part)), source, row_group_size=300)
+    settings = asked(**{"confidential": ["ill", "score"], "ordinal": {}, "special": {}, **more})
+    found: list[Any] = []
+    for name, run in (
+        ("a", anonymize_file),
+        ("b", lambda *given, **named: in_passes(monkeypatch, *given, chunk=chunk, **named)),
+    ):
+        try:
+            release = run(source, tmp_path / f"{name}.parquet", **settings)
+            notes = [note for note in release.notes if note.startswith("left out")]
+            found.append((contents(tmp_path / f"{name}.parquet"), notes))
+        except ma.InputError as error:
+            found.append(str(error))
+    assert found[0] == found[1]
+    if isinstance(found[0], tuple):
+        manifest = json.loads(found[0][0][".internal.json"])
+        left_out = (
+            manifest["cells"]["records_left_out"]
+            + (manifest["strata"] or {"records_left_out": 0})["records_left_out"]
+        )
+        assert left_out == 2500 - manifest["records"]
+        assert bool(left_out) == bool(found[0][1]) == (more.get("quasi") != ["age", "income"])
+    assert left_in(tmp_path) == []
+
+
 def test_a_run_that_was_killed_goes_on_with_the_same_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path
 ) -> None:

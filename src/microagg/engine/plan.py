@@ -250,7 +250,8 @@ def work_block_of(
     leaves = np.full(len(rows), territory.first_shifted, np.int64)
     if territory.trees is not None:
         leaves += shifted_leaves(territory.trees.second, points, found.labels)
-    return {**write_piece(path, rows, leaves, {}), "path": path}
+    told = {} if territory.in_blocks else {"chosen": list(found.chosen)}
+    return {**write_piece(path, rows, leaves, told), "path": path}
 
 
 def work_shifted_block_of(
@@ -409,11 +410,9 @@ class Plan:
             (place, each.number, each.holding, layout, each.territory, room)
             for place, each in enumerate(blocks)
         )
-        formed = [
-            Piece.of(told["path"], told) for told in self._done("grouping", work_block_of, given, blocks)
-        ]
+        worked = self._done("grouping", work_block_of, given, blocks)
         pieces.forget()
-        pieces = Pieces(formed)
+        pieces = Pieces([Piece.of(told["path"], told) for told in worked])
         shifted = self._blocks(cuts, pieces, room, shifted=True)
         given = (
             (place, each.number, each.holding, layout, each.territory, finish, about, room)
@@ -421,7 +420,10 @@ class Plan:
         )
         finished = self._done("mending borders", work_shifted_block_of, given, shifted)
         pieces.forget()
-        return Grouped(finished, totals, self._told(cuts, blocks, shifted, int((low < high).sum())))
+        chosen = self._told(cuts, blocks, shifted, int((low < high).sum()))
+        if layout.strata is None and "chosen" in worked[0]:  # so few records are left that they are no blocks
+            chosen = tuple(worked[0]["chosen"])
+        return Grouped(finished, totals, chosen)
 
     def _told(
         self, cuts: Cuts, blocks: Sequence[_Block], shifted: Sequence[_Block], varying: int
@@ -496,13 +498,15 @@ class Plan:
         return blocks
 
     def _refuse_large(self, blocks: Sequence[_Block]) -> None:
-        """Raise where leaves that cannot keep the promise by themselves make up a block that does not fit into memory."""
-        needed = max(block.records for block in blocks) * self.a_record
-        if self.layout.promised is not None and needed > self.memory:
-            raise InputError(
-                f"{self.layout.promised.promise.name} is kept only by blocks of up to {max(block.records for block in blocks):,} records, "
-                f"which need about {needed / 1e6:,.0f} MB; give it that much memory, or ask for less."
-            )
+        """Raise where a block does not fit into memory that is no leaf: records left as one, or leaves that keep a promise together only."""
+        promised, largest = self.layout.promised, max(blocks, key=lambda block: block.records)
+        needed = largest.records * self.a_record
+        if needed <= self.memory or (promised is None and largest.territory.in_blocks):
+            return
+        what = f"the {largest.records:,} records that are left are worked on as one block"
+        if promised is not None and largest.territory.in_blocks:
+            what = f"{promised.promise.name} is kept only by blocks of up to {largest.records:,} records"
+        raise InputError(f"{what}, which needs about {needed / 1e6:,.0f} MB; give it that much memory.")
 
     def _done(
         self,

@@ -18,7 +18,7 @@ from microagg.estimator.groups import ReleasedGroups
 from microagg.estimator.rows import UNKNOWN, KnownRows, new_salt, row_digests
 from microagg.estimator.together import equal_rows_together
 from microagg.guarantees.k import verify
-from microagg.release.cells import missing_cells, read_cells
+from microagg.release.cells import read_cells
 from microagg.release.measuring import loss_of, refuse_unsearchable
 from microagg.release.risks import refuse_unaccepted
 from microagg.release.settings import Settings
@@ -28,7 +28,7 @@ from microagg.table.encoder import Space
 from microagg.table.io.frames import column_facts, of_used_values, to_arrow
 from microagg.table.io.giving import given_back
 from microagg.table.schema import assign_roles
-from microagg.table.variable import Cells
+from microagg.table.variable import Cells, missing_cells
 
 COARSE = ("range", "generalise")
 

@@ -16,7 +16,7 @@ from microagg.table.io.cells import cells_of
 from microagg.table.io.frames import to_arrow
 from microagg.table.ordering import Standing
 from microagg.table.schema import Role, Schema
-from microagg.table.variable import NO_ATOM, Cells
+from microagg.table.variable import NO_ATOM, Cells, missing_cells
 
 
 def read_cells(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> Cells:
@@ -90,24 +90,16 @@ def without_gaps(
     dropped = int((~complete).sum())
     if dropped == 0:
         return frame, 0
-    if dropped > len(frame) - settings.k:
-        raise InputError(
-            f"missing='drop' leaves {len(frame) - dropped:,} of {len(frame):,} records, fewer than k; say missing='group' to keep them."
-        )
+    refuse_few(dropped, len(frame), settings.k)
     return frame.filter(list(map(bool, complete))), dropped
 
 
-def missing_cells(cells: Cells) -> np.ndarray:
-    """(n, d): which cells are missing; special codes are not.
+def refuse_few(dropped: int, records: int, k: int) -> None:
+    """Raise where fewer than k records are left.
 
-    >>> missing_cells(Cells.plain(np.array([[1.0]]), ["age"])).tolist()
-    [[False]]
+    >>> refuse_few(3, 10, k=5)
     """
-    missing = np.zeros(cells.values.shape, bool)
-    for j, variable in enumerate(cells.variables):
-        atoms = cells.atoms_of(j)
-        if variable.levels and variable.levels[-1] is None:
-            missing[:, j] = cells.values[:, j] == len(variable.levels) - 1
-        elif atoms is not None and variable.marks[-1] is None:
-            missing[:, j] = atoms == len(variable.marks) - 1
-    return missing
+    if dropped > records - k:
+        raise InputError(
+            f"missing='drop' leaves {records - dropped:,} of {records:,} records, fewer than k; say missing='group' to keep them."
+        )

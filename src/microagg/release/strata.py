@@ -55,15 +55,23 @@ def strata_as_data(sizes: np.ndarray, strata_left_out: int = 0, records_left_out
     }
 
 
-def refuse_strata(sizes: np.ndarray, lacking: np.ndarray, settings: Settings) -> None:
-    """Raise where a stratum has fewer than k records, or lacks something to keep what is promised.
+def wrong_strata(sizes: np.ndarray, lacking: np.ndarray, settings: Settings) -> np.ndarray:
+    """(strata,): which have fewer than k records, or lack something to keep what is promised; refused unless these are to be dropped.
 
-    >>> refuse_strata(np.array([5, 7]), np.zeros(2), Settings.of(k=5))
+    >>> wrong_strata(np.array([5, 4]), np.zeros(2), Settings.of(k=5, stratum="region", small_strata="drop")).tolist()
+    [False, True]
     """
     small = sizes < settings.k
     unable = ~small & (lacking > 0.0)
-    if small.any() or unable.any():
+    wrong = small | unable
+    if wrong.any() and settings.small_strata == "error":
         raise InputError(_refusal(sizes, small, unable, settings))
+    if wrong.all():
+        raise InputError(
+            f"no stratum has k = {settings.k} records and can keep what is promised, so that small_strata='drop' would leave "
+            "nothing; ask for less, or for coarser strata."
+        )
+    return wrong
 
 
 def class_columns(schema: Schema, settings: Settings) -> list[str]:
@@ -112,20 +120,11 @@ def in_strata(
     while True:
         labels = strata_labels(to_arrow(frame.select(*names)), names)
         sizes = np.bincount(labels)
-        small = sizes < settings.k
-        unable = ~small & (_shortfalls(frame, schema, settings, labels) > 0.0)
-        wrong = small | unable
+        wrong = wrong_strata(sizes, _shortfalls(frame, schema, settings, labels), settings)
         if not wrong.any():
             return frame, Strata(labels, strata_left_out, records_left_out)
-        if settings.small_strata == "error":
-            raise InputError(_refusal(sizes, small, unable, settings))
         strata_left_out += int(wrong.sum())
         records_left_out += int(sizes[wrong].sum())
-        if wrong.all():
-            raise InputError(
-                f"no stratum has k = {settings.k} records and can keep what is promised, so that small_strata='drop' would leave "
-                "nothing; ask for less, or for coarser strata."
-            )
         frame = frame.filter(list(map(bool, ~wrong[labels])))
 
 
@@ -202,13 +201,23 @@ def notes_on_strata(strata: Strata | None, k: int) -> tuple[str, ...]:
     """What the data holder should know of the strata. For inside eyes only."""
     if strata is None:
         return ()
+    left_out = notes_on_left_out(strata.strata_left_out, strata.records_left_out, k)
+    return (*left_out, *notes_on_sizes(strata.sizes, k))
+
+
+def notes_on_left_out(strata_left_out: int, records_left_out: int, k: int) -> tuple[str, ...]:
+    """What should be known of strata that were left out.
+
+    >>> notes_on_left_out(0, 0, k=5)
+    ()
+    """
     notes = []
-    if strata.records_left_out:
+    if records_left_out:
         notes.append(
             f"left out, because their stratum has fewer than k = {k} records or cannot keep what is promised: "
-            f"{strata.records_left_out:,} records in {strata.strata_left_out:,} strata; totals are without them"
+            f"{records_left_out:,} records in {strata_left_out:,} strata; totals are without them"
         )
-    return (*notes, *notes_on_sizes(strata.sizes, k))
+    return tuple(notes)
 
 
 def notes_on_sizes(sizes: np.ndarray, k: int) -> tuple[str, ...]:

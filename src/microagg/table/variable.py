@@ -100,3 +100,19 @@ class Cells:
         if self.atoms is None or not self.variables[column].marks:
             return None
         return self.atoms[:, column]
+
+
+def missing_cells(cells: Cells) -> np.ndarray:
+    """(n, d): which cells are missing; special codes are not.
+
+    >>> missing_cells(Cells.plain(np.array([[1.0]]), ["age"])).tolist()
+    [[False]]
+    """
+    missing = np.zeros(cells.values.shape, bool)
+    for j, variable in enumerate(cells.variables):
+        atoms = cells.atoms_of(j)
+        if variable.levels and variable.levels[-1] is None:
+            missing[:, j] = cells.values[:, j] == len(variable.levels) - 1
+        elif atoms is not None and variable.marks[-1] is None:
+            missing[:, j] = atoms == len(variable.marks) - 1
+    return missing

@@ -35,6 +35,7 @@ from microagg.methods.method import Found
 from microagg.release.beyond.filed import NOTE, FiledRelease, Input
 from microagg.release.beyond.finishing import Finishing
 from microagg.release.beyond.gathering import gathered
+from microagg.release.beyond.leaving import TakingPart
 from microagg.release.beyond.losing import Lost, summed
 from microagg.release.beyond.noting import different_values, notes_beyond
 from microagg.release.beyond.part_rows import PartsWriting, write_part_of
@@ -45,7 +46,6 @@ from microagg.release.notes_on_names import AS_THEY_ARE
 from microagg.release.release import Release
 from microagg.release.risks import notes_on_earlier_releases
 from microagg.release.saving import manifest_pieces, table_piece
-from microagg.release.strata import strata_as_data
 from microagg.release.weighting import change_of_weights, percents_of
 from microagg.table import proposing
 from microagg.table.aggregate import Aggregated
@@ -79,8 +79,7 @@ class Closing:
     digest: str
     options: dict[str, Any]
     expected: Callable[[dict[str, Any], str], object] | None
-    strata: np.ndarray | None
-    """How many records each stratum has."""
+    taking: TakingPart
     capped: dict[str, Capped]
 
     def saved(self) -> Release:
@@ -104,8 +103,8 @@ class Closing:
         ]
         writing.put_in_place(pieces)
         facts = self.run, self.layout, self.finishing, self.grouped, content
-        notes = notes_beyond(*facts, found[0].measured, self.capped, self.strata, self._looks)
-        notes = (*notes, *notes_on_earlier_releases(target, content), NOTE)
+        notes = notes_beyond(*facts, found[0].measured, self.capped, self.taking.sizes, self._looks)
+        notes = (*self.taking.notes, *notes, *notes_on_earlier_releases(target, content), NOTE)
         return replace(found[0], notes=notes)
 
     def _release(self, content: dict[str, Any]) -> FiledRelease:
@@ -373,7 +372,7 @@ class Closing:
             settings=run.settings, schema=run.schema, found=Found(nothing, self.grouped.chosen), space=layout.space,
             made=made, source=self.digest, file=run.path.name, loss=loss, largest_share=share,
             anonymity=self._anonymity, capped=self.capped, exposure=exposure, weighting=self._weighting(),
-            strata=None if self.strata is None else strata_as_data(self.strata),
+            strata=self.taking.strata_as_data(), dropped=self.taking.dropped,
         )  # fmt: skip
 
     def _loss(self, counted: Counted) -> tuple[dict[str, float], float]:

@@ -150,8 +150,6 @@ def refuse_beyond(settings: Settings, schema: Schema | None = None) -> None:
         "refine": settings.refine,
         "time_limit": settings.params.get("time_limit") is not None,
         "stop_after": settings.params.get("stop_after") is not None,
-        f"small_strata={settings.small_strata}": bool(settings.stratum) and settings.small_strata == "drop",
-        f"missing={settings.missing}": settings.missing == "drop",
         "publish": bool(settings.publish),
     }
     for name, value in asked.items():

@@ -19,6 +19,22 @@ from microagg.table.ordering import Standing
 from microagg.table.schema import Role, Schema
 
 
+def unit_in(passes: Passes, schema: Schema, settings: Settings) -> UnitColumn | None:
+    """The column of units, if there is one."""
+    name = schema.one(Role.UNIT)
+    if name is None:
+        return None
+    return UnitColumn(passes.source.schema.field(name), tuple(settings.columns.na))
+
+
+def units_of_records(
+    passes: Passes, schema: Schema, settings: Settings, strata: StrataCodes | None = None
+) -> CountedUnits | None:
+    """The units of a table, if they are asked for; refused where a record has none."""
+    unit, asked = unit_in(passes, schema, settings), settings.promise.units
+    return None if unit is None or asked is None else CountedUnits.of(passes, unit, asked, strata)
+
+
 def promised_in(
     passes: Passes,
     schema: Schema,
@@ -26,10 +42,13 @@ def promised_in(
     strata: StrataCodes | None,
     memory: int,
     categories: Mapping[str, pa.Array],
+    *,
+    may_be_impossible: bool = False,
 ) -> tuple[Promised | None, np.ndarray]:
     """What is promised, by the values of the whole table, and (strata,) how far each is from keeping it; refused where no grouping can.
 
-    `categories` are those of all columns that have some, whose kind and order depend on that.
+    `categories` are those of all columns that have some, whose kind and order depend on that. With `may_be_impossible` strata are looked
+    at all the same, because those that are not able to keep it are going to be left out.
     """
     strata_in_all = 0 if strata is None else len(strata.codes)
     if not settings.promise:
@@ -44,19 +63,15 @@ def promised_in(
         kinds = {name: passes.source.schema.field(name).type for name in own}
         return confidential_of(with_categories(cells, kinds, own), cells.column_names, settings, standing)
 
-    name = schema.one(Role.UNIT)
-    unit = None
-    if name is not None:
-        unit = UnitColumn(passes.source.schema.field(name), tuple(settings.columns.na))
-    promise = settings.promise
-    units = None
-    if unit is not None and promise.units is not None:
-        units = CountedUnits.of(passes, unit, promise.units, strata)
+    promise, unit = settings.promise, unit_in(passes, schema, settings)
+    units = units_of_records(passes, schema, settings, strata)
     promised = promised_of(passes, promise, schema.names(Role.CONFIDENTIAL), read, memory, unit)
-    promised.refuse_impossible()
+    if not may_be_impossible:
+        promised.refuse_impossible()
     lacking = np.zeros(strata_in_all)
     if units is not None and promise.units is not None:
-        units.refuse_impossible(promise.units)
+        if not may_be_impossible:
+            units.refuse_impossible(promise.units)
         if strata is not None:
             lacking += units.lacking(promise.units)
     if strata is not None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 
 from microagg.engine.dask import Crew
 from microagg.engine.executor import Executor, Threads
@@ -28,8 +27,8 @@ from microagg.release.beyond.closing import Closing
 from microagg.release.beyond.columns import Scanned, scanned
 from microagg.release.beyond.drawing import drawn, draws, set_groups_aside
 from microagg.release.beyond.finishing import Finishing, finish_block
+from microagg.release.beyond.leaving import TakingPart
 from microagg.release.beyond.limits import Budget, bytes_of_block, refuse_beyond, refuse_labels
-from microagg.release.beyond.promising import promised_in
 from microagg.release.beyond.setting_aside import Aside
 from microagg.release.beyond.single import risks_beyond
 from microagg.release.beyond.telling import Telling
@@ -41,7 +40,7 @@ from microagg.release.risks import refuse_unaccepted
 from microagg.release.saving import refuse_places
 from microagg.release.settings import Settings
 from microagg.release.shuffling import key_of_order
-from microagg.release.strata import class_columns, refuse_strata
+from microagg.release.strata import class_columns
 from microagg.table.aggregate import WholeTable
 from microagg.table.aggregates import check_aggregates
 from microagg.table.io.arrow import give_back
@@ -150,7 +149,9 @@ def _protected(
     telling = Telling(progress, source.records)
     with contextlib.ExitStack() as stack:
         kept = stack.enter_context(Spill(given.parent, target, resume=resume))
-        kept.refuse_full(budget.disk(source, schema))
+        # records that stay lie there, too
+        copies = 1.5 if "drop" in (settings.missing, settings.small_strata) else 1.0
+        kept.refuse_full(int(copies * budget.disk(source, schema)))
         executor: Executor = Threads(checked_threads(threads))
         if crew is not None:
             beside = stack.enter_context(Spill(target.parent))  # of no use but to show that it is seen
@@ -226,16 +227,14 @@ class Run:
         expected: Callable[[dict[str, Any], str], object] | None,
     ) -> Release:
         """All passes, up to the files in their places."""
-        passes = Passes(
-            self.source,
-            self.source.chunks(self.budget.chunk),
-            self.executor,
-            self.telling,
-            self.budget.a_record,
-        )
+        passes = self.passes_over(self.source)
         found = scanned(passes, self.schema, self.settings)
         if self.expected_input is not None:
             self.expected_input(found.digest)
+        taking = TakingPart.of(self, passes, found)
+        passes, found, strata, promised = taking.passes, taking.found, taking.strata, taking.promised
+        self.source = passes.source
+        refuse_publishing(self.settings.publish, self.source.records)
         check_aggregates(
             found.variables,
             self.settings.aggregates,
@@ -243,20 +242,20 @@ class Run:
         )
         room, bits = self.spill.folder, self.budget.class_bits
         refuse_unaccepted(self.settings, risks_beyond(passes, found.variables, self.settings, room, bits))
-        strata, counts = self._strata(passes, found)
-        promised, lacking = promised_in(
-            passes, self.schema, self.settings, strata, self.budget.memory, found.categories
-        )
-        sizes = None if counts is None else counts.sum(axis=0)
-        if sizes is not None:
-            refuse_strata(sizes, lacking, self.settings)
         said = self.settings
         asked = Asked(said.scale, said.importance, said.cap, self.budget.for_values)
         fitted = fit(passes, found.variables, found.facts, asked)
         layout = replace(self._layout(found, fitted, strata), promised=promised)
         seed, budget = self.settings.seed or 0, self.budget
         plan = Plan(
-            passes, layout, found.facts, seed, budget.at_once, counts, budget.a_block_record, budget.memory
+            passes,
+            layout,
+            found.facts,
+            seed,
+            budget.at_once,
+            taking.counts,
+            budget.a_block_record,
+            budget.memory,
         )
         cuts = plan.cuts()
         if self.before_search is not None:
@@ -274,13 +273,14 @@ class Run:
             )
         give_back()
         last = Closing(
-            self, layout, finishing, grouped, room, found.digest, options, expected, sizes, fitted.capped
+            self, layout, finishing, grouped, room, found.digest, options, expected, taking, fitted.capped
         )
         return last.saved()
 
-    def _strata(self, passes: Passes, found: Scanned) -> tuple[StrataCodes | None, np.ndarray | None]:
-        """Which strata there are, and how many records of each are in every chunk."""
-        return StrataCodes.counted(passes, found.strata) if found.strata else (None, None)
+    def passes_over(self, source: Source) -> Passes:
+        """Passes over a table, chunk by chunk."""
+        budget = self.budget
+        return Passes(source, source.chunks(budget.chunk), self.executor, self.telling, budget.a_record)
 
     def _layout(self, found: Scanned, fitted: Fitted, strata: StrataCodes | None) -> Layout:
         weight = self.schema.names(Role.WEIGHT)

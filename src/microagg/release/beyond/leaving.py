@@ -1,0 +1,131 @@
+"""Which records take part: those without gaps, where others are to be left out, and those of strata that can be grouped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from microagg.engine.leaving_out import complete_chunk, kept_records, of_strata_chunk
+from microagg.engine.passing import Passes
+from microagg.engine.promises import Promised
+from microagg.engine.territories import StrataCodes
+from microagg.problem.problem import checked_k
+from microagg.release.beyond.columns import Scanned, gaps_in, scanned
+from microagg.release.beyond.promising import promised_in, units_of_records
+from microagg.release.cells import refuse_few
+from microagg.release.strata import notes_on_left_out, strata_as_data, wrong_strata
+from microagg.table.io import system
+from microagg.table.schema import Role
+
+if TYPE_CHECKING:
+    from microagg.release.beyond.run import Run
+
+
+@dataclass
+class TakingPart:
+    """The records that take part in a release, and what is known of them; those left out are counted."""
+
+    run: Run
+    passes: Passes
+    found: Scanned
+    dropped: int = 0
+    """Records that miss a quasi-identifier."""
+    strata_left_out: int = 0
+    records_left_out: int = 0
+    """Records of these strata."""
+    strata: StrataCodes | None = None
+    counts: np.ndarray | None = None
+    """(chunks, strata): how many records of each stratum each chunk has."""
+    promised: Promised | None = None
+    _tables: int = 0
+
+    @staticmethod
+    def of(run: Run, passes: Passes, found: Scanned) -> TakingPart:
+        """Those of a table that was scanned."""
+        taking = TakingPart(run, passes, found)
+        if run.settings.missing == "drop":
+            taking._leave_gaps_out()
+        taking._leave_strata_out()
+        checked_k(run.settings.k, taking.passes.source.records)
+        return taking
+
+    @property
+    def sizes(self) -> np.ndarray | None:
+        """How many records each stratum has."""
+        return None if self.counts is None else self.counts.sum(axis=0)
+
+    def strata_as_data(self) -> dict[str, Any] | None:
+        """What the internal manifest keeps of the strata."""
+        if self.sizes is None:
+            return None
+        return strata_as_data(self.sizes, self.strata_left_out, self.records_left_out)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the data holder should know of all this."""
+        notes: tuple[str, ...] = ()
+        if self.dropped:
+            notes = (f"left out, because a quasi-identifier was missing: {self.dropped:,} records",)
+        return notes + notes_on_left_out(self.strata_left_out, self.records_left_out, self.run.settings.k)
+
+    def _leave_gaps_out(self) -> None:
+        found, passes, settings = self.found, self.passes, self.run.settings
+        gaps = [gaps_in(column, facts) for column, facts in zip(found.variables, found.facts, strict=True)]
+        if not any(gaps):
+            return
+        units_of_records(
+            passes, self.run.schema, settings
+        )  # refused by their rows in the table that was given
+        records = passes.source.records
+        self._keep(complete_chunk, tuple(found.variables))
+        self.dropped = records - self.passes.source.records
+        refuse_few(self.dropped, records, settings.k)
+        self._scan()
+
+    def _leave_strata_out(self) -> None:
+        """What t compares with changes with the records that are left out, so that it is asked again."""
+        run, first = self.run, True
+        while True:
+            of_strata = self.found.strata
+            self.strata, self.counts = (
+                StrataCodes.counted(self.passes, of_strata) if of_strata else (None, None)
+            )
+            self.promised, lacking = promised_in(
+                self.passes, run.schema, run.settings, self.strata, run.budget.memory, self.found.categories,
+                may_be_impossible=not first,
+            )  # fmt: skip
+            sizes = self.sizes
+            if self.strata is None or sizes is None:
+                return
+            wrong = wrong_strata(sizes, lacking, run.settings)
+            if not wrong.any():
+                return
+            self.strata_left_out += int(wrong.sum())
+            self.records_left_out += int(sizes[wrong].sum())
+            self._keep(of_strata_chunk, self.strata, wrong.astype(np.int8))
+            self._scan()
+            first = False
+
+    def _keep(self, task: Any, *given: Any) -> None:
+        """Go on with the records that a task sets aside; what identifies people does not come along."""
+        run, before = self.run, self.passes.source
+        kept = {column.name for column in run.schema.columns if column.role is not Role.IDENTIFIER}
+        names = tuple(name for name in before.schema.names if name in kept)
+        asked = json.dumps(run.settings.as_data(), sort_keys=True, default=str)
+        key = hashlib.sha256(f"{asked}\0{self.found.digest}".encode()).hexdigest()[:16]
+        path = f"{run.spill.folder}/left-{key}-{self._tables}"
+        self.passes = run.passes_over(kept_records(self.passes, task, names, *given, path))
+        if self._tables:
+            for file in before.files:
+                system.remove(Path(file))
+        self._tables += 1
+
+    def _scan(self) -> None:
+        """Find out about these records; the digest stays that of the table that was given."""
+        run = self.run
+        self.found = replace(scanned(self.passes, run.schema, run.settings), digest=self.found.digest)
