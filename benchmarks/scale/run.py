@@ -166,7 +166,7 @@ def page(results: list[dict[str, Any]]) -> str:
         "It is refused with one sentence that names it: other methods than `auto` and the efforts `thorough` and `prove` (`hybrid` works in",
         "parts, in memory), `refine`, `time_limit`,",
         "times and Decimals too fine for how far they reach (2⁵¹ steps), labels,",
-        "files of Excel, SPSS, Stata and SAS, and `publish`. Categories, and texts that are kept or spell numbers, have 100,000 different values at most, and the scale `rank` holds every different",
+        "files of Excel, SPSS, Stata and SAS, and `publish` of measures that are from samples. Categories, and texts that are kept or spell numbers, have 100,000 different values at most, and the scale `rank` holds every different",
         "number in a quarter of the memory, 24 bytes each, and 64 more in the column that has the most. Where",
         "nothing is said of memory, such tables are worked on in memory as far as that reaches.",
         "",

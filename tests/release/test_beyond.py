@@ -136,8 +136,10 @@ def test_repeating_beyond_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ({"effort": "prove"}, "hybrid"),
         ({"refine": True}, "refine is not"),
         ({"time_limit": 5}, "time_limit is not"),
-        ({"aggregate": {"age": "draw"}}, "draw of 'age' is not"),
-        ({"publish": "kolmogorov-smirnov", "accept_risk": "published-measures"}, "publish is not"),
+        (
+            {"publish": "kolmogorov-smirnov", "accept_risk": "published-measures"},
+            "publish=kolmogorov-smirnov is not",
+        ),
     ],
 )
 def test_what_is_not_done_beyond_memory_is_named(

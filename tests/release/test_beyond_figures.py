@@ -139,6 +139,7 @@ def test_reports_are_those_in_memory_where_the_sample_is_the_table(
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(table_of(1500, kinds="mixed"), source, row_group_size=300)
     settings = asked("mixed", weight="w", keep_order=True)
+    settings |= {"publish": ["il-raw", "cells-unchanged"], "accept_risk": ["published-measures"]}
     places = []
     for name in ("memory", "beyond"):
         (tmp_path / name).mkdir()
@@ -151,6 +152,9 @@ def test_reports_are_those_in_memory_where_the_sample_is_the_table(
     )
     assert public[0] == public[1]
     assert without_notes(internal[0]) == without_notes(internal[1])
+    settings["publish"] = ["il-raw", "kolmogorov-smirnov"]
+    with pytest.raises(InputError, match="publish=kolmogorov-smirnov is not worked on beyond memory"):
+        in_passes(monkeypatch, source, tmp_path / "out.parquet", **settings)
 
 
 def with_another_original(release: Any) -> Any:
