@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import small_blocks
+from microagg import datasets
 from microagg.errors import InputError
 from microagg.measures.measure import Figure
 from microagg.release.beyond import measuring, setting_aside
@@ -224,3 +225,26 @@ def test_notes_are_those_of_a_table_in_memory(tmp_path: Path, monkeypatch: pytes
     told = [note for note in here.notes if not note.startswith("'sick' spells values")]
     assert len(told) >= 9
     assert [note for note in there.notes if note != NOTE and "grouped otherwise" not in note] == told
+
+
+def test_ordered_categories_keep_their_order_in_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "in.parquet"
+    pa.parquet.write_table(datasets.residents(1500, seed=3), source)
+    settings: dict[str, Any] = {
+        "k": 5, "identifier": ["person", "e_mail"], "quasi": ["born", "rent", "marital"], "rest": "drop",
+        "confidential": ["education"], "t": 0.6, "seed": 4, "effort": "quick", "date": "2026-01-01",
+    }  # fmt: skip
+    made = {}
+    for name in ("memory", "beyond"):
+        (tmp_path / name).mkdir()
+        place = tmp_path / name / "out.parquet"
+        if name == "memory":
+            made[name] = anonymize_file(source, place, report=tmp_path / name / "r.html", **settings)
+        else:
+            made[name] = in_passes(monkeypatch, source, place, report=tmp_path / name / "r.html", **settings)
+    here, there = (figures_of(made[name]) for name in ("memory", "beyond"))
+    assert equal(here["t"].value, there["t"].value)
+    public = [(tmp_path / name / "r.public.html").read_bytes() for name in ("memory", "beyond")]
+    assert public[0] == public[1]

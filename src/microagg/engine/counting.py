@@ -2,7 +2,8 @@
 
 Order statistics are counted: the values between the extremes of a column fall into buckets of equal width in a whole number that
 keeps their order (the bits of float64), and whatever bucket holds a place that is asked for is looked at closer in the next pass, between
-its own extremes. A bucket of one value is the answer, one of few values is collected. Two passes do for most columns, five for any.
+its own extremes. A bucket of one value is the answer, one of few values is collected. Two passes do for most columns; four at
+most for one or two ranges, more where many columns are counted at once and each gets fewer buckets.
 """
 
 from __future__ import annotations

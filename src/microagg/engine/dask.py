@@ -54,7 +54,7 @@ COMPILING = "compiling"
 OF_LOCAL_WORKERS = {
     # one that died twice comes back twice: Dask would give it up 15 seconds after its first death
     "distributed.deploy.lost-worker-timeout": "1 day",
-    # nobody looks at the profile of workers that end with the run, and taking it costs 7 % of their time
+    # nobody looks at the profile of workers that end with the run, and taking it costs some of their time
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "200ms",
 }

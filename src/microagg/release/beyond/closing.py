@@ -111,6 +111,7 @@ class Closing:
         """The release with what was set aside for its figures; if somebody waits for a report, with what it has to look up."""
         run = self.run
         measured = gathered(run, self.layout, self.finishing, self.grouped, self._anonymity.sizes)
+        measured.kinds, measured.categories = self._kinds
         nothing = nw.from_native(pa.table({"": [0]}), eager_only=True)
         release = FiledRelease(
             None, np.empty(0, np.int32), content["loss"], content, run.schema, self._anonymity, _arrow=pa.table({}),
@@ -181,15 +182,17 @@ class Closing:
             given: Any = self.run.source.schema.field(name).type
             if name in schema.names and schema.field(name).type == own.type and not self._is_coarse(name):
                 kinds[name] = pa.dictionary(given.index_type, own.type, given.ordered)
+        self._kinds: tuple[dict[str, Any], dict[str, pa.Array]] = kinds, {}
         if not kinds:
-            return {}, {}
+            return self._kinds
         used: dict[str, pa.Array] = {}
         tasks = ((told["path"], tuple(kinds)) for told in self.grouped.pieces)
         for found in self.run.executor.in_order(values_in_piece, tasks, self.run.budget.at_once):
             for name, values in found.items():
                 used[name] = joined(used[name], values) if name in used else values
         whole = self.finishing.categories
-        return kinds, {name: used_among(whole[name], used[name]) for name in kinds}
+        self._kinds = kinds, {name: used_among(whole[name], used[name]) for name in kinds}
+        return self._kinds
 
     def _is_coarse(self, name: str) -> bool:
         return self.run.settings.aggregates.get(name) in ("range", "generalise")

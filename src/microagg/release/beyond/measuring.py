@@ -33,6 +33,7 @@ from microagg.measures.risk.uniqueness import smallest_class_of, uniqueness_of
 from microagg.release.beyond.setting_aside import AFTER, ATOM, BEFORE, PLACE, Aside
 from microagg.release.changes import Change, moved_by
 from microagg.table.encoder import Space
+from microagg.table.io.categories import with_categories
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
@@ -124,6 +125,10 @@ class Measured:
     looked: Looked | None = None
     space: Space | None = None
     """In which records were looked up."""
+    kinds: dict[str, Any] = field(default_factory=dict)
+    """The types of released columns of categories: in samples lie values."""
+    categories: dict[str, pa.Array] = field(default_factory=dict)
+    """Those that are released, in their order."""
 
     @property
     def records(self) -> int:
@@ -138,7 +143,7 @@ class Measured:
 
     def released_of(self, sample: pa.Table) -> pa.Table:
         """The released table."""
-        return _beginning(sample, AFTER)
+        return with_categories(_beginning(sample, AFTER), self.kinds, self.categories)
 
     def cells_of(self, sample: pa.Table) -> tuple[Cells, Cells] | None:
         """The cells before and after; None where the quasi-identifiers are plain numbers."""
