@@ -23,8 +23,8 @@ from microagg.release.report.document import Document
 from microagg.table.io.chunks import Source
 
 NOTE = (
-    "worked on beyond memory: texts that spell one value in several ways, and values of single records that are released as they are, are "
-    "told about in notes on tables in memory only"
+    "worked on beyond memory: units, texts that spell one value in several ways, values of single records that are released as they are, and "
+    "a kept weight beside other kept columns are told about in notes on tables in memory only"
 )
 
 
