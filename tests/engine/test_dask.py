@@ -240,7 +240,7 @@ def test_a_worker_that_dies_in_each_pass(
 
 
 PROMISED: dict[str, Any] = {
-    **{name: value for name, value in SETTINGS.items() if name != "weight"}, "quasi": ["age", "income"], "confidential": ["quasimodo"], "identifier": ["w"], "l": 2, "t": 0.9, "scale": "robust",
+    **{name: value for name, value in SETTINGS.items() if name != "weight"}, "quasi": ["age", "income"], "confidential": ["quasimodo"], "identifier": ["w", "ill"], "l": 2, "t": 0.9, "scale": "robust",
     "special": {"income": [CODE]}, "cap": {"age": (20.0, 88.0)},
 }  # fmt: skip
 

@@ -175,7 +175,6 @@ def test_odd_types_texts_and_targets_are_named(
     ("more", "target", "named"),
     [
         ({"refine": True}, "out.parquet", "refine is not worked on beyond memory yet"),
-        ({"aggregate": {"age": "draw"}, "accept_risk": ["true-values"]}, "out.parquet", "aggregate draw of 'age'"),
         ({"method": "mdav"}, "out.parquet", "method mdav works on the whole table at once.* hybrid"),
         ({}, "out.xlsx", "an Excel file is not written beyond memory"),
     ],

@@ -109,6 +109,7 @@ def values_in_piece(path: str, names: Sequence[str]) -> dict[str, pa.Array]:
 
 
 def schema_in(path: str) -> pa.Schema:
+    """The columns of the rows in a piece, without what orders them."""
     schema = schema_of_piece(path)
     return schema.remove(schema.get_field_index(KEY))
 
