@@ -115,5 +115,6 @@ def schema_in(path: str) -> pa.Schema:
 
 
 def schema_of_piece(path: str) -> pa.Schema:
+    """The columns of a piece, and nothing else that it carries."""
     with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
         return reader.schema.remove_metadata()
