@@ -114,7 +114,7 @@ def page(results: list[dict[str, Any]]) -> str:
         "A table that does not fit into memory is worked on in passes, and gives the same release to the byte: same input, settings and",
         "seed, whatever the memory, the chunks or the threads. It starts by itself (half of what is free counts as memory) and can be asked",
         "for: `microagg anonymize in.parquet out.parquet --memory 4GB`, in Python `anonymize_file(…, memory=\"4GB\")`. Libraries take some",
-        "200 MB besides. Input is a parquet or Arrow file, a text file (csv, tsv, txt, also packed), a folder of parquet parts or a pattern (`\"parts/*.parquet\"`);",
+        "300 MB besides. Input is a parquet or Arrow file, a text file (csv, tsv, txt, also packed), a folder of parquet parts or a pattern (`\"parts/*.parquet\"`);",
         "output such a file, or a folder of parquet parts (`out/`: each of 4,194,304 records, its manifests beside it).",
         "A text file is taken in first: read from end to end, set aside, and typed as in memory, a column at a time; the largest of them takes about five",
         "times the bytes of its text, and is refused with the figure where `--memory` is less.",
@@ -146,6 +146,7 @@ def page(results: list[dict[str, Any]]) -> str:
             f"{1e6 * each['cpu'] / each['records']:.1f} | {each['peak'] / 1e6:,.0f} | {each['peak'] / each['records']:,.0f} | "
             f"{each['IL']:.4f} |"
         )
+    lines += [f"\n{each['records']:,} records: {each['note']}." for each in results if "note" in each]
     told = [f"{power:.3f} {where}" for where, power in exponents(results).items()]
     if told:
         lines += ["", f"CPU time grows with the number of records to the power of {', '.join(told)}."]
