@@ -38,7 +38,7 @@ def tools(project: dict[str, object]) -> list[str]:
     >>> tools({"optional-dependencies": {"test": ["microagg[all]", "pytest>=8", "ruff>=0.6", "pyright[nodejs]>=1.1"]}})
     ['pytest>=8']
     """
-    extra: list[str] = project["optional-dependencies"]["test"]  # type: ignore[index]
+    extra: list[str] = project["optional-dependencies"]["test"]  # type: ignore[index]  what TOML holds is an object to a type checker
     return [each for each in extra if re.split(r"[\[<>=]", each)[0] not in ("microagg", *TOOLS)]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.engine.plan import Holding
-from microagg.engine.verifying import _pairs, _runs, _table_of
+from microagg.engine.verifying import pairs_in, runs_of, table_in
 from microagg.kernels import partial_sums, sums
 from microagg.measures.risk.dominance import DOMINANT, THRESHOLD, P
 from microagg.measures.risk.reidentification import chances_of
@@ -125,11 +125,11 @@ def facts_of_groups(
 
 def classes_in_bucket(groups: Holding, asked: Asked) -> ClassFacts:
     """A task: what the classes of one bucket come to."""
-    table, found = _table_of(groups), ClassFacts()
+    table, found = table_in(groups), ClassFacts()
     if table is None:
         return found
-    pairs = _pairs(table, "h0", "h1")
-    order, starts = _runs(pairs)
+    pairs = pairs_in(table, "h0", "h1")
+    order, starts = runs_of(pairs)
     of_class = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(pairs))))
 
     def column(name: str) -> np.ndarray:
@@ -182,11 +182,11 @@ class KeptFacts:
 
 def kept_in_bucket(records: Holding) -> KeptFacts:
     """A task: the classes of one bucket of records, by the hash of what is released of them and their released weights."""
-    table, found = _table_of(records), KeptFacts()
+    table, found = table_in(records), KeptFacts()
     if table is None:
         return found
-    pairs = _pairs(table, "h0", "h1")
-    order, starts = _runs(pairs)
+    pairs = pairs_in(table, "h0", "h1")
+    order, starts = runs_of(pairs)
     sizes = np.diff(np.append(starts, len(pairs)))
     found.sizes = dict(zip(*(each.tolist() for each in np.unique(sizes, return_counts=True)), strict=True))
     if "w" in table.column_names:

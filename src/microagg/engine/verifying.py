@@ -25,7 +25,7 @@ from microagg.kernels import partial_sums
 from microagg.table.io.chunks import Source
 from microagg.table.io.digests import RowSums
 from microagg.table.io.looks import LookFacts
-from microagg.table.io.row_hashes import class_hashes, take_in
+from microagg.table.io.row_hashes import bucket_of, class_hashes, take_in
 
 KEY = "microagg key"
 """What rows are written in the order of."""
@@ -107,7 +107,7 @@ def hash_chunk(
         for name in beside.column_names:
             hashes = hashes.append_column(name, beside.column(name))
     told = {"records": rows.records, "rows": list(rows.totals), "looks": looks}
-    return {**write_piece(path, hashes, _first_bits(lanes[:, 0], bits), told), "path": path}
+    return {**write_piece(path, hashes, bucket_of(lanes, bits), told), "path": path}
 
 
 def _with_numbers(hashes: pa.Table, table: pa.Table, promised: Promised) -> pa.Table:
@@ -124,24 +124,24 @@ def _with_numbers(hashes: pa.Table, table: pa.Table, promised: Promised) -> pa.T
 
 def count_bucket(hashes: Holding, errors: Holding, promised: Promised | None = None) -> Counted:
     """A task: the classes of one bucket; `errors` has those of groups by the hash of their class."""
-    table, groups = _table_of(hashes), _table_of(errors)
+    table, groups = table_in(hashes), table_in(errors)
     found = Counted()
     with_units = promised is not None and promised.unit is not None
     if groups is not None and with_units:
-        found.released = _labels(_pairs(groups, "h0", "h1"))[1]
+        found.released = _labels(pairs_in(groups, "h0", "h1"))[1]
     if groups is not None:
         found.largest_error = _largest(groups)
     if table is None:
         return found
     found.records = table.num_rows
-    pairs = _pairs(table, "h0", "h1")
+    pairs = pairs_in(table, "h0", "h1")
     found.sizes = _sizes(pairs)
     if promised is not None:
         found.findings, found.numbers = _judged(table, pairs, promised)
     if with_units:
         lanes = [*pairs.T, *(table.column(name).to_numpy() for name in OF_CLASS)]
         found.met = len(np.unique(np.column_stack(lanes), axis=0))
-    found.all_sizes = _sizes(_pairs(table, "a0", "a1"))
+    found.all_sizes = _sizes(pairs_in(table, "a0", "a1"))
     return found
 
 
@@ -214,35 +214,33 @@ def values_chunk(
     take_in(missing, pa.chunked_array([pa.array([None], pa.int64())]))
     lanes = lanes[~(lanes == missing).all(axis=1)]
     table = pa.table({"h0": lanes[:, 0], "h1": lanes[:, 1]})
-    return {**write_piece(path, table, _first_bits(lanes[:, 0], bits), {}), "path": path}
+    return {**write_piece(path, table, bucket_of(lanes, bits), {}), "path": path}
 
 
 def count_values(hashes: Holding) -> tuple[int, int]:
     """A task: how many different values a bucket has, and how many of them occur once."""
-    table = _table_of(hashes)
+    table = table_in(hashes)
     if table is None:
         return 0, 0
-    sizes = _sizes(_pairs(table, "h0", "h1"))
+    sizes = _sizes(pairs_in(table, "h0", "h1"))
     return sum(sizes.values()), sizes.get(1, 0)
 
 
-def _first_bits(lane: np.ndarray, bits: int) -> np.ndarray:
-    return (lane >> np.uint64(64 - bits)).astype(np.int64) if bits else np.zeros(len(lane), np.int64)
-
-
-def _table_of(holding: Holding) -> pa.Table | None:
+def table_in(holding: Holding) -> pa.Table | None:
+    """All that lies there; None where that is nothing."""
     batches = batches_in(holding)
     return pa.Table.from_batches(batches).replace_schema_metadata(None) if batches else None
 
 
-def _pairs(table: pa.Table, *names: str) -> np.ndarray:
+def pairs_in(table: pa.Table, *names: str) -> np.ndarray:
+    """(n, 2) uint64: the hashes that lie in these two columns."""
     pairs = np.empty((table.num_rows, 2), np.uint64)
     for place, name in enumerate(names):
         pairs[:, place] = table.column(name).to_numpy()
     return pairs
 
 
-def _runs(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def runs_of(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """An order in which equal pairs are side by side, and where each run of them starts."""
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     ordered = pairs[order]
@@ -253,7 +251,7 @@ def _runs(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _labels(pairs: np.ndarray) -> tuple[np.ndarray, int]:
     """(n,) int32: numbers for different pairs, and how many there are."""
-    order, starts = _runs(pairs)
+    order, starts = runs_of(pairs)
     labels = np.empty(len(pairs), np.int32)
     labels[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(pairs))))
     return labels, len(starts)
@@ -261,14 +259,14 @@ def _labels(pairs: np.ndarray) -> tuple[np.ndarray, int]:
 
 def _sizes(pairs: np.ndarray) -> dict[int, int]:
     """How many different pairs occur so many times."""
-    _, starts = _runs(pairs)
+    _, starts = runs_of(pairs)
     sizes, counts = np.unique(np.diff(np.append(starts, len(pairs))), return_counts=True)
     return dict(zip(sizes.tolist(), counts.tolist(), strict=True))
 
 
 def _largest(groups: pa.Table) -> float:
     """The largest error of a class, whose groups may be of several blocks."""
-    labels, classes = _labels(_pairs(groups, "h0", "h1"))
+    labels, classes = _labels(pairs_in(groups, "h0", "h1"))
     parts = np.column_stack([groups.column(f"e{row}").to_numpy() for row in range(3)])
     total = partial_sums.group_error_sums(np.ascontiguousarray(parts), labels, classes)
     return float(partial_sums.rounded_each(total).max())

@@ -30,7 +30,7 @@ from microagg.table.encoder import Space
 from microagg.table.io.arrow import bare
 from microagg.table.io.frames import to_arrow, values_of
 from microagg.table.io.giving import Known
-from microagg.table.io.row_hashes import class_hashes
+from microagg.table.io.row_hashes import bucket_of, class_hashes
 from microagg.table.io.spelling import texts_like
 from microagg.table.schema import Schema
 from microagg.table.variable import NO_ATOM, Cells, Variable
@@ -72,17 +72,6 @@ class Finishing:
             if self.row_bits
             else np.zeros(len(order), np.int64)
         )
-
-
-def bucket_of(hashes: np.ndarray, bits: int) -> np.ndarray:
-    """(n,): the first bits of hashes.
-
-    >>> bucket_of(np.array([[1 << 63, 0]], np.uint64), 1).tolist()
-    [1]
-    """
-    return (
-        (hashes[:, 0] >> np.uint64(64 - bits)).astype(np.int64) if bits else np.zeros(len(hashes), np.int64)
-    )
 
 
 def finish_block(

@@ -29,7 +29,8 @@ from microagg.table.schema import Role, Schema
 LEAST_CHUNK, LARGEST_CHUNK = 1, 16  # in runs of records
 OF_A_RECORD, OF_A_CELL = 110, 30  # bytes that a record takes in memory at the peak, and each of its cells
 OF_A_CATEGORY = 250  # more for a column of categories: 2,000,000 x 9 columns with one took 606 bytes a record
-IN_A_BLOCK, IN_A_BLOCK_CELL = 400, 40  # the same for a record of a block that is worked on: 250,000 x 8 took 230 MB
+# the same for a record of a block that is worked on: 250,000 x 8 took 230 MB
+IN_A_BLOCK, IN_A_BLOCK_CELL = 400, 40
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?\s*", re.IGNORECASE)
 

@@ -34,7 +34,7 @@ from microagg.table.grouping import Groups
 from microagg.table.io.arrow import comparable, is_text
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.frames import to_arrow, values_of
-from microagg.table.io.row_hashes import class_hashes
+from microagg.table.io.row_hashes import bucket_of, class_hashes
 from microagg.table.meaning import meaning_of
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
@@ -209,7 +209,7 @@ def set_aside(aside: Aside, block: Block, path: str) -> dict[str, Any]:
         else (block.weights, block.released_weights),
         shared,
     )
-    write_piece(f"{path}.groups", groups, _first_bits(hashes[:, 0], aside.bits), {})
+    write_piece(f"{path}.groups", groups, bucket_of(hashes, aside.bits), {})
     if aside.kept:
         _write_kept(aside, block, f"{path}.kept")
     in_classes = (hashes[:, 0] <= np.uint64(aside.below))[block.labels]
@@ -288,11 +288,7 @@ def _write_kept(aside: Aside, block: Block, path: str) -> None:
     columns = {"h0": hashes[:, 0], "h1": hashes[:, 1]}
     if block.released_weights is not None:
         columns["w"] = block.released_weights
-    write_piece(path, pa.table(columns), _first_bits(hashes[:, 0], aside.bits), {})
-
-
-def _first_bits(lane: np.ndarray, bits: int) -> np.ndarray:
-    return (lane >> np.uint64(64 - bits)).astype(np.int64) if bits else np.zeros(len(lane), np.int64)
+    write_piece(path, pa.table(columns), bucket_of(hashes, aside.bits), {})
 
 
 def _amounts(

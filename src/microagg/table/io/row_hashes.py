@@ -69,3 +69,14 @@ def _letters(texts: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     _, offsets, letters = whole.buffers()
     places = np.frombuffer(offsets, np.int64)[whole.offset : whole.offset + len(whole) + 1]
     return places, np.frombuffer(letters, np.uint8) if letters is not None else np.zeros(0, np.uint8)
+
+
+def bucket_of(hashes: np.ndarray, bits: int) -> np.ndarray:
+    """(n,): which bucket rows are set aside in: the first bits of their hashes, so that rows that are alike are in one.
+
+    >>> bucket_of(np.array([[1 << 63, 0]], np.uint64), 1).tolist()
+    [1]
+    """
+    if bits == 0:
+        return np.zeros(len(hashes), np.int64)
+    return (hashes[:, 0] >> np.uint64(64 - bits)).astype(np.int64)
