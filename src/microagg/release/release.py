@@ -36,6 +36,7 @@ from microagg.release.notes_on_columns import (
     notes_on_cells,
     notes_on_columns,
     notes_on_markers,
+    notes_on_precision,
     warning_of_single_columns,
 )
 from microagg.release.notes_on_gaps import notes_on_gaps
@@ -328,8 +329,8 @@ def anonymize(
     "generalise" with a `hierarchy`, a tree over the values. Records with `missing` quasi-identifiers are grouped with their like
     ("group"), refused ("error") or left out ("drop"); `special` names codes that are no values ({"AGEYOUNG": [97]}), `na` further
     markers of missing values.
-    With precision="column" a group's value is rounded to the decimals of its column, so whole numbers stay whole; with "full" it is
-    the exact mean. `cap` gives columns a highest value ({"income": "99.5%"} or {"income": 50000}) or a lowest and a highest
+    With precision="column" a group's mean is rounded to the decimals that most values of its column have, so whole numbers stay
+    whole; where there is no such number of decimals, to three to four digits of the column's standard deviation. With "full" it is the exact mean. `cap` gives columns a highest value ({"income": "99.5%"} or {"income": 50000}) or a lowest and a highest
     ({"income": ("1%", "99%")}), which values beyond become before groups are formed; loss is measured against what they were.
     `publish` names measures that the public report tells although they come from the original table (1,000 records and more);
     without it, that report follows from the released table and the settings. `accept_risk` names risks that are taken knowingly
@@ -456,6 +457,7 @@ def protect(
     notes += notes_of(given.to_native()) + notes_on_labels(source, schema, settings)
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
     notes += notes_on_columns(schema, space, loss["IL"], unrounded)
+    notes += notes_on_precision(quasi, made.decimals, made.reasons)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
     notes += notes_on_gaps(promise, attributes) + notes_on_units(units, k) + notes_on_strata(strata, k)
     notes += notes_on_weights(weighting, labels, arrow, schema, settings)

@@ -244,7 +244,7 @@ class Settings:
             "precision",
             ("column", "full"),
             "column",
-            "Round to the decimals of each column, or keep exact means.",
+            "Round means to the decimals of each column (raw floats by their spread), or keep exact means.",
         ),
         public=True,
     )

@@ -16,8 +16,9 @@ from microagg.table.coarse import texts_of
 from microagg.table.grouping import Groups
 from microagg.table.precision import (
     FINEST,
+    Precision,
     decimals_of,
-    decimals_of_variable,
+    precision_of,
     round_to,
     rounded_means,
 )
@@ -58,6 +59,8 @@ class Aggregated:
     _unrounded: np.ndarray | list[np.ndarray] | None
     """By group and column the values before rounding; None where they are those released."""
     by_group: bool = False
+    reasons: tuple[str, ...] = ()
+    """Why each column is rounded to its decimals: see `Precision.reason`; empty where it is not."""
 
     @property
     def cells(self) -> Cells:
@@ -98,8 +101,8 @@ class Aggregated:
 class WholeTable:
     """What decides what a group releases besides its own records, where only a part of a table is at hand; column by column."""
 
-    decimals: tuple[int | None, ...]
-    """Of numeric columns, at the precision of the column."""
+    precisions: tuple[Precision, ...]
+    """Of numeric columns: what means are rounded to."""
     levels: tuple[np.ndarray | None, ...]
     """Of nominal and ordinal columns: how often each level occurs."""
     atoms: tuple[np.ndarray | None, ...]
@@ -185,6 +188,7 @@ class _Column:
     """(groups,): the atom, or -1; None where the column has none."""
     unrounded: np.ndarray
     decimals: int | None = None
+    reason: str = ""
 
 
 def _of_means(
@@ -198,17 +202,28 @@ def _of_means(
     """Plain tables: the means of all columns at once."""
     means = Groups.of(labels).means(cells.values, weights, None if whole is None else whole.heaviest)
     decimals: list[int | None] = []
+    reasons: list[str] = []
     rounded = np.empty_like(means)
     for j, variable in enumerate(cells.variables):
-        own = None
-        if precision == "column":
-            own = decimals_of_variable(variable, exact.values[:, j]) if whole is None else whole.decimals[j]
-        decimals.append(own)
-        rounded[:, j] = _at_precision(variable, means[:, j], own, precision)
+        own = _precision(variable, exact.values[:, j], precision, whole, j)
+        decimals.append(own.decimals)
+        reasons.append("" if own.decimals is None else own.reason)
+        rounded[:, j] = _at_precision(variable, means[:, j], own.decimals, precision)
     none = (0,) * len(decimals)
     every, how = np.broadcast_to(True, means.shape), ("mean",) * len(decimals)
     released = Cells(cells.variables, rounded)
-    return Aggregated(released, how, decimals, every, none, none, labels, means, by_group=True)
+    return Aggregated(
+        released, how, decimals, every, none, none, labels, means, by_group=True, reasons=tuple(reasons)
+    )
+
+
+def _precision(
+    variable: Variable, exact: np.ndarray, precision: str, whole: WholeTable | None, j: int
+) -> Precision:
+    """What means of a column are rounded to, and how its values are written."""
+    if variable.kind is not Kind.NUMERIC or precision != "column":
+        return Precision()
+    return precision_of(variable, exact) if whole is None else whole.precisions[j]
 
 
 def _at_precision(variable: Variable, means: np.ndarray, decimals: int | None, precision: str) -> np.ndarray:
@@ -242,9 +257,7 @@ def _of_values(
 ) -> _Column:
     """What groups release that make one value of their values: the rule for atoms, the aggregate, and rounding."""
     variable, column = cells.variables[j], np.ascontiguousarray(cells.values[:, j])
-    decimals = None
-    if variable.kind is Kind.NUMERIC and precision == "column":
-        decimals = decimals_of_variable(variable, exact) if whole is None else whole.decimals[j]
+    own = _precision(variable, exact, precision, whole, j)
     atoms = cells.atoms_of(j)
     released_atoms, of_values, values, counted = None, np.ones(groups.count, bool), column, groups
     frequency, heaviest = (None, None) if whole is None else (whole.levels[j], whole.heaviest)
@@ -261,15 +274,16 @@ def _of_values(
         weights = None if weights is None else weights[known]
     assert entry.values is not None
     found = entry.values(
-        Gathered(variable, values, counted, column, decimals, texts, weights, frequency, heaviest)
+        Gathered(variable, values, counted, column, own.written, texts, weights, frequency, heaviest)
     )
     unrounded, rounded = np.full(groups.count, np.nan), np.full(groups.count, np.nan)
     unrounded[of_values] = found.values
     if found.rounds:
-        rounded[of_values] = _at_precision(variable, found.values, decimals, precision)
+        rounded[of_values] = _at_precision(variable, found.values, own.decimals, precision)
+    is_rounded = found.rounds and own.decimals is not None
     return _Column(
         found.variable, rounded if found.rounds else unrounded, released_atoms, unrounded,
-        decimals if found.rounds else None,
+        own.decimals if found.rounds else None, own.reason if is_rounded else "",
     )  # fmt: skip
 
 
@@ -321,6 +335,7 @@ def _assembled(cells: Cells, labels: np.ndarray, how: tuple[str, ...], columns: 
         tuple(int((a & ~b).sum()) for b, a in zip(before, after, strict=True)),
         labels,
         [column.unrounded for column in columns],
+        reasons=tuple(column.reason for column in columns),
     )
 
 

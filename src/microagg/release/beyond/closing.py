@@ -364,9 +364,10 @@ class Closing:
         )
         how = tuple(aggregate_of(variable, run.settings.aggregates).name for variable in layout.variables)
         cells = Cells(layout.variables, np.broadcast_to(0.0, (layout.records, width)))
+        rounds = [name == "mean" and run.settings.precision == "column" for name in how]
         decimals = [
-            each if name == "mean" and run.settings.precision == "column" else None
-            for each, name in zip(self.finishing.whole.decimals, how, strict=True)
+            each.decimals if rounded else None
+            for each, rounded in zip(self.finishing.whole.precisions, rounds, strict=True)
         ]
         nothing = np.empty(0, np.int32)
         made = Aggregated(cells, how, decimals, np.zeros((0, width), bool), filled, blanked, nothing, None)

@@ -11,7 +11,7 @@ from microagg.engine.plan import Grouped, Layout
 from microagg.release.beyond.finishing import Finishing
 from microagg.release.beyond.losing import Lost
 from microagg.release.beyond.measuring import Measured
-from microagg.release.notes_on_columns import notes_on_columns, notes_on_encoding
+from microagg.release.notes_on_columns import notes_on_columns, notes_on_encoding, notes_on_precision
 from microagg.release.notes_on_gaps import notes_on_unknown
 from microagg.release.notes_on_names import notes_on_looks
 from microagg.release.notes_on_texts import note_on_formulas
@@ -54,6 +54,8 @@ def notes_beyond(
     plain = [{"sse": each["unrounded"], "within": [], "one": None} for each in told]
     unrounded = Lost.of(space, totals, plain).il
     notes += notes_on_columns(run.schema, layout.space, manifest["loss"]["IL"], unrounded)
+    decimals = [each["decimals"] for each in manifest["scaling"].values()]
+    notes += notes_on_precision(names, decimals, [each.reason for each in finishing.whole.precisions])
     notes += _shared(told, measured)
     formulas = {name for each in told for name in each["formulas"]}
     notes += note_on_formulas([name for name in run.schema.released() if name in formulas])

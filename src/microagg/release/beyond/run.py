@@ -296,7 +296,7 @@ class Run:
 
     def _finishing(self, layout: Layout, found: Scanned, fitted: Fitted) -> Finishing:
         weight = found.weight
-        of_weight = weight and (weight.column, WholeTable((weight.decimals,), (None,), (None,)))
+        of_weight = weight and (weight.column, WholeTable((weight.precision,), (None,), (None,)))
         key = None
         if not self.keep_order:
             first, second = key_of_order(self.settings.seed or 0, found.digest).tolist()
