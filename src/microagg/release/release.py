@@ -51,6 +51,13 @@ from microagg.release.report.notebook import summary_html
 from microagg.release.report.summary import headline_of
 from microagg.release.report.terminal import summary_for_terminal
 from microagg.release.risks import notes_on_disclosure, notes_on_earlier_releases, refuse_unaccepted
+from microagg.release.rules import (
+    kept_rules,
+    notes_on_rules,
+    released_records,
+    released_variables,
+    rules_as_data,
+)
 from microagg.release.saving import refuse_report_place, renderer, save_release
 from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
@@ -78,6 +85,7 @@ from microagg.table.io.parts import as_target, format_to_write
 from microagg.table.io.sidecar import labels_beside, sidecar_of
 from microagg.table.io.spelling import texts_like
 from microagg.table.io.writing import write_text
+from microagg.table.relations import records_of
 from microagg.table.schema import Role, Schema, assign_roles
 from microagg.table.variable import Cells
 
@@ -300,6 +308,7 @@ def anonymize(
     na: Sequence[Any] | str | float = (),
     precision: str = "column",
     cap: Mapping[str, Any] | Sequence[str] | str | None = None,
+    rules: Sequence[str] | str = (),
     accept_risk: Sequence[str] | str = (),
     publish: Sequence[str] | str = (),
     reading: Mapping[str, Any] | None = None,
@@ -332,6 +341,8 @@ def anonymize(
     With precision="column" a group's mean is rounded to the decimals that most values of its column have, so whole numbers stay
     whole; where there is no such number of decimals, to three to four digits of the column's standard deviation. With "full" it is the exact mean. `cap` gives columns a highest value ({"income": "99.5%"} or {"income": 50000}) or a lowest and a highest
     ({"income": ("1%", "99%")}), which values beyond become before groups are formed; loss is measured against what they were.
+    `rules` declares sums that hold in every record (["total = wage + other"]), of up to three columns, each added or subtracted; they
+    hold in the release, too, as do sums that are found in the table, unless rules="none".
     `publish` names measures that the public report tells although they come from the original table (1,000 records and more);
     without it, that report follows from the released table and the settings. `accept_risk` names risks that are taken knowingly
     ("full-precision", "single-columns", "published-measures", "true-values"): without it such a release cannot be saved. `writing` says
@@ -385,6 +396,7 @@ def protect(
 
     # space and partition
     cells = read_cells(frame, schema, settings)
+    rules = kept_rules(records_of(cells), cells.variables, settings, by_column=method.scope == "column")
     grouped, capped = cap_cells(cells, settings.cap)
     space = Space.fit(grouped, settings.scale, settings.importance)
     refuse_unsearchable(space, settings)
@@ -425,7 +437,7 @@ def protect(
     weights = None if weighting is None else weighting.before
     made = aggregated(
         averaged, labels, how=settings.aggregates, precision=settings.precision, k=k, seed=settings.seed or 0,
-        space=space, exact=cells, texts=texts_like(frame), weights=weights,
+        space=space, exact=cells, texts=texts_like(frame), weights=weights, kept=rules.sums,
     )  # fmt: skip
     released = with_released(frame, schema, made, weighting, settings.precision)
     arrow = with_labels_in_use(marked_like(to_arrow(released), source))
@@ -451,13 +463,14 @@ def protect(
         settings=settings, schema=schema, found=found, space=space, made=made, source=source, file=file,
         loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
         exposure=exposure_of(arrow, schema, anonymity),
+        rules=rules_as_data(settings, released_records(arrow, released_variables(cells.variables, settings))),
         strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
         format=format,
     )  # fmt: skip
     notes += notes_of(given.to_native()) + notes_on_labels(source, schema, settings)
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
     notes += notes_on_columns(schema, space, loss["IL"], unrounded)
-    notes += notes_on_precision(quasi, made.decimals, made.reasons)
+    notes += notes_on_precision(quasi, made.decimals, made.reasons) + notes_on_rules(rules)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
     notes += notes_on_gaps(promise, attributes) + notes_on_units(units, k) + notes_on_strata(strata, k)
     notes += notes_on_weights(weighting, labels, arrow, schema, settings)
