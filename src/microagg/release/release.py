@@ -24,6 +24,7 @@ from microagg.problem.problem import Problem, Progress, checked_k
 from microagg.problem.watch import ctrl_c_heard
 from microagg.release.cells import confidential_of, read_cells, shown_cells, units_in, without_gaps
 from microagg.release.changes import Change, changes
+from microagg.release.choosing import loses_less, quick_groups, with_groups_of
 from microagg.release.exposure import exposure_of
 from microagg.release.manifest import FORMAT, internal_manifest, manifest_paths, public_manifest
 from microagg.release.measuring import (
@@ -422,8 +423,8 @@ def protect(
         progress=progress,
         strata=None if strata is None else strata.labels,
     )
-    labels = found.labels
-    _log.info("%d groups found in %.2f s", labels.max() + 1, time.perf_counter() - begun)
+    quick = quick_groups(method, problem, settings, found, None if strata is None else strata.labels)
+    _log.info("%d groups found in %.2f s", found.labels.max() + 1, time.perf_counter() - begun)
     settings = replace(settings, params={**settings.params, **found.params})
     plain = cells.is_plain
     del problem, points, grouped
@@ -433,12 +434,20 @@ def protect(
 
     # aggregate and verify
     averaged, _ = cap_cells(cells, settings.cap)
-    weighting = weighted(weighting_of(frame, schema, settings), labels, settings)
+    weighting = weighting_of(frame, schema, settings)
     weights = None if weighting is None else weighting.before
-    made = aggregated(
-        averaged, labels, how=settings.aggregates, precision=settings.precision, k=k, seed=settings.seed or 0,
+
+    release_of = functools.partial(
+        aggregated, averaged, how=settings.aggregates, precision=settings.precision, k=k, seed=settings.seed or 0,
         space=space, exact=cells, texts=texts_like(frame), weights=weights, kept=rules.sums,
     )  # fmt: skip
+    # loss is measured against what was there before any cap, on the scale that it has without one
+    measured = Space.fit(cells, settings.scale, settings.importance) if capped else space
+    made = release_of(found.labels)
+    if quick is not None and loses_less(measured, cells, other := release_of(quick.labels), made):
+        found, made = with_groups_of(found, quick), other
+    labels = found.labels
+    weighting = weighted(weighting, labels, settings)
     released = with_released(frame, schema, made, weighting, settings.precision)
     arrow = with_labels_in_use(marked_like(to_arrow(released), source))
     give_back()
@@ -453,9 +462,7 @@ def protect(
     notes = notes_on_disclosure(k, averaged, labels, anonymity.labels, made, weights) + note_on_capped(capped)
     notes += notes_on_true_values(averaged, made)
     bound = found.bound and found.bound.about(averaged, quasi, space)
-    del averaged
-    # against what was there before any cap, on the scale that it has without one
-    measured = Space.fit(cells, settings.scale, settings.importance) if capped else space
+    del averaged, release_of
     groups = labels if labels.ndim == 2 else anonymity.labels
     loss, share, unrounded = loss_of(measured, cells, made, released, settings, labels, groups)
     weighting = weighting and weighting.with_totals(frame, schema, settings, made)
