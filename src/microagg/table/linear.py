@@ -59,25 +59,35 @@ class RelationTotals:
     @staticmethod
     def of(values: np.ndarray, columns: Sequence[int], first: int = 0) -> RelationTotals:
         """Add up columns of a table, or of a chunk that begins with record `first`; NaN where a cell has no value."""
-        found = RelationTotals(len(columns))
+        found, every = RelationTotals(len(columns)), list(columns) == list(range(values.shape[1]))
         for start in range(0, len(values), RUN):
-            run = values[start : start + RUN, list(columns)]
+            run = values[start : start + RUN]
+            run = run if every else run[:, list(columns)]
             found._add(run, _weights(np.arange(first + start, first + start + len(run))))
         return found
 
     def _add(self, run: np.ndarray, weights: np.ndarray) -> None:
         missing = np.isnan(run)
         self.records += len(run)
+        if not missing.any():
+            self.complete += len(run)
+            self._add_rows(run, weights, slice(0, 2))
+            self.least = np.minimum(self.least, run.min(axis=0))
+            self.most = np.maximum(self.most, run.max(axis=0))
+            return
         self.gaps += missing.sum(axis=0)
         complete = ~missing.any(axis=1)
         self.complete += int(complete.sum())
+        known = np.where(missing, 0.0, run)
+        self._add_rows(known, weights, slice(0, 1))
+        self._add_rows(known[complete], weights[complete], slice(1, 2))
+        self.least = np.fmin(self.least, np.fmin.reduce(run, axis=0))
+        self.most = np.fmax(self.most, np.fmax.reduce(run, axis=0))
+
+    def _add_rows(self, known: np.ndarray, weights: np.ndarray, places: slice) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
-            known = np.where(missing, 0.0, run)
-            for place, rows in enumerate((slice(None), complete)):
-                self.totals[place] += weights[rows] @ known[rows]
-                self.sizes[place] += weights[rows] @ np.abs(known[rows])
-        self.least = np.minimum(self.least, np.where(missing, np.inf, run).min(axis=0, initial=np.inf))
-        self.most = np.maximum(self.most, np.where(missing, -np.inf, run).max(axis=0, initial=-np.inf))
+            self.totals[places] += weights @ known
+            self.sizes[places] += weights @ np.abs(known)
 
     def plus(self, more: RelationTotals) -> None:
         """Add the totals of another chunk."""
