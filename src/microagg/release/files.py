@@ -71,7 +71,7 @@ def anonymize_file(
     `source` and `target` may be addresses of an object store ("s3://bucket/in.parquet"; gs, abfs, hdfs), whose credentials come from the
     environment: see `release/stores.py` for what holds there.
 
-    `engine` is a `distributed.Client`, the address of a Dask scheduler ("tcp://10.0.0.1:8786") or "local:4": the workers of that cluster
+    `engine` is a `distributed.Client`, the address of a Dask scheduler ("tls://10.0.0.1:8786") or "local:4": the workers of that cluster
     do the work of a table that is more than one block, with the same release to the byte. They must see the input, the output and
     `spill` at the same paths; `memory` is that of one worker then, and threads are those that each worker has.
 
