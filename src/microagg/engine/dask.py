@@ -314,8 +314,9 @@ def _local(engine: str, threads: int | None) -> Iterator[Any]:
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
         ) as cluster,
     ):  # fmt: skip
-        cluster.sync(_close_web_server, cluster.scheduler)
-        yield cluster
+        started: Any = cluster
+        started.sync(_close_web_server, started.scheduler)
+        yield started
 
 
 async def _close_web_server(server: Any) -> None:
