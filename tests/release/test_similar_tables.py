@@ -15,7 +15,13 @@ from microagg.release.manifest import public_manifest
 from microagg.table.io import row_sketch
 from microagg.table.io.row_sketch import is_mostly_shared, sampled_rows, sketch_of, sketch_of_table
 
-SETTINGS: dict[str, Any] = {"k": 4, "quasi": ["age", "income"], "confidential": ["ill"], "method": "mdav", "seed": 1}
+SETTINGS: dict[str, Any] = {
+    "k": 4,
+    "quasi": ["age", "income"],
+    "confidential": ["ill"],
+    "method": "mdav",
+    "seed": 1,
+}
 
 
 def table_of(records: int, seed: int = 1) -> pa.Table:
