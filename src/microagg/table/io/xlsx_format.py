@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
 from microagg.table.io.format import Format
+from microagg.table.io.headers import LOOKED_AT, FirstRow, refuse_unclear_names
 from microagg.table.io.text_parameters import DATES, DECIMAL, HEADER, THOUSANDS, refuse_same_signs
 from microagg.table.io.unpacking import largest_table, refuse_larger
 from microagg.table.io.xlsx_cells import (
@@ -195,15 +196,26 @@ def _names(path: Path, rows: list[list[Any]], header: bool | None) -> tuple[list
     first = rows[0]
     if header is False:
         return [str(number) for number in range(1, len(first) + 1)], rows
-    if header is None and not all(isinstance(cell, str) for cell in first):
-        raise InputError(
-            f"the first row of {str(path)!r} looks like a record, not like names of columns; say --no-header (in Python "
-            "header=False) if it is a record, --header (header=True) if it holds names."
-        )
+    names = [cell_as_text(cell) for cell in first]
+    if header is None:
+        _judged(names, first, rows[1:]).refuse_record(path)
     for place, cell in enumerate(first, 1):
         if cell == "":
             raise InputError(f"column {place} of {str(path)!r} has no name; write one into its first row.")
-    return [cell_as_text(cell) for cell in first], rows[1:]
+    refuse_unclear_names(names, path)
+    return names, rows[1:]
+
+
+def _judged(names: list[str], first: list[Any], records: list[list[Any]]) -> FirstRow:
+    """The first row with what the cells below it tell; a cell that is no text is a value, whatever its number."""
+    row = FirstRow(names, [j for j, cell in enumerate(first) if not isinstance(cell, str)])
+    few = records[:LOOKED_AT]
+    heads = [[cell_as_text(record[j]) for record in few] for j in range(len(names))]
+    recurring = [
+        j for j, cell in enumerate(first) if cell != "" and any(record[j] == cell for record in records)
+    ]
+    row.add(heads, recurring)
+    return row
 
 
 def write(table: pa.Table, path: Path) -> None:
