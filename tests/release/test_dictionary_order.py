@@ -38,7 +38,7 @@ def register(records: int = 120) -> dict[str, list[Any]]:
     }
 
 
-def encoded(values: list[Any], categories: list[Any], kind: pa.DataType = pa.int32()) -> pa.DictionaryArray:
+def encoded(values: list[Any], categories: list[Any], kind: pa.DataType) -> pa.DictionaryArray:
     """Values as categories that have this order in memory."""
     places = pa.array([categories.index(value) for value in values], kind)
     return pa.DictionaryArray.from_arrays(places, pa.array(categories))
@@ -53,7 +53,7 @@ def arrow_table(order: str, records: int = 120) -> pa.Table:
         if order == "reversed":
             columns[name] = encoded(rows[name], ["unused", *reversed(first)], pa.int16())
         else:
-            columns[name] = encoded(rows[name], first)
+            columns[name] = encoded(rows[name], first, pa.int32())
     return pa.table(columns)
 
 

@@ -70,7 +70,7 @@ from microagg.table.io.frames import (
     to_arrow,
     values_of,
 )
-from microagg.table.io.giving import Known, given_back
+from microagg.table.io.giving import Known, given_back, in_one_form
 from microagg.table.io.labels import labels_of, with_labels, with_labels_in_use
 from microagg.table.io.marks import NOTES, marked_like, notes_of
 from microagg.table.io.parts import as_target, format_to_write
@@ -493,6 +493,8 @@ def with_released(
 ) -> nw.DataFrame[Any]:
     """The table with every quasi-identifier replaced by its group's, in the types that came in; identifiers dropped.
 
+    Strata are as they were, but with one zero and one missing value: some readers would see further classes.
+
     `known` is needed where the frame is a part of a table.
     """
     cells, whole = made.cells, precision == "column"
@@ -508,4 +510,5 @@ def with_released(
         for j, variable in enumerate(cells.variables)
     ]
     columns += released_weight(frame, weighting, whole=whole, known=known)
+    columns += [in_one_form(frame[name]) for name in schema.names(Role.STRATUM)]
     return frame.with_columns(*columns).select(*schema.released())
