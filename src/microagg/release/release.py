@@ -55,7 +55,14 @@ from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
 from microagg.release.shuffling import shuffled_rows
 from microagg.release.strata import Strata, class_columns, in_strata, notes_on_strata, refuse_columnwise
-from microagg.release.true_values import notes_on_true_values, risks_of_aggregates
+from microagg.release.true_values import (
+    frequencies_in,
+    notes_on_true_values,
+    refuse_near_unique,
+    risks_of_aggregates,
+    risks_of_categories,
+    single_categories,
+)
 from microagg.release.weighting import Weighting, notes_on_weights, released_weight, weighted, weighting_of
 from microagg.table.aggregate import Aggregated, aggregated
 from microagg.table.capping import cap_cells, cap_values, note_on_capped
@@ -384,6 +391,7 @@ def protect(
 
     # space and partition
     cells = read_cells(frame, schema, settings)
+    refuse_near_unique(cells.variables, frequencies_in(cells), settings)
     grouped, capped = cap_cells(cells, settings.cap)
     space = Space.fit(grouped, settings.scale, settings.importance)
     refuse_unsearchable(space, settings)
@@ -439,6 +447,7 @@ def protect(
     # measure and release
     notes = notes_on_disclosure(k, averaged, labels, anonymity.labels, made, weights) + note_on_capped(capped)
     notes += notes_on_true_values(averaged, made)
+    singles, _ = single_categories(made, frequencies_in(averaged))
     bound = found.bound and found.bound.about(averaged, quasi, space)
     del averaged
     # against what was there before any cap, on the scale that it has without one
@@ -465,7 +474,7 @@ def protect(
     return Release(
         _labelled_like(same_type(released, table), arrow), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
         _arrow=arrow, _original=frame, _cells=None if _are_numbers(frame, cells, made) else (cells, made.cells),
-        _risks=risks_of_aggregates(cells, settings.aggregates), _units=units,
+        _risks=risks_of_aggregates(cells, settings.aggregates) + risks_of_categories(singles), _units=units,
     )  # fmt: skip
 
 
