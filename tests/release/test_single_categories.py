@@ -80,7 +80,7 @@ def test_missing_values_are_no_values() -> None:
 def test_numbers_held_as_strings_are_recognised() -> None:
     table = pd.DataFrame({"age": AGES, "income": [str(1000 + 7.5 * row) for row in range(N)]}, dtype=object)
     table["age"] = AGES
-    with pytest.raises(ma.InputError, match="its values are numbers, so say kinds={'income': 'numeric'}"):
+    with pytest.raises(ma.InputError, match=r"its values are numbers, so say kinds=\{'income': 'numeric'\}"):
         ma.anonymize(table, quasi=["age", "income"], **ASKED)
     release = ma.anonymize(table, quasi=["age", "income"], kinds={"income": "numeric"}, **ASKED)
     assert release.loss["IL"] < 20.0
@@ -109,8 +109,8 @@ def test_a_mode_that_one_record_alone_has_must_be_accepted(tmp_path: Path) -> No
 
 def test_a_mode_is_one_that_others_have_too_where_there_is_one(tmp_path: Path) -> None:
     """Where all values of a group differ, the one that most records of the table have is released."""
-    towns = [["rare a", "rare b", "rare c", "rare d", "Ulm"], ["Ulm"] * 5]
-    table = pa.table({"age": [20] * 5 + [70] * 5, "town": sum(towns, [])})
+    towns = ["rare a", "rare b", "rare c", "rare d", *["Ulm"] * 6]
+    table = pa.table({"age": [20] * 5 + [70] * 5, "town": towns})
     release = ma.anonymize(table, quasi=["age", "town"], k=5, method="mdav", seed=1)
     assert set(release.table.column("town").to_pylist()) == {"Ulm"}
     release.save(tmp_path / "out.csv")
