@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 import microagg as ma
-from beyond import in_passes
+from beyond import WAYS, run_in
 
 RECORDS = 40
 PLACES = ("kept text", "categories", "released mode", "name of a column", "last record")
@@ -32,7 +32,7 @@ def table_with(place: str) -> pa.Table:
 
 def settings_for(place: str) -> dict[str, Any]:
     shown = {"quasi": ["age", "town"]} if place == "released mode" else {"quasi": ["age"], "rest": "keep"}
-    return {"k": 4, "seed": 1, "method": "mdav", **shown}
+    return {"k": 4, "seed": 1, "effort": "quick", **shown}
 
 
 def refused(error: Exception, place: str, encoding: str) -> None:
@@ -58,16 +58,11 @@ def test_saved_from_memory(tmp_path: Path, place: str, encoding: str) -> None:
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("memory", [True, False])
-def test_written_from_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, memory: bool
-) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_written_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, way: str) -> None:
     pa.parquet.write_table(table_with(place), tmp_path / "in.parquet")
     settings = {**settings_for(place), "writing": {"encoding": "cp1252"}}
     with pytest.raises(ma.InputError) as refusal:
-        if memory:
-            ma.anonymize_file(tmp_path / "in.parquet", tmp_path / "out.csv", **settings)
-        else:
-            in_passes(monkeypatch, tmp_path / "in.parquet", tmp_path / "out.csv", bits=1, **settings)
+        run_in(way, monkeypatch, tmp_path / "in.parquet", tmp_path / "out.csv", **settings)
     refused(refusal.value, place, "cp1252")
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

@@ -20,14 +20,18 @@ AGES = [20, 31, 45, 52, 63, 27, 38, 49, 50, 61, 72]
 def released_order(last_age: int, seed: int, folder: Path) -> list[int]:
     """The record numbers of a written release, in the order of its rows."""
     table = pa.table({"id": range(12), "age": [*AGES, last_age]})
-    ma.anonymize(table, k=3, quasi=["age"], keep=["id"], seed=seed, method="mdav").save(folder / "out.parquet")
+    ma.anonymize(table, k=3, quasi=["age"], keep=["id"], seed=seed, method="mdav").save(
+        folder / "out.parquet"
+    )
     return pa.parquet.read_table(folder / "out.parquet").column("id").to_pylist()
 
 
 @pytest.mark.parametrize(("seed", "digest"), [(7, "3f8a"), (7, "3f8b"), (8, "3f8a")])
 def test_the_key_is_a_hash_of_the_seed_and_the_digest(seed: int, digest: str) -> None:
     text = b"%d\x00%s\x00rows in order" % (seed, digest.encode())
-    assert key_of_order(seed, digest).tolist() == list(struct.unpack("<2Q", hashlib.sha256(text).digest()[:16]))
+    assert key_of_order(seed, digest).tolist() == list(
+        struct.unpack("<2Q", hashlib.sha256(text).digest()[:16])
+    )
 
 
 def test_the_order_is_the_one_that_earlier_versions_wrote() -> None:
@@ -36,7 +40,10 @@ def test_the_order_is_the_one_that_earlier_versions_wrote() -> None:
     manifest["input"] = {"digest": "3f8b"}
     assert shuffled_rows(manifest, 12).tolist() == [4, 6, 1, 5, 3, 7, 9, 8, 2, 0, 11, 10]
     manifest["settings"] = {"seed": None}
-    assert shuffled_rows(manifest, 12).tolist() == shuffled_rows({**manifest, "settings": {"seed": 0}}, 12).tolist()
+    assert (
+        shuffled_rows(manifest, 12).tolist()
+        == shuffled_rows({**manifest, "settings": {"seed": 0}}, 12).tolist()
+    )
 
 
 def test_one_value_of_the_input_moves_all_rows(tmp_path: Path) -> None:

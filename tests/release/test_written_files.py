@@ -16,13 +16,11 @@ import pyarrow.parquet
 import pytest
 
 import microagg as ma
-from beyond import in_passes
+from beyond import WAYS, run_in
 from microagg.release import saving
 from microagg.release.beyond import closing
-from microagg.release.files import anonymize_file
 
 K = 3
-WAYS = ("memory", "beyond")
 Alter = Callable[[pd.DataFrame], pd.DataFrame]
 
 
@@ -40,7 +38,7 @@ def survey(records: int = 60) -> pa.Table:
 
 
 ASKED: dict[str, Any] = {
-    "k": K, "quasi": ["age", "pay"], "stratum": "area", "weight": "w", "keep": ["ill"], "seed": 1, "method": "mdav",
+    "k": K, "quasi": ["age", "pay"], "stratum": "area", "weight": "w", "keep": ["ill"], "seed": 1, "effort": "quick",
 }  # fmt: skip
 CLASS = ["age", "pay", "area", "w"]
 
@@ -125,9 +123,7 @@ def save(folder: Path, way: str, ending: str, monkeypatch: pytest.MonkeyPatch, a
     monkeypatch.setattr(closing, "write_rows", rows_written)
     source = folder / "in.parquet"
     pa.parquet.write_table(survey(), source)
-    if way == "memory":
-        return anonymize_file(source, folder / f"out{ending}", **ASKED)
-    return in_passes(monkeypatch, source, folder / f"out{ending}", bits=1, **ASKED)
+    return run_in(way, monkeypatch, source, folder / f"out{ending}", **ASKED)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

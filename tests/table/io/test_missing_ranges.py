@@ -66,7 +66,11 @@ def test_a_range_that_spss_declares_is_read_to_its_upper_end(tmp_path: Path) -> 
     frame = pd.DataFrame({"age": ages(), "sex": np.tile([1.0, 2.0], 8)})
     pyreadstat.write_sav(frame, tmp_path / "in.sav", missing_ranges={"age": [{"lo": 97, "hi": 99}]})
     table = read_table(tmp_path / "in.sav")
-    assert understood(Labels.from_data({"missing": [[97.0, 99.0]]}), table.column("age")).special == (97, 98, 99)
+    assert understood(Labels.from_data({"missing": [[97.0, 99.0]]}), table.column("age")).special == (
+        97,
+        98,
+        99,
+    )
     release = ma.anonymize(table, k=2, quasi=["age"], rest="drop", seed=1, method="mdav")
     assert codes_set_apart(release) == [6, 7, 8, 9, 10, 11]
     assert release.table.column("age").to_pylist()[6:12] == [97, 97, 98, 98, 99, 99]
