@@ -22,6 +22,7 @@ from microagg.table.io.digests import digests_of_runs
 from microagg.table.io.distinct import distinct
 from microagg.table.io.identity import digest_of_chunk
 from microagg.table.io.numbers import Codes, numbers_in
+from microagg.table.io.row_sketch import sampled_rows
 from microagg.table.io.times import is_time
 from microagg.table.io.whole import MOST_LEVELS, Scan, WholeColumn, read_part, scan_of, whole_column
 from microagg.table.precision import FINEST
@@ -195,6 +196,8 @@ class ChunkFacts:
     """Of columns that have some: an Arrow array of them, in their order."""
     digest: str = ""
     """Of the columns that later passes compare."""
+    sampled: np.ndarray | None = None
+    """Hashes of the rows that the sketch of the table is made from."""
 
 
 def scan_chunk(
@@ -210,7 +213,8 @@ def scan_chunk(
     columns = {each.column.name: _scanned(table, each, first) for each in asked}
     levels = {name: facts_of_levels(name, table.column(name)) for name in strata}
     digest = digest_of_chunk(table, compared)
-    return ChunkFacts(digests_of_runs(table), columns, levels, categories_in(table), digest)
+    sampled = sampled_rows(table, source.records)
+    return ChunkFacts(digests_of_runs(table), columns, levels, categories_in(table), digest, sampled)
 
 
 def _scanned(table: pa.Table, asked: AskedColumn, first: int) -> ColumnScan:

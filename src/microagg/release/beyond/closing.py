@@ -379,7 +379,7 @@ class Closing:
             settings=run.settings, schema=run.schema, found=Found(nothing, self.grouped.chosen), space=layout.space,
             made=made, source=self.digest, file=run.path.name, loss=loss, largest_share=share,
             anonymity=self._anonymity, capped=self.capped, exposure=exposure, weighting=self._weighting(),
-            strata=self.taking.strata_as_data(), dropped=self.taking.dropped,
+            strata=self.taking.strata_as_data(), dropped=self.taking.dropped, sketch=self.taking.found.sketch,
         )  # fmt: skip
 
     def _loss(self, counted: Counted) -> tuple[dict[str, float], float]:

@@ -28,6 +28,7 @@ from microagg.table.aggregate import WholeTable
 from microagg.table.io.categories import joined
 from microagg.table.io.digests import digest_of_runs
 from microagg.table.io.giving import Known
+from microagg.table.io.row_sketch import sketch_of
 from microagg.table.io.whole import WholeColumn
 from microagg.table.schema import Column, Kind, Role, Schema
 
@@ -63,6 +64,8 @@ class Scanned:
     """All categories of columns that have some, in their order."""
     chunk_digests: tuple[str, ...] = ()
     """Of each chunk: what later passes must read again."""
+    sketch: dict[str, Any] | None = None
+    """Of the rows of the table."""
 
     @property
     def frequencies(self) -> tuple[np.ndarray | None, ...]:
@@ -101,10 +104,12 @@ def scanned(passes: Passes, schema: Schema, settings: Settings) -> Scanned:
     runs: list[bytes] = []
     categories: dict[str, Any] = {}
     digests: list[str] = []
+    sampled: list[np.ndarray] = []
     compared = compared_columns(schema)
     for chunk in passes.over("scanning", scan_chunk, [*quasi, *weights], strata, compared):
         runs += chunk.runs
         digests.append(chunk.digest)
+        sampled.append(chunk.sampled)
         merged(found, chunk.columns)
         merged(levels, chunk.levels)
         for name, own in chunk.categories.items():
@@ -117,10 +122,12 @@ def scanned(passes: Passes, schema: Schema, settings: Settings) -> Scanned:
         weight = _weight_of(passes, weights[0].column, columns[-1], facts[-1], known[columns[-1].name])
     if settings.missing == "error":
         _refuse_gaps(columns[:count], facts[:count])
-    digest = digest_of_runs(passes.source.schema.names, passes.source.records, runs)
+    names, records = passes.source.schema.names, passes.source.records
+    digest = digest_of_runs(names, records, runs)
+    sketch = sketch_of(names, records, sampled)
     of_strata = [levels[name] for name in strata]
     return Scanned(
-        digest, columns[:count], facts[:count], of_strata, weight, known, categories, tuple(digests)
+        digest, columns[:count], facts[:count], of_strata, weight, known, categories, tuple(digests), sketch
     )
 
 
