@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -19,7 +20,25 @@ from microagg.table.io.labels import as_labels_say
 from microagg.table.kind_parameters import column_settings
 from microagg.table.parameters import K, Names, OneName
 
+Checked = TypeVar("Checked", bound=Callable[..., Any])
 
+
+def _in_either_order(check: Checked) -> Checked:
+    """Let k and quasi be given in the order of `anonymize`, too: a number is k, names are quasi."""
+
+    @functools.wraps(check)
+    def call(table: Any, *args: Any, **named: Any) -> Any:
+        if args and isinstance(args[0], int) and not isinstance(args[0], bool):
+            if len(args) > 1 and "quasi" not in named:
+                args = (args[1], args[0], *args[2:])
+            elif len(args) == 1 and "quasi" in named and "k" not in named:
+                named, args = {**named, "k": args[0]}, ()
+        return check(table, *args, **named)
+
+    return call  # pyright: ignore[reportReturnType]
+
+
+@_in_either_order
 def check(
     table: Any,
     quasi: Sequence[str] | str,

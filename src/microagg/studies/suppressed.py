@@ -75,7 +75,7 @@ class SuppressedRecords:
             parts.append(f"{counted(self.cells, 'cell')} of {self.partial:,} others ({cells})")
         if self.whole_columns:
             parts.append(f"{listed(self.whole_columns)} in every record")
-        return f"{'; '.join(parts)}. {self._what_figures_are_of()}"
+        return f"suppressed: {'; '.join(parts)}. {self._what_figures_are_of()}"
 
     def _what_figures_are_of(self) -> str:
         left = len(self.rest)
