@@ -51,6 +51,7 @@ def anonymity(found: Anonymity, columns: Sequence[str]) -> dict[str, Any]:
         "holds": found.holds,
         "k": found.k,
         "columns": list(columns),
+        "counted_by": found.counted_by,
         "classes": {
             "number": len(found.sizes),
             "smallest": int(found.sizes.min()) if len(found.sizes) else None,

@@ -273,6 +273,11 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
             f"no: {int(found.too_small.sum()):,} of {classes} in {names} have fewer than {found.k} records "
             f"({records:,} records in total).",
         )
+    if found.counted_by == "bits":
+        out.print(
+            "counted by bits: 0 and -0, and NaN and missing values, are in different classes, because some programs "
+            "tell them apart."
+        )
     for finding in found.findings:
         about = f"{finding.told} (worst class: {number(finding.worst)})"
         if finding.holds:

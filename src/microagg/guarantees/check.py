@@ -61,7 +61,9 @@ def check(
 ) -> Anonymity:
     """Check whether a table is k-anonymous (and l-diverse, and t-close), and find the classes that are not.
 
-    `table` is a pandas, polars or Arrow table or a NumPy matrix, whoever made it; missing values count as equal. `l` and `t`
+    `table` is a pandas, polars or Arrow table or a NumPy matrix, whoever made it; missing values count as equal. Classes are
+    counted as the strictest reader sees them: where 0 and -0, or NaN and missing values, stand side by side, they are
+    different, and `counted_by` is "bits" instead of "value". `l` and `t`
     apply to each of the `confidential` columns separately; `diversity` is "distinct", "entropy" or "recursive", the last
     with `c`. Texts that differ in case, width or white space only, and numbers written in several ways, are one value; with
     `exact` texts are compared to the letter. Records of a class share their `stratum` columns, too.

@@ -122,7 +122,7 @@ def check_suppressed(
     firsts = found.first_rows - 1
     codes = np.empty((len(firsts), len(quasi) + len(others)), np.int64)
     for place, name in enumerate([*quasi, *others]):
-        codes[:, place] = class_labels(kept, [name])[0][firsts]
+        codes[:, place] = class_labels(kept, [name], exact=found.counted_by == "bits")[0][firsts]
     free = np.zeros(codes.shape, bool)
     free[:, : len(quasi)] = blank[firsts]
     suppression = Suppression(

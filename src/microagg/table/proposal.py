@@ -284,7 +284,8 @@ def propose_for_file(path: str | Path, **reading: Any) -> Proposal:
     from microagg.table.io.formats import format_of
     from microagg.table.io.reading import read_table
 
-    return _proposed(read_table(path, **reading), typed=format_of(Path(path)).typed)
+    format = format_of(Path(path))
+    return _proposed(read_table(path, **reading), typed=format.typed and not format.mixed)
 
 
 def settled(given: Mapping[str, Any], source: str | Path, reading: Mapping[str, Any]) -> dict[str, Any]:
