@@ -64,7 +64,9 @@ def test_codes_come_in_their_order_and_gaps_behind_them() -> None:
     column = pa.array([30, 97, None, 98, 99, 97])
     assert places(column, [98, 97]) == [-1, 1, 2, 0, -1, 1]
     assert places(column, [98, 97], [99]) == [-1, 1, 2, 0, 2, 1]
-    assert places(column, ["97", 97.0]) == [-1, 0, 2, -1, -1, 0], "of two codes that are one value the first counts"
+    assert places(column, ["97", 97.0]) == [-1, 0, 2, -1, -1, 0], (
+        "of two codes that are one value the first counts"
+    )
     assert places(column, [97], [97]) == [-1, 0, 1, -1, -1, 0], "a special code is more than a marker"
     assert set_apart(pa.chunked_array([[1, 2]]), [97])[1] is None
 
@@ -81,7 +83,9 @@ def test_usual_markers_are_missing_where_they_count_as_such() -> None:
     assert found[0] == found[5] == -1
 
 
-@pytest.mark.parametrize("kind", [pa.int16(), pa.int64(), pa.float32(), pa.float64(), pa.decimal128(9, 2), pa.string()])
+@pytest.mark.parametrize(
+    "kind", [pa.int16(), pa.int64(), pa.float32(), pa.float64(), pa.decimal128(9, 2), pa.string()]
+)
 def test_by_chunks_as_by_the_whole(kind: pa.DataType) -> None:
     rng = np.random.default_rng(1)
     texts = [None if each == 5 else str(each) for each in rng.integers(0, 12, 60).tolist()]
