@@ -44,6 +44,7 @@ def survey(seed: int, records: int = 70) -> list[Row]:
                 "area": "NS"[number % 2],
                 "w": int(rng.integers(1, 30)),
                 "ill": f"i{rng.integers(0, 5)}",
+                "home": f"{'Hh'[number % 2]} {number // 2}",
             }
         )
     return rows
@@ -64,6 +65,8 @@ CASES: dict[str, dict[str, Any]] = {
     "numbers, weights": {**PLAIN, "weight": "w", "keep": ["ill"]},
     "numbers, a cap, strata": {**PLAIN, "cap": {"pay": ("5%", "90%"), "age": 70}, "stratum": "area"},
     "numbers, another scale": {**PLAIN, "scale": "minmax", "importance": {"age": 2}},
+    "numbers, units, t": {**PLAIN, "unit": "home", "confidential": ["ill"], "t": 0.5},
+    "mixed, units, strata": {**MIXED, "unit": "home", "stratum": "area"},
     "mixed": MIXED,
     "mixed, weights, strata, l": {**MIXED, "weight": "w", "stratum": "area", "confidential": ["ill"], "l": 2},
     "mixed, a cap": {**MIXED, "cap": {"debt": 300, "pay": (None, "80%")}},
@@ -132,6 +135,10 @@ def test_every_cell_is_what_its_group_makes_of_it(case: str, k: int) -> None:
         own = [rows[number] for number in members]
         assert len(own) >= k
         assert len({row["area"] for row in own}) == 1 or "stratum" not in settings
+        if "unit" in settings:
+            homes = Counter(row["home"].lower() for row in own)
+            assert len(homes) >= k
+            assert 2 * max(homes.values()) <= len(own)
         for name in settings["quasi"]:
             expected = expected_cells(name, own, settings, limits.get(name))
             (cell,) = {released[number][name] for number in members}
