@@ -81,3 +81,10 @@ def test_a_marker_of_missing_units_is_no_unit() -> None:
     assert ma.check(table, ["age"], k=2, unit="home").holds
     with pytest.raises(ma.InputError, match=r"'home' .* is missing in 1 of 4, first in row 4"):
         ma.check(table, ["age"], k=2, unit="home", na=["?"])
+
+
+def test_spellings_are_one_value_unless_exact() -> None:
+    table = pa.table({"age": [30, 30, 40, 40], "ill": ["flu", "Flu ", "gout", "1.0"]})
+    asked = {"quasi": ["age"], "k": 2, "confidential": ["ill"], "l": 2}
+    assert not ma.check(table, **asked).holds
+    assert ma.check(table, **asked, exact=True).holds
