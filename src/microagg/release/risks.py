@@ -54,8 +54,9 @@ RISKS = (
     Risk(
         "true-values",
         None,
-        "median, draw, medoid and range release values of single records as they are, some of which one record alone has, so "
-        "that whoever knows a value recognises whose it is",
+        "values of single records are released as they are (by median, draw, medoid or range, or as the most frequent category of "
+        "a group in which all differ), some of which one record alone has, so that whoever knows a value recognises whose it is; "
+        "means, a hierarchy with generalise, or leaving out the column or its rare values avoid that",
     ),
 )
 

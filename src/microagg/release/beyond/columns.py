@@ -67,18 +67,20 @@ class Scanned:
     sketch: dict[str, Any] | None = None
     """Of the rows of the table."""
 
+    @property
+    def frequencies(self) -> tuple[np.ndarray | None, ...]:
+        """Of each column of categories how often each of its levels occurs; None for numbers."""
+        return tuple(each.frequency() if isinstance(each, LevelFacts) else each.levels for each in self.facts)
+
     def whole(self, fitted: Fitted) -> WholeTable:
         """What groups have to know besides their own records."""
         pairs = list(zip(self.variables, self.facts, strict=True))
-        levels = tuple(
-            each.frequency() if isinstance(each, LevelFacts) else each.levels for each in self.facts
-        )
         atoms = tuple(
             each.atoms if isinstance(each, NumberFacts) and variable.marks else None
             for variable, each in pairs
         )
         heaviest = None if self.weight is None else self.weight.heaviest
-        return WholeTable(fitted.decimals, levels, atoms, heaviest)
+        return WholeTable(fitted.decimals, self.frequencies, atoms, heaviest)
 
 
 def scanned(passes: Passes, schema: Schema, settings: Settings) -> Scanned:

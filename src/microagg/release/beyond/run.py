@@ -40,6 +40,7 @@ from microagg.release.saving import refuse_places
 from microagg.release.settings import Settings
 from microagg.release.shuffling import key_of_order
 from microagg.release.strata import class_columns
+from microagg.release.true_values import refuse_near_unique, risks_of_categories
 from microagg.table.aggregate import WholeTable
 from microagg.table.aggregates import check_aggregates
 from microagg.table.io.arrow import give_back
@@ -246,6 +247,7 @@ class Run:
             self.settings.aggregates,
             {each.name for each in found.variables if each.hierarchy},
         )
+        refuse_near_unique(found.variables, found.frequencies, self.settings)
         room, bits = self.spill.folder, self.budget.class_bits
         refuse_unaccepted(self.settings, risks_beyond(passes, found.variables, self.settings, room, bits))
         said = self.settings
@@ -279,6 +281,8 @@ class Run:
                 self.executor, grouped, layout, about, room, budget.at_once, budget.a_block_record
             )
         give_back()
+        singles = (count for each in grouped.pieces for count in each["singles"])
+        refuse_unaccepted(self.settings, risks_of_categories(singles))
         last = Closing(
             self, layout, finishing, grouped, room, found.digest, options, expected, taking, fitted.capped
         )
