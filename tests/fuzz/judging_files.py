@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fuzz.readers import View, views_of
+from fuzz.readers import View, readers_of
 
 SLACK = 1e-9
 
@@ -49,11 +50,16 @@ class Promise:
 
 def broken_promises(path: Path, promise: Promise) -> list[str]:
     """What the file does not keep, reader by reader; nothing if all see what was promised."""
-    found, seen = [], 0
-    for view in views_of(path):
-        seen += 1
-        found += [f"{view.reader}: {what}" for what in _broken(view, promise)]
-    return found if seen else [f"nobody reads {path.suffix}"]
+    found = []
+    for number, read in enumerate(readers_of(path)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of types that a reader guesses from a part of a file
+            try:
+                view = read(path)
+                found += [f"{view.reader}: {what}" for what in _broken(view, promise)]
+            except Exception as error:  # of whichever library
+                found.append(f"reader {number} of {path.name} fails: {type(error).__name__}: {error}")
+    return found
 
 
 def _broken(view: View, promise: Promise) -> Iterator[str]:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import io
 import struct
-import warnings
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,17 +43,11 @@ class View:
     """Whether numbers are numbers; False where all cells are text to the letter."""
 
 
-def views_of(path: Path) -> Iterator[View]:
-    """The file as each reader that knows its format sees it."""
-    kind = (
-        "parts"
-        if path.is_dir()
-        else "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of types that a reader guesses from a part of a file
-        for read in READERS[kind]:
-            yield read(path)
+def readers_of(path: Path) -> list[Callable[[Path], View]]:
+    """All who know the format of a file."""
+    if path.is_dir():
+        return READERS["parts"]
+    return READERS["".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])]
 
 
 def _frame_view(reader: str, frame: pd.DataFrame, *, typed: bool = True) -> View:

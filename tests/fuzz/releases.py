@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import random
 import warnings
 from collections.abc import Callable, Iterator
@@ -421,12 +422,15 @@ def small_tables() -> Iterator[None]:
 @contextlib.contextmanager
 def engine_here() -> Iterator[Any]:
     """A Dask cluster within this process, so that sizes which are set here are set there."""
-    import logging
+    from distributed import Client, LocalCluster
 
-    from distributed import Client
-
-    with Client(
-        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None, set_as_default=False,
-        silence_logs=logging.CRITICAL,
-    ) as client:  # fmt: skip
-        yield client
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what Dask leaves to the collector
+        with (
+            LocalCluster(
+                processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None,
+                silence_logs=logging.CRITICAL + 1, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+            ) as cluster,
+            Client(cluster, set_as_default=False) as client,
+        ):  # fmt: skip
+            yield client
