@@ -59,3 +59,7 @@ class SavingWarning(UserWarning):
 
 class ReadingWarning(UserWarning):
     """Something to know about how a file was read: an encoding that was found out, numbers that can be read in two ways."""
+
+
+class ClusterWarning(UserWarning):
+    """Something to know about the cluster that does the work: a scheduler that lets everybody in."""

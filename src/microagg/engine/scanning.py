@@ -20,6 +20,7 @@ from microagg.table.hierarchy import Hierarchy
 from microagg.table.io.categories import categories_in
 from microagg.table.io.digests import digests_of_runs
 from microagg.table.io.distinct import distinct
+from microagg.table.io.identity import digest_of_chunk
 from microagg.table.io.numbers import Codes, numbers_in
 from microagg.table.io.times import is_time
 from microagg.table.io.whole import MOST_LEVELS, Scan, WholeColumn, read_part, scan_of, whole_column
@@ -192,16 +193,24 @@ class ChunkFacts:
     """Of strata."""
     categories: dict[str, Any]
     """Of columns that have some: an Arrow array of them, in their order."""
+    digest: str = ""
+    """Of the columns that later passes compare."""
 
 
 def scan_chunk(
-    source: Any, first: int, count: int, asked: Sequence[AskedColumn], strata: Sequence[str] = ()
+    source: Any,
+    first: int,
+    count: int,
+    asked: Sequence[AskedColumn],
+    strata: Sequence[str] = (),
+    compared: tuple[str, ...] = (),
 ) -> ChunkFacts:
     """A task: read a chunk, digest all of it, and find out about these columns."""
     table = source.read(first, count)
     columns = {each.column.name: _scanned(table, each, first) for each in asked}
     levels = {name: facts_of_levels(name, table.column(name)) for name in strata}
-    return ChunkFacts(digests_of_runs(table), columns, levels, categories_in(table))
+    digest = digest_of_chunk(table, compared)
+    return ChunkFacts(digests_of_runs(table), columns, levels, categories_in(table), digest)
 
 
 def _scanned(table: pa.Table, asked: AskedColumn, first: int) -> ColumnScan:

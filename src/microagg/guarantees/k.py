@@ -42,6 +42,10 @@ class Anonymity:
         """Whether every class has at least k records, and keeps l and t where they were asked for."""
         return not self._misses().any()
 
+    def __bool__(self) -> bool:
+        """Return `holds`, so that ``assert check(...)`` fails where the guarantee does."""
+        return self.holds
+
     @property
     def failing(self) -> np.ndarray:
         """The positions of the classes that miss something, smallest class first."""

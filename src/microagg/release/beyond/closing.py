@@ -96,6 +96,7 @@ class Closing:
             found.append(
                 self._release(content)
             )  # before anything is in place, so that all of it is or nothing
+            self.run.identity.check_last()
 
         pieces = [
             table_piece(target, self._write, inspect, lambda part: self._digest_of_files),

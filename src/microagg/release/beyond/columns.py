@@ -61,6 +61,8 @@ class Scanned:
     """What has to be known of a whole column where cells of it are released."""
     categories: dict[str, Any]
     """All categories of columns that have some, in their order."""
+    chunk_digests: tuple[str, ...] = ()
+    """Of each chunk: what later passes must read again."""
 
     @property
     def frequencies(self) -> tuple[np.ndarray | None, ...]:
@@ -98,8 +100,11 @@ def scanned(passes: Passes, schema: Schema, settings: Settings) -> Scanned:
     levels: dict[str, LevelFacts] = {}
     runs: list[bytes] = []
     categories: dict[str, Any] = {}
-    for chunk in passes.over("scanning", scan_chunk, [*quasi, *weights], strata):
+    digests: list[str] = []
+    compared = compared_columns(schema)
+    for chunk in passes.over("scanning", scan_chunk, [*quasi, *weights], strata, compared):
         runs += chunk.runs
+        digests.append(chunk.digest)
         merged(found, chunk.columns)
         merged(levels, chunk.levels)
         for name, own in chunk.categories.items():
@@ -114,7 +119,14 @@ def scanned(passes: Passes, schema: Schema, settings: Settings) -> Scanned:
         _refuse_gaps(columns[:count], facts[:count])
     digest = digest_of_runs(passes.source.schema.names, passes.source.records, runs)
     of_strata = [levels[name] for name in strata]
-    return Scanned(digest, columns[:count], facts[:count], of_strata, weight, known, categories)
+    return Scanned(
+        digest, columns[:count], facts[:count], of_strata, weight, known, categories, tuple(digests)
+    )
+
+
+def compared_columns(schema: Schema) -> tuple[str, ...]:
+    """The columns whose digests must be the same in the first pass over a table and in the last: all that are worked with."""
+    return tuple(column.name for column in schema.columns if column.role is not Role.IDENTIFIER)
 
 
 def _known_of(found: ColumnScan) -> Known:
