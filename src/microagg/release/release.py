@@ -36,6 +36,7 @@ from microagg.release.notes_on_columns import (
     notes_on_cells,
     notes_on_columns,
     notes_on_markers,
+    notes_on_numbers_as_text,
     warning_of_single_columns,
 )
 from microagg.release.notes_on_gaps import notes_on_gaps
@@ -464,6 +465,7 @@ def protect(
     )  # fmt: skip
     notes += notes_of(given.to_native()) + notes_on_labels(source, schema, settings)
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
+    notes += notes_on_numbers_as_text(cells.variables, settings)
     notes += notes_on_columns(schema, space, loss["IL"], unrounded)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
     notes += notes_on_gaps(promise, attributes) + notes_on_units(units, k) + notes_on_strata(strata, k)
