@@ -30,7 +30,7 @@ Memory = Annotated[
         metavar="SIZE",
         help="How much memory to use, such as 4GB; by default half of what is free. Parquet, Arrow and text files of more than "
         "500,000 records that need more are worked on in passes, with the same release. All others are read and grouped as a "
-        "whole, whatever is said here; a note tells if that took more.",
+        "whole, whatever is said here; a note tells if that may take more.",
     ),
 ]
 SpillFolder = Annotated[
