@@ -36,7 +36,7 @@ from microagg.table.io.marks import missing_mark
 from microagg.table.io.reading import notes_on_dates, refuse_unreadable, typed_column
 from microagg.table.io.spelled_columns import in_plain_terms
 from microagg.table.io.text_parameters import UTF8
-from microagg.table.io.text_pieces import batches_of_text
+from microagg.table.io.text_pieces import batches_of_text, text_stream
 from microagg.table.io.text_source import Source as Text
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 
@@ -61,11 +61,14 @@ class TextFile:
     escaped: bool = False
     """Whether an apostrophe stands before texts that look like formulas."""
     quotes: bool = True
+    skipped: int = 0
+    """Bytes before the first row."""
 
     def tables(self) -> Iterator[pa.Table]:
         """Its records, as columns of text, some at a time."""
         for batch in batches_of_text(
-            Path(self.path), self.packing, self.encoding, self.delimiter, self.names, header=self.header, quotes=self.quotes
+            Path(self.path), self.packing, self.encoding, self.delimiter, self.names, header=self.header, quotes=self.quotes,
+            skipped=self.skipped,
         ):  # fmt: skip
             table = pa.Table.from_batches([batch])
             yield unescaped(table) if self.escaped else table
@@ -201,8 +204,9 @@ def _texts_of(
     quotes = text.has_quotes()
     assert isinstance(text.content, Path)
     file = TextFile(
-        str(text.content), "", UTF8, dialect.delimiter, tuple(names), header=has_header, quotes=quotes
-    )
+        str(text.content), "", UTF8, dialect.delimiter, tuple(names), header=has_header, quotes=quotes,
+        skipped=text.skipped,
+    )  # fmt: skip
     pieces: list[tuple[str, int]] = []
     last, row = None, FirstRow(names)
     parse = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=quotes)
@@ -230,7 +234,10 @@ def _refuse_unclear_header(path: Path, file: TextFile, parse: Any) -> None:
     texts = arrow_csv.ConvertOptions(column_types={name: pa.string() for name in file.names})
     reading = arrow_csv.ReadOptions(use_threads=False)
     try:
-        with arrow_csv.open_csv(file.path, reading, parse, texts) as reader:
+        with (
+            text_stream(Path(file.path), "", UTF8, file.skipped) as stream,
+            arrow_csv.open_csv(stream, reading, parse, texts) as reader,
+        ):
             found = reader.schema.names
     except (pa.ArrowException, OSError):  # whoever reads it says why
         return

@@ -63,6 +63,8 @@ def text_of(
         parts.append(
             f"{comment('Columns of categories, though they are numbers.')}\n{entry('nominal', given['nominal'])}"
         )
+    if given.get("na"):
+        parts.append(f"{comment('What stands for a missing value.')}\n{entry('na', given['na'])}")
     if given.get("kinds"):
         parts.append(_table("kinds", given["kinds"]))
     if reading:

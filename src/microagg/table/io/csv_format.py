@@ -35,6 +35,7 @@ def read(
     delimiter: str | None = None,
     *,
     header: bool | None = None,
+    skip_rows: int | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
@@ -50,7 +51,8 @@ def read(
     are those of the entry.
     """
     found, source, first = begun(
-        path, delimiter, encoding=encoding, decimal=decimal, thousands=thousands, dates=dates, packing=packing, usual=usual
+        path, delimiter, encoding=encoding, decimal=decimal, thousands=thousands, dates=dates, skip_rows=skip_rows, packing=packing,
+        usual=usual,
     )  # fmt: skip
     table = _read(path, source, first, found.delimiter, header)
     table = unescaped(table) if escape_formulas else table
@@ -65,6 +67,7 @@ def begun(
     decimal: str | None = None,
     thousands: str | None = None,
     dates: str | None = None,
+    skip_rows: int | None = None,
     packing: str = "",
     usual: str = ",",
     aside: Path | None = None,
@@ -73,11 +76,14 @@ def begun(
     from microagg.table.io.dialect import Dialect
 
     refuse_same_signs({"decimal": decimal, "thousands": thousands})
-    source = open_text(path, packing, encoding, aside)
+    source = open_text(path, packing, encoding, aside).without_rows(skip_rows or 0)
+    if source is None:
+        raise InputError(f"{str(path)!r} has no more than skip_rows={skip_rows} rows; skip fewer.")
     first = _header_of(source)
     if not first.strip():
         raise InputError(
-            f"{str(path)!r} is empty or begins with an empty line; it needs a header and records."
+            f"{str(path)!r} is empty or begins with an empty line; it needs a header and records. If these come "
+            "later, say how many rows to pass over: --skip-rows (in Python skip_rows)."
         )
     found = Dialect(
         delimiter or _delimiter_in(first, usual),
@@ -381,7 +387,8 @@ def refuse_csv(path: Path, source: Source, parse: Any, names: list[str], *, head
     if ragged:
         raise InputError(
             f"{str(path)!r}, row {ragged[0]} (header not counted) does not have the {len(names)} columns of the header; "
-            "mend it, say another delimiter='…', or put double quotes around values with a separator in them."
+            "mend it, say another delimiter='…', put double quotes around values with a separator in them, or say "
+            "skip_rows if the header comes after other rows."
         )
     raise InputError(f"{str(path)!r} is not a readable csv file; check its delimiter and its quotes.")
 

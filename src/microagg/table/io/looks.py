@@ -15,7 +15,7 @@ from microagg.table.io.arrow import compute as pc
 from microagg.table.io.frames import arrow_column, is_odd
 from microagg.table.io.labels import Understood, understood_in
 from microagg.table.io.marks import MARKER
-from microagg.table.io.text_columns import CODE, DAY, MOMENT, quasi_column
+from microagg.table.io.text_columns import CODE, DAY, MOMENT, quasi_column, without_markers
 from microagg.table.schema import ColumnSettings, Kind
 
 NEARLY = 0.95
@@ -76,8 +76,10 @@ class Look:
         return self.single <= (1.0 - NEARLY) * self.values
 
 
-def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
+def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True, na: Sequence[str] = ()) -> Look:
     """A look at a column; `typed` is False for files in which everything is text, where numbers are found when they are read.
+
+    `na` are further markers of missing values.
 
     >>> look = look_at(nw.from_native(pa.table({"age": ["30", "30.0", "NA"]}), eager_only=True), "age")
     >>> look.kind.value, look.values, look.distinct, look.whole
@@ -87,6 +89,7 @@ def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
         _, column = arrow_column(frame, name)
     except InputError:
         return Look(name, Kind.NOMINAL, len(frame), readable=False)
+    column = without_markers(column, na) if na else column
     kind, said, like = None, None, ""
     told = understood_in(frame.to_native(), [name]).get(name, Understood())
     if told.kind is not None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.arrow import is_text
 from microagg.table.io.marks import MARKER, Pattern, marks_for, missing_mark
 from microagg.table.io.quick_looks import are_shortest, cast_or_none, has_codes, is_mere_text, plain_numbers
 from microagg.table.io.text_parameters import cells_of_pattern
@@ -215,6 +216,24 @@ def _coded(text: pa.ChunkedArray, numbers: pa.ChunkedArray, codes: Sequence[Any]
     if values:
         found = _or(found, pc.is_in(_floats(text, numbers), value_set=pa.array(values, pa.float64())))
     return found
+
+
+def without_markers(column: pa.ChunkedArray, na: Sequence[str]) -> pa.ChunkedArray:
+    """Return a column of texts or numbers with null in place of these markers: to the letter, or the same number.
+
+    >>> without_markers(pa.chunked_array([["30", "-9.0", "k.A."]]), ["-9", "k.A."]).to_pylist()
+    ['30', None, None]
+    """
+    codes = [as_number(marker) for marker in na]
+    if is_text(column.type):
+        text = pc.utf8_trim_whitespace(column)
+        gone = _coded(text, _matches(text, NUMBER), codes)
+    elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        numbers = pa.array([float(code) for code in codes if not isinstance(code, str)], pa.float64())
+        gone = pc.is_in(pc.cast(column, pa.float64(), safe=False), value_set=numbers)
+    else:
+        return column
+    return _without(column, gone)
 
 
 def _as_numbers(name: str, column: pa.ChunkedArray, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:

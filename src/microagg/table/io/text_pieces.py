@@ -27,6 +27,7 @@ def batches_of_text(
     *,
     header: bool,
     quotes: bool = True,
+    skipped: int = 0,
 ) -> Iterator[pa.RecordBatch]:
     """All records of a text file whose dialect is known, as columns of text; an empty cell without quotes is missing.
 
@@ -50,7 +51,7 @@ def batches_of_text(
         try:
             seen = 0
             with (
-                text_stream(path, packing, encoding) as stream,
+                text_stream(path, packing, encoding, skipped) as stream,
                 arrow_csv.open_csv(stream, reading, parse, convert) as reader,
             ):
                 for batch in reader:
@@ -65,9 +66,10 @@ def batches_of_text(
             block = LONGEST
 
 
-def text_stream(path: Path, packing: str, encoding: str) -> Any:
-    """The bytes of a text file as UTF-8, unpacked and decoded as they are read."""
+def text_stream(path: Path, packing: str, encoding: str, skipped: int = 0) -> Any:
+    """The bytes of a text file as UTF-8, unpacked and decoded as they are read; the first `skipped` ones are passed over."""
     stream: Any = pa.input_stream(str(path), compression=packing or None)
+    stream.read(skipped)
     codec = "utf-16-le" if encoding == "utf-16" else encoding
     if codec in (UTF8, UTF8_WITH_MARK):
         return stream
