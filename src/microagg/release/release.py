@@ -389,9 +389,11 @@ def protect(
     refuse_unsearchable(space, settings)
     # a search needs the room; plain values can be read again
     points = space.points(grouped, out=grouped.values if cells.is_plain else None)
-    source = to_arrow(given)
+    used = {column.name for column in schema.columns if column.role is not Role.IDENTIFIER}
+    withheld = [name for name in given.columns if name not in used]
+    source = to_arrow(given, withheld)
     refuse_odd_types(frame, schema.released())
-    attributes = confidential_of(source if frame is given else to_arrow(frame), hidden, settings)
+    attributes = confidential_of(source if frame is given else to_arrow(frame, withheld), hidden, settings)
     units = units_in(frame, schema, settings)
     give_back()
     columns = None if cells.is_plain else len(cells.variables)
