@@ -38,6 +38,7 @@ from microagg.table.io.spelled_columns import in_plain_terms
 from microagg.table.io.text_parameters import UTF8
 from microagg.table.io.text_pieces import batches_of_text, text_stream
 from microagg.table.io.text_source import Source as Text
+from microagg.table.io.text_types import text_type_of, with_values
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 
 AT_ONCE = 1 << 16
@@ -313,7 +314,7 @@ class ReadBack:
         like = pa.schema([self.like.field(name) for name in written.column_names])
         plain = in_plain_terms(written, like.empty_table(), self.options)
         columns = [_typed(plain.column(place), field) for place, field in enumerate(like)]
-        return pa.Table.from_arrays(columns, schema=like)
+        return pa.Table.from_arrays(columns, schema=with_values(like.empty_table()).schema)
 
     def read(self, first: int, count: int, names: Sequence[str] | None = None) -> pa.Table:
         """Some records in the types that they had."""
@@ -322,6 +323,8 @@ class ReadBack:
 
 def _typed(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     kind = field.type
+    if (of_values := text_type_of(field)) is not None:
+        return of_values.values(column)
     if column.type == kind or is_text(kind):
         return pc.cast(column, kind)
     if marker := missing_mark(field):

@@ -76,6 +76,7 @@ from microagg.table.io.marks import NOTES, marked_like, notes_of
 from microagg.table.io.parts import as_target, format_to_write
 from microagg.table.io.sidecar import labels_beside, sidecar_of
 from microagg.table.io.spelling import texts_like
+from microagg.table.io.text_types import with_values
 from microagg.table.io.writing import write_text
 from microagg.table.schema import Role, Schema, assign_roles
 from microagg.table.variable import Cells
@@ -429,7 +430,8 @@ def protect(
         space=space, exact=cells, texts=texts_like(frame), weights=weights,
     )  # fmt: skip
     released = with_released(frame, schema, made, weighting, settings.precision)
-    arrow = with_labels_in_use(marked_like(to_arrow(released), source))
+    coarse = [variable.name for variable in made.cells.variables if variable.coarse]
+    arrow = with_labels_in_use(marked_like(to_arrow(released), source, coarse))
     give_back()
     anonymity = verify(arrow, class_columns(schema, settings), k, len(frame), method.scope)
     findings = promise.verify(
@@ -451,7 +453,7 @@ def protect(
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, made=made, source=source, file=file,
         loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
-        exposure=exposure_of(arrow, schema, anonymity),
+        exposure=exposure_of(with_values(arrow), schema, anonymity),
         strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
         format=format,
     )  # fmt: skip

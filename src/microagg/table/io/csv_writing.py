@@ -17,6 +17,7 @@ from microagg.table.io.arrow import is_text, means_numbers
 from microagg.table.io.marks import Pattern, groups_digits, missing_mark, pattern_of
 from microagg.table.io.number_style import Style
 from microagg.table.io.text_parameters import UTF8, UTF8_WITH_MARK
+from microagg.table.io.text_types import text_type_of
 
 LINES_AT_ONCE = 1 << 16
 MARKS = {
@@ -100,6 +101,8 @@ def as_they_were_read(
         marker, pattern = missing_mark(field), _pattern(field, dates)
         shown = bool(marker) and column.null_count > 0
         spelled = _is_respelled(field, style)
+        if text_type_of(field) is not None:  # numbers, and true and false, go without quotes
+            bare.add(place)
         if not shown and not spelled and pattern is None:
             continue
         if pa.types.is_dictionary(column.type):

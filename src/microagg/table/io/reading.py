@@ -19,7 +19,7 @@ from microagg.table.io.arrow import is_text, means_numbers
 from microagg.table.io.dialect import Dialect, dialect_of, note_on_encoding, tell, with_signs_found
 from microagg.table.io.formats import format_of, known_names, options_for, options_said, options_to_read
 from microagg.table.io.journal import settle
-from microagg.table.io.marks import MIXED, Pattern, pattern_of
+from microagg.table.io.marks import MIXED, Pattern, marks_for, pattern_of
 from microagg.table.io.parts import format_of_part
 from microagg.table.io.places import Url, place_of
 from microagg.table.io.quick_looks import at_once, plain_numbers
@@ -37,6 +37,7 @@ from microagg.table.io.text_columns import (
     marks_of_text,
     parsed_numbers,
 )
+from microagg.table.io.text_types import TextType, text_type_of
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 
 _log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
@@ -266,4 +267,8 @@ def _settle(
             return with_groups(field, spelled), spelled.column
         if spelled.column is column:
             return field, column
+        kind = text_type_of(field)
+        if kind is not None:  # categories stay to the letter, in the style of the file
+            kind = TextType(kind.kind, dialect.style.decimal, dialect.style.thousands)
+            return pa.field(name, column.type, metadata=marks_for(typed=kind)), column
     return pa.field(name, column.type), column
