@@ -97,7 +97,7 @@ def save_release(
     def inspect(part: Path) -> None:
         give_back()
         try:
-            written = read_written(part, **options)
+            written = read_written(part, release._arrow.schema, **options)
         except InputError:
             raise GuaranteeError("the file cannot be read back; nothing was written.") from None
         if written.column_names != release._arrow.column_names:

@@ -28,15 +28,20 @@ def batches_of_text(
     header: bool,
     quotes: bool = True,
     skipped: int = 0,
+    wanted: Sequence[str] | None = None,
+    missing: Sequence[str] = ("",),
 ) -> Iterator[pa.RecordBatch]:
     """All records of a text file whose dialect is known, as columns of text; an empty cell without quotes is missing.
+
+    Of all columns, or of those that are `wanted`; `missing` are the cells without quotes that are null.
 
     What Arrow cannot read raises one of its errors.
     """
     convert = arrow_csv.ConvertOptions(
         column_types={name: pa.string() for name in names},
         strings_can_be_null=True,
-        null_values=[""],
+        null_values=list(missing),
+        include_columns=list(wanted or ()),
         quoted_strings_can_be_null=False,
     )
     parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quotes)
