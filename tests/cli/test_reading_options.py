@@ -27,4 +27,4 @@ def test_propose_and_anonymize_take_both(microagg: Microagg, tmp_path: Path) -> 
     assert microagg("check", "out.csv", "--k", "3", "--quasi", "age,height").code == 0
     stopped = microagg("anonymize", "in.csv", "other.csv", *asked[1:], "--k", "3")
     assert stopped.code == 2
-    assert "--na k.A. --skip-rows 1" in stopped.out
+    assert "--na=k.A. --skip-rows 1" in stopped.out

@@ -22,7 +22,7 @@ def test_named_markers_are_missing_and_kept(tmp_path: Path) -> None:
         assert proposal.kinds["height"] == "numeric"
         assert [each.distinct for each in proposal.columns] == [3, 4]
         assert proposal.settings(5)["na"] == ["k.A.", "-9"]
-        assert proposal.command("a.csv", "b.csv", 5).endswith("--na k.A.,-9")
+        assert proposal.command("a.csv", "b.csv", 5).endswith("--na=k.A.,-9")
         path = tmp_path / "settings.toml"
         path.write_text(proposal.to_toml(5))
         assert ma.Settings.from_file(path, as_proposed=True).na == ("k.A.", "-9")
