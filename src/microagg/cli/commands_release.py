@@ -28,8 +28,9 @@ Memory = Annotated[
     str | None,
     typer.Option(
         metavar="SIZE",
-        help="How much memory to use, such as 4GB; by default half of what is free. Larger tables are worked on in passes, with "
-        "the same release.",
+        help="How much memory to use, such as 4GB; by default half of what is free. Parquet, Arrow and text files of more than "
+        "500,000 records that need more are worked on in passes, with the same release. All others are read and grouped as a "
+        "whole, whatever is said here; a note tells if that may take more.",
     ),
 ]
 SpillFolder = Annotated[

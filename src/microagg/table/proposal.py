@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +96,8 @@ class Proposal:
     columns: tuple[Proposed, ...]
     questions: tuple[Question, ...]
     """What somebody who knows the table has to answer; until then everything stays as it is proposed."""
+    rules: tuple[str, ...] = ()
+    """Sums that hold in all records between columns that are proposed as quasi-identifying: a release keeps them."""
 
     @property
     def roles(self) -> dict[str, str]:
@@ -205,6 +207,7 @@ class Proposal:
                 {"about": each.about, "columns": list(each.columns), "question": str(each), "answers": list(each.answers)}
                 for each in self.questions
             ],
+            "rules": list(self.rules),
             "settings": self.settings(k),
         }  # fmt: skip
 
@@ -225,7 +228,7 @@ class Proposal:
         rows = [HEADERS, *self.rows()]
         widths = [max(len(row[place]) for row in rows) for place in range(len(HEADERS) - 1)]
         lines = ["  ".join([*map(str.ljust, row[:-1], widths), row[-1]]) for row in rows]
-        return "\n".join([*lines, *(f"\n{each}" for each in (*self.questions, self._how_to_confirm()))])
+        return "\n".join([*lines, *(f"\n{each}" for each in self._sentences())])
 
     __repr__ = __str__
 
@@ -234,7 +237,7 @@ class Proposal:
         from rich.console import Group
         from rich.text import Text
 
-        told = (Text(f"\n{each}") for each in (*self.questions, self._how_to_confirm()))
+        told = (Text(f"\n{each}") for each in self._sentences())
         return Group(self.as_rich_table(), *told)
 
     def as_rich_table(self) -> Any:
@@ -251,10 +254,21 @@ class Proposal:
         cells = [[f"<td>{html.escape(cell)}</td>" for cell in row] for row in self.rows()]
         head = "".join(f"<th>{name}</th>" for name in HEADERS)
         body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
-        told = "".join(
-            f"<p>{html.escape(str(each))}</p>" for each in (*self.questions, self._how_to_confirm())
-        )
+        told = "".join(f"<p>{html.escape(each)}</p>" for each in self._sentences())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{told}"
+
+    @property
+    def on_rules(self) -> tuple[str, ...]:
+        """A sentence on sums that hold; none where there are none."""
+        if not self.rules:
+            return ()
+        return (
+            f"Sums that hold in all records, and hold in a release, too: {_shown('; '.join(self.rules))}.",
+        )
+
+    def _sentences(self) -> list[str]:
+        """What is said below the table."""
+        return [*map(str, self.questions), *self.on_rules, self._how_to_confirm()]
 
     def _how_to_confirm(self) -> str:
         if not self.names(Role.QUASI):
@@ -332,7 +346,23 @@ def _proposed(table: Any, *, typed: bool) -> Proposal:
     from microagg.table.proposing import proposal_from
 
     frame = open_frame(table)
-    return proposal_from([look_at(frame, name, typed=typed) for name in frame.columns])
+    proposal = proposal_from([look_at(frame, name, typed=typed) for name in frame.columns])
+    return replace(proposal, rules=_rules_in(frame, proposal))
+
+
+def _rules_in(frame: Any, proposal: Proposal) -> tuple[str, ...]:
+    """The sums that hold between columns of numbers that are proposed as quasi-identifying."""
+    from microagg.table.io.cells import cells_of
+    from microagg.table.relations import independent, records_of
+    from microagg.table.schema import Column
+
+    columns = [
+        Column(each.name, Role.QUASI, Kind.NUMERIC)
+        for each in proposal.columns
+        if each.role is Role.QUASI and each.kind is Kind.NUMERIC and frame[each.name].dtype.is_numeric()
+    ]
+    records = records_of(cells_of(frame, columns))
+    return tuple(rule.text for rule in independent(records.holding(())[1], records.names))
 
 
 def _shown(name: str) -> str:

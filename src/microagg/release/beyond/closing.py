@@ -41,10 +41,12 @@ from microagg.release.beyond.noting import different_values, notes_beyond
 from microagg.release.beyond.part_rows import PartsWriting, write_part_of
 from microagg.release.beyond.read_back import read_back
 from microagg.release.beyond.rows import schema_in, values_in_piece, write_rows, write_rows_aside
+from microagg.release.beyond.sums import records_in_pieces
 from microagg.release.manifest import internal_manifest, name_by
 from microagg.release.notes_on_names import AS_THEY_ARE
 from microagg.release.release import Release
 from microagg.release.risks import notes_on_earlier_releases
+from microagg.release.rules import released_variables, rules_as_data
 from microagg.release.saving import manifest_pieces, table_piece
 from microagg.release.weighting import change_of_weights, percents_of
 from microagg.table import proposing
@@ -368,9 +370,10 @@ class Closing:
         )
         how = tuple(aggregate_of(variable, run.settings.aggregates).name for variable in layout.variables)
         cells = Cells(layout.variables, np.broadcast_to(0.0, (layout.records, width)))
+        rounds = [name == "mean" and run.settings.precision == "column" for name in how]
         decimals = [
-            each if name == "mean" and run.settings.precision == "column" else None
-            for each, name in zip(self.finishing.whole.decimals, how, strict=True)
+            each.decimals if rounded else None
+            for each, rounded in zip(self.finishing.precisions, rounds, strict=True)
         ]
         nothing = np.empty(0, np.int32)
         made = Aggregated(cells, how, decimals, np.zeros((0, width), bool), filled, blanked, nothing, None)
@@ -379,8 +382,17 @@ class Closing:
             settings=run.settings, schema=run.schema, found=Found(nothing, self.grouped.chosen), space=layout.space,
             made=made, source=self.digest, file=run.path.name, loss=loss, largest_share=share,
             anonymity=self._anonymity, capped=self.capped, exposure=exposure, weighting=self._weighting(),
-            strata=self.taking.strata_as_data(), dropped=self.taking.dropped,
+            strata=self.taking.strata_as_data(), dropped=self.taking.dropped, sketch=self.taking.found.sketch,
+            rules=self._rules(),
         )  # fmt: skip
+
+    def _rules(self) -> list[dict[str, Any]]:
+        """The sums that hold in the released rows."""
+        run, paths = self.run, [told["path"] for told in self.grouped.pieces]
+        variables = released_variables(self.layout.variables, run.settings)
+        return rules_as_data(
+            run.settings, records_in_pieces(run.executor, paths, variables, run.budget.at_once)
+        )
 
     def _loss(self, counted: Counted) -> tuple[dict[str, float], float]:
         """What was lost, by the sums of all blocks; and the share of one class."""

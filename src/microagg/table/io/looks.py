@@ -19,8 +19,8 @@ from microagg.table.io.text_columns import CODE, DAY, MOMENT, quasi_column
 from microagg.table.schema import ColumnSettings, Kind
 
 FEWEST_OF_BLOCKS = 30
-MOST_IN_BLOCK = 50
-"""How many records of one person, household or company stand together at most, on average."""
+FEWEST_IN_BLOCK, MOST_IN_BLOCK = 1.25, 50
+"""How many records of one person, household or company stand together at least and at most, on average."""
 NEARLY = 0.95
 """From this share of different values on, a column is nearly unique."""
 SHARE = 0.05
@@ -94,11 +94,15 @@ class Look:
         return self.values > 1 and self.distinct >= NEARLY * self.values
 
     @property
+    def stands_together(self) -> bool:
+        """Whether values occur several times each, always one record after the other, as persons of a panel or a household do."""
+        several = FEWEST_IN_BLOCK * self.distinct <= self.values < MOST_IN_BLOCK * self.distinct
+        return several and 0 < self.runs <= 1.05 * self.distinct
+
+    @property
     def in_blocks(self) -> bool:
-        """Whether many values occur several times each, always one record after the other, as persons or households of a panel do."""
-        several = self.distinct > FEWEST_OF_BLOCKS and MOST_IN_BLOCK * self.distinct > self.values
-        together = 0 < self.runs <= 1.05 * self.distinct
-        return several and together and not self.nearly_unique
+        """Whether that is so for many values, which is seldom chance."""
+        return self.distinct > FEWEST_OF_BLOCKS and self.stands_together
 
     @property
     def mostly_repeated(self) -> bool:
