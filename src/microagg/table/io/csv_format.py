@@ -441,7 +441,8 @@ def _entry(name: str, delimiter: str, packing: str = "", *, fixed: bool = False)
         own=("delimiter",) if fixed else (),
         in_pieces=functools.partial(in_pieces, packing=packing),
         packing=packing,
-        read_back={"header": True, "unquoted_gaps": ()},
+        read_back={"header": True},
+        unquoted_gaps=True,
     )
 
 

@@ -200,8 +200,8 @@ def read_written(path: Path, like: pa.Schema | None = None, **options: Any) -> p
     """
     format = format_of_part(path)
     how = dict(format.read_back)
-    if "unquoted_gaps" in how and like is not None:
-        how["unquoted_gaps"] = places_of_unquoted_gaps(like)
+    if format.unquoted_gaps:
+        how["unquoted_gaps"] = () if like is None else places_of_unquoted_gaps(like)
     return format.read(path, **options_for(format, options), **how)
 
 
