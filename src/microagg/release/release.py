@@ -37,6 +37,7 @@ from microagg.release.notes_on_columns import (
     notes_on_cells,
     notes_on_columns,
     notes_on_markers,
+    notes_on_numbers_as_text,
     notes_on_precision,
     warning_of_single_columns,
 )
@@ -64,7 +65,14 @@ from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
 from microagg.release.shuffling import shuffled_rows
 from microagg.release.strata import Strata, class_columns, in_strata, notes_on_strata, refuse_columnwise
-from microagg.release.true_values import notes_on_true_values, risks_of_aggregates
+from microagg.release.true_values import (
+    frequencies_in,
+    notes_on_true_values,
+    refuse_near_unique,
+    risks_of_aggregates,
+    risks_of_categories,
+    single_categories,
+)
 from microagg.release.weighting import Weighting, notes_on_weights, released_weight, weighted, weighting_of
 from microagg.table.aggregate import Aggregated, aggregated
 from microagg.table.capping import cap_cells, cap_values, note_on_capped
@@ -79,12 +87,13 @@ from microagg.table.io.frames import (
     to_arrow,
     values_of,
 )
-from microagg.table.io.giving import Known, given_back
+from microagg.table.io.giving import Known, given_back, in_one_form
 from microagg.table.io.labels import labels_of, with_labels, with_labels_in_use
 from microagg.table.io.marks import NOTES, marked_like, notes_of
 from microagg.table.io.parts import as_target, format_to_write
 from microagg.table.io.sidecar import labels_beside, sidecar_of
 from microagg.table.io.spelling import texts_like
+from microagg.table.io.text_types import with_values
 from microagg.table.io.writing import write_text
 from microagg.table.relations import records_of
 from microagg.table.schema import Role, Schema, assign_roles
@@ -397,15 +406,18 @@ def protect(
 
     # space and partition
     cells = read_cells(frame, schema, settings)
+    refuse_near_unique(cells.variables, frequencies_in(cells), settings)
     rules = kept_rules(records_of(cells), cells.variables, settings, by_column=method.scope == "column")
     grouped, capped = cap_cells(cells, settings.cap)
     space = Space.fit(grouped, settings.scale, settings.importance)
     refuse_unsearchable(space, settings)
     # a search needs the room; plain values can be read again
     points = space.points(grouped, out=grouped.values if cells.is_plain else None)
-    source = to_arrow(given)
+    used = {column.name for column in schema.columns if column.role is not Role.IDENTIFIER}
+    withheld = [name for name in given.columns if name not in used]
+    source = to_arrow(given, withheld)
     refuse_odd_types(frame, schema.released())
-    attributes = confidential_of(source if frame is given else to_arrow(frame), hidden, settings)
+    attributes = confidential_of(source if frame is given else to_arrow(frame, withheld), hidden, settings)
     units = units_in(frame, schema, settings)
     give_back()
     columns = None if cells.is_plain else len(cells.variables)
@@ -449,7 +461,8 @@ def protect(
     labels = found.labels
     weighting = weighted(weighting, labels, settings)
     released = with_released(frame, schema, made, weighting, settings.precision)
-    arrow = with_labels_in_use(marked_like(to_arrow(released), source))
+    coarse = [variable.name for variable in made.cells.variables if variable.coarse]
+    arrow = with_labels_in_use(marked_like(to_arrow(released), source, coarse))
     give_back()
     anonymity = verify(arrow, class_columns(schema, settings), k, len(frame), method.scope)
     findings = promise.verify(
@@ -461,6 +474,7 @@ def protect(
     # measure and release
     notes = notes_on_disclosure(k, averaged, labels, anonymity.labels, made, weights) + note_on_capped(capped)
     notes += notes_on_true_values(averaged, made)
+    singles, _ = single_categories(made, frequencies_in(averaged))
     bound = found.bound and found.bound.about(averaged, quasi, space)
     del averaged, release_of
     groups = labels if labels.ndim == 2 else anonymity.labels
@@ -469,13 +483,14 @@ def protect(
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, made=made, source=source, file=file,
         loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
-        exposure=exposure_of(arrow, schema, anonymity),
+        exposure=exposure_of(with_values(arrow), schema, anonymity),
         rules=rules_as_data(settings, released_records(arrow, released_variables(cells.variables, settings))),
         strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
         format=format,
     )  # fmt: skip
     notes += notes_of(given.to_native()) + notes_on_labels(source, schema, settings)
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
+    notes += notes_on_numbers_as_text(cells.variables, settings)
     notes += notes_on_columns(schema, space, loss["IL"], unrounded)
     notes += notes_on_precision(quasi, made.decimals, made.reasons) + notes_on_rules(rules)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
@@ -487,7 +502,7 @@ def protect(
     return Release(
         _labelled_like(same_type(released, table), arrow), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
         _arrow=arrow, _original=frame, _cells=None if _are_numbers(frame, cells, made) else (cells, made.cells),
-        _risks=risks_of_aggregates(cells, settings.aggregates), _units=units,
+        _risks=risks_of_aggregates(cells, settings.aggregates) + risks_of_categories(singles), _units=units,
     )  # fmt: skip
 
 
@@ -515,6 +530,8 @@ def with_released(
 ) -> nw.DataFrame[Any]:
     """The table with every quasi-identifier replaced by its group's, in the types that came in; identifiers dropped.
 
+    Strata are as they were, but with one zero and one missing value: some readers would see further classes.
+
     `known` is needed where the frame is a part of a table.
     """
     cells, whole = made.cells, precision == "column"
@@ -530,4 +547,5 @@ def with_released(
         for j, variable in enumerate(cells.variables)
     ]
     columns += released_weight(frame, weighting, whole=whole, known=known)
+    columns += [in_one_form(frame[name]) for name in schema.names(Role.STRATUM)]
     return frame.with_columns(*columns).select(*schema.released())

@@ -8,7 +8,7 @@ no numbers beyond 2**53) that are released as means and are not capped.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from microagg.engine.scanning import cells_in
 from microagg.errors import InputError
 from microagg.release.settings import Settings
 from microagg.table.aggregates import aggregate_of
+from microagg.table.io.whole import WholeColumn
 from microagg.table.linear import KeptSums, relation_of
 from microagg.table.relations import Records, independent, plain_columns, records_of
 from microagg.table.rules import NO_RULES, Rule
@@ -106,13 +107,15 @@ def notes_on_rules(kept: KeptRules) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def released_variables(variables: Sequence[Variable], settings: Settings) -> list[Variable]:
+def released_variables(variables: Sequence[Variable], settings: Settings) -> list[WholeColumn]:
     """Return the columns of a release in which sums are looked for: plain numbers before and after."""
-    return [
-        variables[j]
+    na = tuple(map(str, settings.na))  # numbers that are held as text keep their markers of missing values
+    columns = (
+        WholeColumn.of(variables[j])
         for j in plain_columns(variables)
         if aggregate_of(variables[j], settings.aggregates).name not in COARSE
-    ]
+    )
+    return [replace(column, na=column.na or na) for column in columns]
 
 
 def released_records(released: pa.Table, variables: Sequence[Variable]) -> Records:

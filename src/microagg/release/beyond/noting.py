@@ -11,7 +11,12 @@ from microagg.engine.plan import Grouped, Layout
 from microagg.release.beyond.finishing import Finishing
 from microagg.release.beyond.losing import Lost
 from microagg.release.beyond.measuring import Measured
-from microagg.release.notes_on_columns import notes_on_columns, notes_on_encoding, notes_on_precision
+from microagg.release.notes_on_columns import (
+    notes_on_columns,
+    notes_on_encoding,
+    notes_on_numbers_as_text,
+    notes_on_precision,
+)
 from microagg.release.notes_on_gaps import notes_on_unknown
 from microagg.release.notes_on_names import notes_on_looks
 from microagg.release.notes_on_texts import note_on_formulas
@@ -51,6 +56,7 @@ def notes_beyond(
     notes += notes_on_encoding(
         names, gaps, space, settings.scale, 0, _alike(layout.variables, told, measured)
     )
+    notes += notes_on_numbers_as_text(layout.variables, settings)
     totals = grouped.totals.by_space(layout.spaces)[0]
     plain = [{"sse": each["unrounded"], "within": [], "one": None} for each in told]
     unrounded = Lost.of(space, totals, plain).il
