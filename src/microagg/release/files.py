@@ -67,7 +67,7 @@ def anonymize_file(
     `source` may be a folder of parquet parts, or a pattern such as "parts/*.parquet", too. A `target` with a separator at its end, such as
     "out/", is written as a folder of parquet parts (so is one that is a folder already); its manifests lie beside it. A table that does not fit into `memory`
     (such as "4GB"; half of what is free, if nothing is said) is worked on in passes, and gives the same release to the byte: a parquet,
-    Arrow or text file of more than 500,000 records. Others are always read and grouped as a whole; a note says so if that takes more. What
+    Arrow or text file of more than 500,000 records. Others are always read and grouped as a whole; a note says so if that may take more. What
     that sets aside lies in the folder `spill` (that of the target, if nothing is said), for its owner's eyes only, and goes in the
     end. With `resume`, a run that was killed goes on from the blocks that were done.
 

@@ -93,6 +93,7 @@ from microagg.table.io.marks import NOTES, marked_like, notes_of
 from microagg.table.io.parts import as_target, format_to_write
 from microagg.table.io.sidecar import labels_beside, sidecar_of
 from microagg.table.io.spelling import texts_like
+from microagg.table.io.text_types import with_values
 from microagg.table.io.writing import write_text
 from microagg.table.relations import records_of
 from microagg.table.schema import Role, Schema, assign_roles
@@ -412,9 +413,11 @@ def protect(
     refuse_unsearchable(space, settings)
     # a search needs the room; plain values can be read again
     points = space.points(grouped, out=grouped.values if cells.is_plain else None)
-    source = to_arrow(given)
+    used = {column.name for column in schema.columns if column.role is not Role.IDENTIFIER}
+    withheld = [name for name in given.columns if name not in used]
+    source = to_arrow(given, withheld)
     refuse_odd_types(frame, schema.released())
-    attributes = confidential_of(source if frame is given else to_arrow(frame), hidden, settings)
+    attributes = confidential_of(source if frame is given else to_arrow(frame, withheld), hidden, settings)
     units = units_in(frame, schema, settings)
     give_back()
     columns = None if cells.is_plain else len(cells.variables)
@@ -458,7 +461,8 @@ def protect(
     labels = found.labels
     weighting = weighted(weighting, labels, settings)
     released = with_released(frame, schema, made, weighting, settings.precision)
-    arrow = with_labels_in_use(marked_like(to_arrow(released), source))
+    coarse = [variable.name for variable in made.cells.variables if variable.coarse]
+    arrow = with_labels_in_use(marked_like(to_arrow(released), source, coarse))
     give_back()
     anonymity = verify(arrow, class_columns(schema, settings), k, len(frame), method.scope)
     findings = promise.verify(
@@ -479,7 +483,7 @@ def protect(
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, made=made, source=source, file=file,
         loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
-        exposure=exposure_of(arrow, schema, anonymity),
+        exposure=exposure_of(with_values(arrow), schema, anonymity),
         rules=rules_as_data(settings, released_records(arrow, released_variables(cells.variables, settings))),
         strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
         format=format,

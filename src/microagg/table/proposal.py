@@ -98,6 +98,8 @@ class Proposal:
     """What somebody who knows the table has to answer; until then everything stays as it is proposed."""
     rules: tuple[str, ...] = ()
     """Sums that hold in all records between columns that are proposed as quasi-identifying: a release keeps them."""
+    na: tuple[str, ...] = ()
+    """Markers of missing values that were named, beyond the usual ones."""
 
     @property
     def roles(self) -> dict[str, str]:
@@ -140,7 +142,7 @@ class Proposal:
         kinds = {each.name: each.said.value for each in released if each.said and each.name not in codes}
         if kinds:
             given["kinds"] = kinds
-        if na := sorted({text for each in released for text in each.na}):
+        if na := [*self.na, *sorted({text for each in released for text in each.na} - {*self.na})]:
             given["na"] = na
         return given
 
@@ -174,8 +176,9 @@ class Proposal:
         if "na" in given:
             words += [f"--na={shell_list(given['na'])}"]  # may begin with a dash
         for name, value in reading.items():
-            switch = f"--{'' if value else 'no-'}{name}"
-            words += [switch] if isinstance(value, bool) else [f"--{name}", shlex.quote(str(value))]
+            flag = name.replace("_", "-")
+            switch = f"--{'' if value else 'no-'}{flag}"
+            words += [switch] if isinstance(value, bool) else [f"--{flag}", shlex.quote(str(value))]
         return " ".join(words)
 
     def to_toml(self, k: int = 5, *, nominal: Sequence[str] | str = (), **reading: Any) -> str:
@@ -279,27 +282,30 @@ class Proposal:
 HEADERS = ("column", "role", "kind", "different", "because")
 
 
-def propose(table: Any) -> Proposal:
+def propose(table: Any, *, na: Sequence[Any] | str | float = ()) -> Proposal:
     """Propose what each column of a table is for, and what its values are like, from names, types and counts alone.
 
-    `table` is a pandas, polars or Arrow table, or a NumPy matrix. Nothing is decided by it: print it, answer its questions, and hand
-    `proposal.settings(k)`, corrected where needed, to `anonymize`.
+    `table` is a pandas, polars or Arrow table, or a NumPy matrix; `na` names markers of missing values, as in `anonymize`. Nothing is
+    decided by it: print it, answer its questions, and hand `proposal.settings(k)`, corrected where needed, to `anonymize`.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"e-mail": ["a@x.org", "b@x.org"], "age": [30, 30], "salary": [1000, 2000]})
     >>> propose(table).roles
     {'e-mail': 'identifier', 'age': 'quasi', 'salary': 'confidential'}
     """
-    return _proposed(table, typed=True)
+    return _proposed(table, typed=True, na=na)
 
 
-def propose_for_file(path: str | Path, **reading: Any) -> Proposal:
-    """Propose what the columns of a file are for; `reading` is what is known about the file, such as header=False."""
+def propose_for_file(path: str | Path, *, na: Sequence[Any] | str | float = (), **reading: Any) -> Proposal:
+    """Propose what the columns of a file are for; `reading` is what is known about the file, such as header=False.
+
+    `na` names markers of missing values beyond the usual ones.
+    """
     from microagg.table.io.formats import format_of
     from microagg.table.io.reading import read_table
 
     format = format_of(Path(path))
-    return _proposed(read_table(path, **reading), typed=format.typed and not format.mixed)
+    return _proposed(read_table(path, **reading), typed=format.typed and not format.mixed, na=na)
 
 
 def settled(given: Mapping[str, Any], source: str | Path, reading: Mapping[str, Any]) -> dict[str, Any]:
@@ -315,7 +321,7 @@ def settled(given: Mapping[str, Any], source: str | Path, reading: Mapping[str, 
         return dict(given)
     from microagg.table.kind_parameters import column_settings
 
-    proposal = propose_for_file(source, **reading)
+    proposal = propose_for_file(source, na=given.get("na", ()), **reading)
     if ASKED in proposal.roles:
         return dict(given)
     others = {name: given[name] for name in ("kinds", "ordinal") if name in given}
@@ -340,14 +346,17 @@ def shell_list(names: Sequence[str]) -> str:
     return shlex.quote(",".join(words))
 
 
-def _proposed(table: Any, *, typed: bool) -> Proposal:
+def _proposed(table: Any, *, typed: bool, na: Sequence[Any] | str | float) -> Proposal:
     from microagg.table.io.frames import open_frame
     from microagg.table.io.looks import look_at
+    from microagg.table.kind_parameters import column_settings
     from microagg.table.proposing import proposal_from
 
     frame = open_frame(table)
-    proposal = proposal_from([look_at(frame, name, typed=typed) for name in frame.columns])
-    return replace(proposal, rules=_rules_in(frame, proposal))
+    markers = column_settings(na=na).na
+    looks = [look_at(frame, name, typed=typed, na=markers) for name in frame.columns]
+    proposal = proposal_from(looks)
+    return replace(proposal, na=markers, rules=_rules_in(frame, proposal))
 
 
 def _rules_in(frame: Any, proposal: Proposal) -> tuple[str, ...]:

@@ -61,6 +61,7 @@ from microagg.table.io.digests import RowSums, digest_of_runs
 from microagg.table.io.looks import Look, LookFacts
 from microagg.table.io.marks import marked_like
 from microagg.table.io.parts import format_to_write, is_folder
+from microagg.table.io.text_types import TextType, text_types_in
 from microagg.table.proposing import names_somebody
 from microagg.table.schema import Role
 from microagg.table.variable import Cells
@@ -136,6 +137,7 @@ class Closing:
         kinds, categories = self._categories(schema)
         given = (
             str(run.target), with_kinds(schema, kinds), holdings, self.options, run.budget.at_once, kinds, categories,
+            self._text_types(),
         )  # fmt: skip
         if isinstance(run.executor, Threads):
             digest = run.executor.alone(write_rows, str(part), *given, tell=self._written)
@@ -153,10 +155,18 @@ class Closing:
 
     def _schema(self) -> pa.Schema:
         """The columns that are written; with the marks of the input's in a file without types."""
-        schema = schema_in(self.grouped.pieces[0]["path"])
         if format_to_write(self.run.target).typed:
-            return schema
-        return marked_like(schema.empty_table(), self.run.source.schema.empty_table()).schema
+            return schema_in(self.grouped.pieces[0]["path"])
+        return self._marked_schema()
+
+    def _marked_schema(self) -> pa.Schema:
+        schema = schema_in(self.grouped.pieces[0]["path"])
+        coarse = filter(self._is_coarse, schema.names)
+        return marked_like(schema.empty_table(), self.run.source.schema.empty_table(), coarse).schema
+
+    def _text_types(self) -> dict[str, TextType]:
+        """The texts that are values in a file with types; none where the file has no types."""
+        return text_types_in(self._marked_schema()) if format_to_write(self.run.target).typed else {}
 
     def _write_parts(self, folder: Path, pieces: Pieces) -> None:
         """The same into a folder of parts: each by a task of its own, which reads the buckets that hold its rows."""
@@ -164,7 +174,7 @@ class Closing:
         plan = PartsWriting.of(pieces, 1 << self.finishing.row_bits, self.layout.records)
         names, runs, digests = run.schema.released(), [], {}
         with plan.work_folder(folder) as room:
-            more = self._categories(schema_in(self.grouped.pieces[0]["path"]))
+            more = *self._categories(schema_in(self.grouped.pieces[0]["path"])), self._text_types()
             tasks = ((*each, str(room), *more) for each in plan.tasks())
             needs = itertools.repeat(2 * run.budget.a_bucket)
             for told in run.executor.in_order(write_part_of, tasks, run.budget.at_once, needs):

@@ -88,16 +88,16 @@ def goes_beyond(
 
 
 def notes_on_memory(memory: str | int | float | None, table: pa.Table, settings: Settings) -> tuple[str, ...]:
-    """What to know where a table that was worked on in memory took more than was allowed: what is one block is never cut.
+    """What to know where a table that was worked on in memory may have taken more than was allowed: what is one block is never cut.
 
     >>> notes_on_memory("1MB", pa.table({"age": [30] * 20_000}), Settings.of(k=2, quasi="age"))[0].split(";")[0]
-    'this table was worked on in memory as a whole, which takes about 3 MB besides the libraries'
+    'this table was worked on in memory as a whole, which may take up to about 3 MB besides the libraries'
     """
     needed = table.num_rows * _bytes_in_memory(table.schema, settings)
     if memory is None or needed <= bytes_in(memory):
         return ()
     return (
-        f"this table was worked on in memory as a whole, which takes about {needed / 1e6:,.0f} MB besides the libraries; memory is "
+        f"this table was worked on in memory as a whole, which may take up to about {needed / 1e6:,.0f} MB besides the libraries; memory is "
         f"heeded for parquet, Arrow and text files of more than {blockwise.MOST_AS_ONE:,} records",
     )
 
