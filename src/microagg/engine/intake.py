@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,10 @@ from microagg.table.io.journal import settle
 from microagg.table.io.marks import missing_mark
 from microagg.table.io.reading import notes_on_dates, refuse_unreadable, typed_column
 from microagg.table.io.spelled_columns import in_plain_terms
-from microagg.table.io.text_parameters import UTF8
+from microagg.table.io.text_parameters import UTF8, UTF8_WITH_MARK
 from microagg.table.io.text_pieces import batches_of_text
 from microagg.table.io.text_source import Source as Text
+from microagg.table.io.text_source import open_text
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 
 AT_ONCE = 1 << 16
@@ -65,7 +67,7 @@ class TextFile:
     def tables(self) -> Iterator[pa.Table]:
         """Its records, as columns of text, some at a time."""
         for batch in batches_of_text(
-            Path(self.path), self.packing, self.encoding, self.delimiter, self.names, header=self.header, quotes=self.quotes
+            Path(self.path), self.packing, self.delimiter, self.names, header=self.header, quotes=self.quotes
         ):  # fmt: skip
             table = pa.Table.from_batches([batch])
             yield unescaped(table) if self.escaped else table
@@ -74,12 +76,28 @@ class TextFile:
 def take_in(threads: Executor, tell: Tell, file: TextFile, folder: str) -> tuple[tuple[str, int], ...]:
     """A task: set the records of a text file aside as pieces of text; returns where they lie, and how many each has."""
     found = []
-    for number, rows in enumerate(in_tables_of(file.tables(), RECORDS_IN_A_PIECE)):
-        path = f"{folder}/texts-{number}.arrow"
-        set_aside(path, rows)
-        tell(rows.num_rows)
-        found.append((path, rows.num_rows))
+    with _in_utf8(file, Path(folder)) as plain:
+        for number, rows in enumerate(in_tables_of(plain.tables(), RECORDS_IN_A_PIECE)):
+            path = f"{folder}/texts-{number}.arrow"
+            set_aside(path, rows)
+            tell(rows.num_rows)
+            found.append((path, rows.num_rows))
     return tuple(found)
+
+
+@contextlib.contextmanager
+def _in_utf8(file: TextFile, folder: Path) -> Iterator[TextFile]:
+    """The same file in UTF-8, which lies in the folder meanwhile if it is in another encoding."""
+    if file.encoding in (UTF8, UTF8_WITH_MARK):
+        yield file
+        return
+    content = open_text(Path(file.path), file.packing, file.encoding, folder).content
+    assert isinstance(content, Path)
+    try:
+        yield replace(file, path=str(content), packing="", encoding=UTF8)
+    finally:
+        for name in ("unpacked", "decoded"):
+            (folder / name).unlink(missing_ok=True)
 
 
 def source_of(pieces: Sequence[tuple[str, int]], schema: pa.Schema) -> Source:

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute
+
+from microagg.errors import InputError
 
 compute: Any = pyarrow.compute
 
@@ -62,8 +66,56 @@ def bytes_of(rows: pa.Table | pa.RecordBatch) -> int:
         return rows.get_total_buffer_size()
 
 
+def without_runs(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without runs (run-end encoding), which few functions of Arrow know.
+
+    >>> runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(["Ulm", "Bonn"]))
+    >>> without_runs(pa.chunked_array([runs])).to_pylist()
+    ['Ulm', 'Ulm', 'Bonn']
+    """
+    if not pa.types.is_run_end_encoded(column.type):
+        return column
+    kind: Any = column.type
+    return pa.chunked_array([compute.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
+
+
+def refuse_unknown_zones(schema: pa.Schema, where: str = "") -> None:
+    """Refuse moments in a time zone that this machine does not know: nobody could write or compare them."""
+    for position, field in enumerate(schema, 1):
+        for kind in _kinds_within(field.type):
+            if pa.types.is_timestamp(kind) and kind.tz and not _is_known_zone(kind.tz):
+                raise InputError(
+                    f"{where}column {position} ({field.name!r}) has moments in a time zone that is not known here; "
+                    "convert it to UTC."
+                )
+
+
+def _kinds_within(kind: pa.DataType) -> Iterator[Any]:
+    """A type, and those of its parts."""
+    yield kind
+    if pa.types.is_dictionary(kind):
+        yield from _kinds_within(kind.value_type)
+    elif isinstance(kind, pa.BaseExtensionType):
+        yield from _kinds_within(kind.storage_type)
+    for place in range(kind.num_fields):
+        yield from _kinds_within(kind.field(place).type)
+
+
+@functools.cache
+def _is_known_zone(zone: str) -> bool:
+    """Whether both Arrow and Python can tell the time in a zone."""
+    moment = pa.array([0], pa.timestamp("s", zone))
+    try:
+        compute.cast(moment, pa.string())
+        moment.to_pylist()
+    except (pa.ArrowException, LookupError, ValueError, OSError):
+        return False
+    return True
+
+
 def of_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without views and types that some library has added."""
+    """A column without views, runs and types that some library has added."""
+    column = without_runs(column)
     while isinstance(column.type, pa.BaseExtensionType):
         chunks = [chunk.storage for chunk in column.chunks]
         column = pa.chunked_array(chunks, column.type.storage_type)
@@ -79,6 +131,8 @@ def _plain(kind: pa.DataType, *, within: bool = False) -> pa.DataType:
     """The type without views and, within lists and the like, without categories, which cannot be tidied there."""
     if isinstance(kind, pa.BaseExtensionType):
         return _plain(kind.storage_type, within=within)
+    if pa.types.is_run_end_encoded(kind):
+        return _plain(kind.value_type, within=within)
     if kind == pa.string_view():
         return pa.large_string()
     if kind == pa.binary_view():

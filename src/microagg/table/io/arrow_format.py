@@ -22,7 +22,7 @@ def read(path: Path) -> pa.Table:
     """The columns of an Arrow file, and nothing else that it carries."""
     import pyarrow as pa
 
-    from microagg.table.io.arrow import bytes_of
+    from microagg.table.io.arrow import bytes_of, without_runs
 
     _refuse_other_files(path)
     most = largest_table()
@@ -35,13 +35,13 @@ def read(path: Path) -> pa.Table:
                 held += bytes_of(batches[-1])
                 refuse_larger(path, held, most)
         table = pa.Table.from_batches(batches, schema)
+        names = table.column_names  # which may not be in UTF-8
     except MemoryError:  # Arrow's own is one
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError, KeyError):
         raise InputError(f"{str(path)!r} is not a readable Arrow file; write it anew.") from None
     refuse_broken(table, path)
-    columns = [_decoded(column) for column in table.columns]
-    return pa.table(columns, names=table.column_names)
+    return pa.table([without_runs(column) for column in table.columns], names=names)
 
 
 def _refuse_other_files(path: Path) -> None:
@@ -59,9 +59,12 @@ def _refuse_other_files(path: Path) -> None:
 
 
 def refuse_broken(table: pa.Table, path: object) -> None:
-    """Text that is not in UTF-8 is found here, not later by whatever meets it first."""
+    """Text that is not in UTF-8, or a time zone that nobody knows, is found here, not later by whatever meets it first."""
     import pyarrow as pa
 
+    from microagg.table.io.arrow import refuse_unknown_zones
+
+    refuse_unknown_zones(table.schema, f"{str(path)!r}, ")
     for position, column in enumerate(table.columns, 1):
         try:
             column.validate(full=True)
@@ -69,18 +72,6 @@ def refuse_broken(table: pa.Table, path: object) -> None:
             raise InputError(
                 f"{str(path)!r}, column {position}: it holds text that is not in UTF-8, or is damaged; write the file anew."
             ) from None
-
-
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without runs, which few functions of Arrow know."""
-    import pyarrow as pa
-
-    from microagg.table.io.arrow import compute
-
-    if not pa.types.is_run_end_encoded(column.type):
-        return column
-    kind: Any = column.type
-    return pa.chunked_array([compute.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
 
 
 def write(table: pa.Table, path: Path) -> None:

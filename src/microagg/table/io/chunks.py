@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
+from microagg.table.io.arrow import without_runs
 from microagg.table.io.arrow_format import refuse_broken
 from microagg.table.io.formats import format_of
 from microagg.table.io.journal import settle
@@ -217,9 +218,13 @@ def _schema(file: Path | Url, format: str) -> pa.Schema:
         else:
             with to_read(file) as there, _mapped(there) as mapped, pa.ipc.open_file(mapped) as reader:
                 found = reader.schema
+        return pa.schema([pa.field(field.name, _without_runs(field.type)) for field in found])
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise _unreadable(file, format) from None
-    return pa.schema([pa.field(field.name, field.type) for field in found])
+
+
+def _without_runs(kind: Any) -> Any:
+    return kind.value_type if pa.types.is_run_end_encoded(kind) else kind
 
 
 def _read(
@@ -273,5 +278,6 @@ def _opened(there: Any) -> Any:
 
 
 def _plainly(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    kinds: list[Any] = [pa.field(name, table.schema.field(name).type) for name in names]
-    return pa.Table.from_arrays([table.column(name) for name in names], schema=pa.schema(kinds))
+    columns = [without_runs(table.column(name)) for name in names]
+    kinds = [pa.field(name, column.type) for name, column in zip(names, columns, strict=True)]
+    return pa.Table.from_arrays(columns, schema=pa.schema(kinds))

@@ -60,6 +60,9 @@ def read_by(package: Package, path: Path) -> pa.Table:
     names = list(about.column_names)
     if not names:
         raise unreadable(package, path)
+    for position, name in enumerate(names, 1):
+        if not name:
+            raise InputError(f"column {position} of {str(path)!r} has no name; give it one.")
     pieces, tags = _pieces(package, path, names, about)
     columns = [pa.chunked_array(pieces[name]) for name in names]
     if expected is not None and len(columns[0]) != expected:

@@ -21,16 +21,16 @@ LONGEST = 1 << 28
 def batches_of_text(
     path: Path,
     packing: str,
-    encoding: str,
     delimiter: str,
     names: Sequence[str],
     *,
     header: bool,
     quotes: bool = True,
 ) -> Iterator[pa.RecordBatch]:
-    """All records of a text file whose dialect is known, as columns of text; an empty cell without quotes is missing.
+    """All records of a text file in UTF-8, as columns of text; an empty cell without quotes is missing.
 
-    What Arrow cannot read raises one of its errors.
+    What Arrow cannot read raises one of its errors. Other encodings are decoded beforehand: Arrow's decoding stream calls
+    Python from a thread of Arrow, which aborts the process if the interpreter ends at that moment.
     """
     convert = arrow_csv.ConvertOptions(
         column_types={name: pa.string() for name in names},
@@ -50,7 +50,7 @@ def batches_of_text(
         try:
             seen = 0
             with (
-                text_stream(path, packing, encoding) as stream,
+                pa.input_stream(str(path), compression=packing or None) as stream,
                 arrow_csv.open_csv(stream, reading, parse, convert) as reader,
             ):
                 for batch in reader:
