@@ -36,7 +36,7 @@ def test_ragged_rows_are_found_without_a_function_of_python(
 ) -> None:
     content = "31,5\n" * 40 + "32,6,7\n" + "33,8\n"
     (tmp_path / "in.csv").write_text(("age,income\n" if header else "") + content)
-    with pytest.raises(ma.InputError, match="row 41 .* does not have the 2 columns"):
+    with pytest.raises(ma.InputError, match=r"row 41 .* does not have the 2 columns"):
         read_table(tmp_path / "in.csv", header=header)
     assert [parsing.invalid_row_handler for _, parsing in streamed] == [None]
 
