@@ -22,7 +22,7 @@ MAGIC = {
     ".xlsx": 4, ".sav": 4, ".zsav": 4, ".dta": 11, ".xpt": 28, ".sas7bdat": 32, ".parquet": 4, ".arrow": 8,
 }  # fmt: skip
 UNREADABLE = "is not a readable"
-TOO_LARGE = "unpacks to more than"
+TOO_LARGE = "unpacks to a table that takes more than"
 
 
 def good(ending: str) -> bytes:
@@ -139,7 +139,7 @@ def _of_packages() -> Iterator[tuple[str, bytes, str]]:
 
 
 def _bombs() -> Iterator[tuple[str, bytes, str]]:
-    """Small files that unpack to more than the 64 MB that the test allows."""
+    """Small files that unpack to more than the 256 MB that the test has for them."""
     blank = sheet_of(text("age"), text(" " * 100_000)).replace("</row>", "</row>" + " " * (80 << 20), 1)
     yield "bomb.xlsx", _workbook(blank), TOO_LARGE
     lying = bytearray(_workbook(blank))

@@ -15,7 +15,7 @@ from microagg.engine.dask import Crew, connected, refuse_engine
 from microagg.errors import FitsInMemory, InputError, OnlyInMemory
 from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.showing import shown
-from microagg.release.beyond.limits import Budget, bytes_in, free_memory, goes_beyond
+from microagg.release.beyond.limits import Budget, bytes_in, goes_beyond, memory_for, refuse_without_room
 from microagg.release.manifest import FORMAT
 from microagg.release.release import Prepared, Release, protect
 from microagg.release.risks import refuse_unaccepted
@@ -130,8 +130,11 @@ def read_for(
     refuse_unaccepted(settings)
     report_places(report, taken=places_of(source, target))
     if is_in_parts(source):
-        return read_whole(source)
-    return read_table(source, quasi=settings.numbers, asked=settings.columns, **settings.reading)
+        table = read_whole(source)
+    else:
+        table = read_table(source, quasi=settings.numbers, asked=settings.columns, **settings.reading)
+    refuse_without_room(source, table, settings)
+    return table
 
 
 @contextlib.contextmanager
@@ -170,7 +173,7 @@ def anonymize_beyond(
         said = bytes_in(memory)
     with shown(progress, "grouping records") as told:
         if engine is None:
-            budget = Budget(said or free_memory(), checked_threads(threads))
+            budget = Budget(said or memory_for(source), checked_threads(threads))
             release = protect_beyond(source, target, settings, budget, progress=told, **asked)
         else:
             with connected(engine, threads) as client:

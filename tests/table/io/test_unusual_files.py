@@ -6,6 +6,7 @@ import errno
 import os
 import resource
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.feather as feather
@@ -14,6 +15,7 @@ import pytest
 
 import malformed
 import microagg as ma
+from microagg.release.files import anonymize_file
 from microagg.table.io.arrow_format import write as write_arrow
 from microagg.table.io.chunks import Source
 from microagg.table.io.reading import read_table
@@ -56,24 +58,24 @@ def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path, ending: str) -> None
 
 
 @pytest.mark.parametrize("ending", [".arrow", ".parquet"])
-def test_an_unknown_time_zone_is_refused(tmp_path: Path, ending: str) -> None:
-    moments = pa.array(range(90), pa.timestamp("us", "Mars/Olympus"))
-    table = pa.table({"age": AGES, "seen": moments})
-    path = tmp_path / f"in{ending}"
-    (feather.write_feather if ending == ".arrow" else parquet.write_table)(table, path)
-    says = r"column 2 \('seen'\) has moments in a time zone that is not known here"
-    with pytest.raises(ma.InputError, match=says):
-        read_table(path)
-    with pytest.raises(ma.InputError, match=says):
-        Source.of(path).read(0, 90)
-    with pytest.raises(ma.InputError, match=says):
-        ma.anonymize(table, k=3, quasi=["age"], rest="drop", seed=1)
-
-
-def test_known_time_zones_are_read(tmp_path: Path) -> None:
-    moments = pa.array(range(90), pa.timestamp("us", "Europe/Berlin"))
-    parquet.write_table(pa.table({"age": AGES, "seen": moments}), tmp_path / "in.parquet")
-    assert read_table(tmp_path / "in.parquet").column("seen").to_pylist() == moments.to_pylist()
+@pytest.mark.parametrize("roles", [{"quasi": ["age"], "keep": ["seen"]}, {"quasi": ["age", "seen"]}])
+def test_moments_in_an_unknown_time_zone_are_released(
+    tmp_path: Path, ending: str, roles: dict[str, Any]
+) -> None:
+    tables = {}
+    for zone in ("Mars/Olympus", "UTC"):
+        moments = pa.array(range(0, 90_000, 1000), pa.timestamp("ms", zone))
+        source, target = tmp_path / f"in{ending}", tmp_path / f"out{ending}"
+        write_table(pa.table({"age": AGES, "seen": moments}), source)
+        anonymize_file(source, target, 3, seed=1, keep_order=True, **roles)
+        written = read_table(target).column("seen")
+        assert written.type == moments.type
+        tables[zone] = written.cast(pa.int64())
+    assert tables["Mars/Olympus"] == tables["UTC"]
+    table = pa.table({"age": AGES, "seen": pa.array(AGES).cast(pa.timestamp("s", "Mars/Olympus"))})
+    release = ma.anonymize(table, k=3, seed=1, **roles)
+    with pytest.raises(ma.InputError, match="a csv file cannot hold all columns"):
+        release.save(tmp_path / "out.csv")
 
 
 def test_runs_in_python(tmp_path: Path) -> None:

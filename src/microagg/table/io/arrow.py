@@ -6,16 +6,15 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute
 
-from microagg.errors import InputError
-
 compute: Any = pyarrow.compute
 
+MUCH = 1 << 26
+"""Bytes below which an estimate of what texts take need not be exact."""
 OURS = b"microagg"
 """How the names of our marks begin; `marks.py` has the others."""
 NUMBERS_AS_TEXT = {OURS: b"numbers as text"}
@@ -79,31 +78,18 @@ def without_runs(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([compute.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
 
 
-def refuse_unknown_zones(schema: pa.Schema, where: str = "") -> None:
-    """Refuse moments in a time zone that this machine does not know: nobody could write or compare them."""
-    for position, field in enumerate(schema, 1):
-        for kind in _kinds_within(field.type):
-            if pa.types.is_timestamp(kind) and kind.tz and not _is_known_zone(kind.tz):
-                raise InputError(
-                    f"{where}column {position} ({field.name!r}) has moments in a time zone that is not known here; "
-                    "convert it to UTC."
-                )
-
-
-def _kinds_within(kind: pa.DataType) -> Iterator[Any]:
-    """A type, and those of its parts."""
-    yield kind
-    if pa.types.is_dictionary(kind):
-        yield from _kinds_within(kind.value_type)
-    elif isinstance(kind, pa.BaseExtensionType):
-        yield from _kinds_within(kind.storage_type)
-    for place in range(kind.num_fields):
-        yield from _kinds_within(kind.field(place).type)
+def without_unknown_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of moments without its time zone, if nobody here knows that one: then they can be told as text."""
+    if not pa.types.is_timestamp(column.type) or _is_known_zone(column.type.tz):
+        return column
+    return compute.cast(column, pa.timestamp(column.type.unit))
 
 
 @functools.cache
-def _is_known_zone(zone: str) -> bool:
-    """Whether both Arrow and Python can tell the time in a zone."""
+def _is_known_zone(zone: str | None) -> bool:
+    """Whether both Arrow and Python can tell the time in a zone, or there is none to know."""
+    if zone is None:
+        return True
     moment = pa.array([0], pa.timestamp("s", zone))
     try:
         compute.cast(moment, pa.string())
@@ -111,6 +97,43 @@ def _is_known_zone(zone: str) -> bool:
     except (pa.ArrowException, LookupError, ValueError, OSError):
         return False
     return True
+
+
+def bytes_spelled_out(table: pa.Table) -> int:
+    """How many bytes a table takes if each text of a column of categories, or of runs, is written for each of its records.
+
+    >>> towns = pa.table({"town": pa.array(["Ulm", "Ulm", "Ulm"]).dictionary_encode()})
+    >>> bytes_spelled_out(towns) > 9
+    True
+    """
+    total = bytes_of(table)
+    for column in table.columns:
+        for chunk in column.chunks:
+            total += _bytes_repeated(chunk)
+    return total
+
+
+def _bytes_repeated(chunk: Any) -> int:
+    """What values take that are held once and stand for several records; at most, and exactly only where it is much."""
+    if pa.types.is_dictionary(chunk.type):
+        values, times = chunk.dictionary, chunk.indices
+    elif pa.types.is_run_end_encoded(chunk.type):
+        values, times = chunk.values, None
+    else:
+        return 0
+    if len(values) == 0:
+        return 0
+    if not (is_text(values.type) or _is_bytes(values.type)):
+        return len(chunk) * 8
+    lengths = compute.cast(compute.binary_length(of_plain_type(pa.chunked_array([values]))), pa.int64())
+    at_most = len(chunk) * ((compute.max(lengths).as_py() or 0) + 8)
+    if times is None or at_most <= MUCH:
+        return at_most
+    return 8 * len(chunk) + (compute.sum(compute.take(lengths, times)).as_py() or 0)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or kind == pa.binary_view()
 
 
 def of_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.errors import InputError
+from microagg.table.io.arrow_blocks import DamagedError, claims_of
 from microagg.table.io.format import Format
 from microagg.table.io.unpacking import largest_table, refuse_larger
 
@@ -16,18 +17,21 @@ if TYPE_CHECKING:
 
 MAGIC = b"ARROW1"
 RECORDS_AT_ONCE = 1 << 16
+LEAST_A_RECORD = 8
+"""Bytes that a record is counted with, also if a file holds nothing of it."""
 
 
 def read(path: Path) -> pa.Table:
     """The columns of an Arrow file, and nothing else that it carries."""
     import pyarrow as pa
 
-    from microagg.table.io.arrow import bytes_of, without_runs
+    from microagg.table.io.arrow import bytes_of, bytes_spelled_out, without_runs
 
     _refuse_other_files(path)
-    most = largest_table()
+    most = largest_table(path)
     held, batches = 0, []
     try:
+        refuse_claims(path, sum)
         with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
             schema = reader.schema
             for number in range(reader.num_record_batches):
@@ -38,10 +42,22 @@ def read(path: Path) -> pa.Table:
         names = table.column_names  # which may not be in UTF-8
     except MemoryError:  # Arrow's own is one
         raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError, KeyError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError, KeyError, DamagedError):
         raise InputError(f"{str(path)!r} is not a readable Arrow file; write it anew.") from None
     refuse_broken(table, path)
+    refuse_larger(path, bytes_spelled_out(table), most)
     return pa.table([without_runs(column) for column in table.columns], names=names)
+
+
+def refuse_claims(path: Path, together: Callable[[list[int]], int]) -> tuple[int, ...]:
+    """Refuse a file whose batches claim more than there is room for: all of them `together`, or the largest.
+
+    Returns how many records each batch has. Raises DamagedError where that cannot be told.
+    """
+    batches, dictionaries = claims_of(path)
+    held = [max(each.bytes, LEAST_A_RECORD * each.records) for each in batches]
+    refuse_larger(path, together([0, *held]) + sum(each.bytes for each in dictionaries), largest_table(path))
+    return tuple(each.records for each in batches)
 
 
 def _refuse_other_files(path: Path) -> None:
@@ -59,12 +75,9 @@ def _refuse_other_files(path: Path) -> None:
 
 
 def refuse_broken(table: pa.Table, path: object) -> None:
-    """Text that is not in UTF-8, or a time zone that nobody knows, is found here, not later by whatever meets it first."""
+    """Text that is not in UTF-8 is found here, not later by whatever meets it first."""
     import pyarrow as pa
 
-    from microagg.table.io.arrow import refuse_unknown_zones
-
-    refuse_unknown_zones(table.schema, f"{str(path)!r}, ")
     for position, column in enumerate(table.columns, 1):
         try:
             column.validate(full=True)

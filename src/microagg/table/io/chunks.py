@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.table.io.arrow import without_runs
-from microagg.table.io.arrow_format import refuse_broken
+from microagg.table.io.arrow_blocks import DamagedError
+from microagg.table.io.arrow_format import refuse_broken, refuse_claims
 from microagg.table.io.formats import format_of
 from microagg.table.io.journal import settle
 from microagg.table.io.parts import parts_in
@@ -191,11 +192,13 @@ def _pieces(file: Path | Url, format: str) -> tuple[int, ...]:
             with to_read(file) as there, parquet.ParquetFile(there) as opened:
                 found = opened.metadata
                 return tuple(found.row_group(place).num_rows for place in range(found.num_row_groups))
-        with to_read(file) as there, _mapped(there) as mapped, pa.ipc.open_file(mapped) as reader:
+        if isinstance(file, Path):
+            return refuse_claims(file, max)
+        with to_read(file) as there, pa.ipc.open_file(there) as reader:
             return tuple(reader.get_batch(place).num_rows for place in range(reader.num_record_batches))
     except MemoryError:
         raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError, DamagedError):
         raise _unreadable(file, format) from None
 
 

@@ -116,6 +116,7 @@ def refuse_names_as_values(path: Path, table: pa.Table) -> None:
 
 def _read(path: Path, source: Source, first: str, delimiter: str, header: bool | None) -> pa.Table:
     names, has_header = names_and_header(path, first, delimiter, header)
+    source.refuse_larger(path, len(names))
     if not has_header:
         return _read_rows(path, source, delimiter, names, first=True)
     if not first.endswith(("\n", "\r")):  # Arrow takes a lone line without an end for no header at all
@@ -140,7 +141,10 @@ def _read_rows(path: Path, source: Source, delimiter: str, names: list[str], *, 
         quoted_strings_can_be_null=False,
     )
     parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=source.has_quotes())
-    for block in (None, LONGEST_RECORD):  # a record longer than a block takes a longer one
+    for block in (
+        None,
+        min(LONGEST_RECORD, source.size + 1),
+    ):  # a record longer than a block takes a longer one
         reading = arrow_csv.ReadOptions(column_names=names if first else None, block_size=block)
         try:
             table = arrow_csv.read_csv(source.to_read(), reading, parse, convert)

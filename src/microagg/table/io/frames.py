@@ -17,7 +17,6 @@ from microagg.table.io.arrow import (
     means_numbers,
     of_plain_type,
     of_used_categories,
-    refuse_unknown_zones,
     without_runs,
 )
 from microagg.table.io.arrow import compute as pc
@@ -59,7 +58,6 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
         raise InputError("the table has no records; there is nothing to protect.")
     if isinstance(native := frame.to_native(), pa.Table):
         _refuse_broken(native)
-        refuse_unknown_zones(native.schema)
         if any(pa.types.is_run_end_encoded(kind) for kind in native.schema.types):
             columns = [without_runs(column) for column in native.columns]
             frame = nw.from_native(pa.table(columns, names=native.column_names), eager_only=True)

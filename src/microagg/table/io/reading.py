@@ -37,6 +37,7 @@ from microagg.table.io.text_columns import (
     marks_of_text,
     parsed_numbers,
 )
+from microagg.table.io.unpacking import any_size
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 
 _log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
@@ -69,7 +70,13 @@ def read_table(
     settle(path)
     refuse_unreadable(path)
     begun = time.perf_counter()
-    table = format.read(path, **options_to_read(format, reading))
+    try:
+        table = format.read(path, **options_to_read(format, reading))
+    except MemoryError:
+        raise InputError(
+            f"there is not enough memory for {str(path)!r}, or it is damaged and claims more than it holds; "
+            "write it anew, split it, or use a larger machine."
+        ) from None
     refuse_duplicates(table.column_names)
     if table.num_rows == 0:
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
@@ -168,7 +175,8 @@ def refuse_unreadable(path: Path) -> None:
 def read_written(path: Path, **options: Any) -> pa.Table:
     """Read a file that was just written, and still lies beside its place, as it is: without types, all of it is text."""
     format = format_of_part(path)
-    return format.read(path, **options_for(format, options), **format.read_back)
+    with any_size():
+        return format.read(path, **options_for(format, options), **format.read_back)
 
 
 def read_as_numbers(path: str | Path, **reading: Any) -> pa.Table:
