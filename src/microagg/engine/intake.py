@@ -24,7 +24,6 @@ from microagg.table.io.csv_format import (
     begun,
     names_and_header,
     refuse_csv,
-    refuse_names_as_values,
     refuse_open_quote,
     unescaped,
 )
@@ -32,6 +31,7 @@ from microagg.table.io.dialect import Dialect, asks_for_signs, note_on_encoding,
 from microagg.table.io.dialect import tell as tell_notes
 from microagg.table.io.format import RECORDS_IN_A_PIECE
 from microagg.table.io.formats import format_of, options_to_read
+from microagg.table.io.headers import FirstRow
 from microagg.table.io.journal import settle
 from microagg.table.io.marks import missing_mark
 from microagg.table.io.reading import notes_on_dates, refuse_unreadable, typed_column
@@ -222,20 +222,22 @@ def _texts_of(
         str(text.content), "", UTF8, dialect.delimiter, tuple(names), header=has_header, quotes=quotes
     )
     pieces: list[tuple[str, int]] = []
-    last = None
+    last, row = None, FirstRow(names)
     parse = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=quotes)
     try:
         if has_header:
             _refuse_unclear_header(path, file, parse)
         for number, rows in enumerate(in_tables_of(file.tables(), RECORDS_IN_A_PIECE)):
             if has_header and asked:
-                refuse_names_as_values(path, rows)
+                row.add_table(rows)
             set_aside(f"{folder}/texts-{number}.arrow", rows)
             pieces.append((f"{folder}/texts-{number}.arrow", rows.num_rows))
             tell(rows.num_rows)
             last = rows
     except (pa.ArrowException, UnicodeDecodeError):
         refuse_csv(path, text, parse, names, header=has_header)
+    if has_header and asked:
+        row.refuse_record(path)
     if last is not None:
         refuse_open_quote(path, text, last, sum(count for _, count in pieces))
     return pieces

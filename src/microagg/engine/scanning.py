@@ -20,7 +20,9 @@ from microagg.table.hierarchy import Hierarchy
 from microagg.table.io.categories import categories_in
 from microagg.table.io.digests import digests_of_runs
 from microagg.table.io.distinct import distinct
+from microagg.table.io.identity import digest_of_chunk
 from microagg.table.io.numbers import Codes, numbers_in
+from microagg.table.io.row_sketch import sampled_rows
 from microagg.table.io.times import is_time
 from microagg.table.io.whole import MOST_LEVELS, Scan, WholeColumn, read_part, scan_of, whole_column
 from microagg.table.precision import FINEST
@@ -192,16 +194,27 @@ class ChunkFacts:
     """Of strata."""
     categories: dict[str, Any]
     """Of columns that have some: an Arrow array of them, in their order."""
+    digest: str = ""
+    """Of the columns that later passes compare."""
+    sampled: np.ndarray | None = None
+    """Hashes of the rows that the sketch of the table is made from."""
 
 
 def scan_chunk(
-    source: Any, first: int, count: int, asked: Sequence[AskedColumn], strata: Sequence[str] = ()
+    source: Any,
+    first: int,
+    count: int,
+    asked: Sequence[AskedColumn],
+    strata: Sequence[str] = (),
+    compared: tuple[str, ...] = (),
 ) -> ChunkFacts:
     """A task: read a chunk, digest all of it, and find out about these columns."""
     table = source.read(first, count)
     columns = {each.column.name: _scanned(table, each, first) for each in asked}
     levels = {name: facts_of_levels(name, table.column(name)) for name in strata}
-    return ChunkFacts(digests_of_runs(table), columns, levels, categories_in(table))
+    digest = digest_of_chunk(table, compared)
+    sampled = sampled_rows(table, source.records)
+    return ChunkFacts(digests_of_runs(table), columns, levels, categories_in(table), digest, sampled)
 
 
 def _scanned(table: pa.Table, asked: AskedColumn, first: int) -> ColumnScan:

@@ -22,7 +22,13 @@ from microagg.release.cells import read_cells
 from microagg.release.measuring import loss_of, refuse_unsearchable
 from microagg.release.risks import refuse_unaccepted
 from microagg.release.settings import Settings
-from microagg.release.true_values import risks_of_aggregates
+from microagg.release.true_values import (
+    frequencies_in,
+    refuse_near_unique,
+    risks_of_aggregates,
+    risks_of_categories,
+    single_categories,
+)
 from microagg.table.aggregate import aggregated
 from microagg.table.encoder import Space
 from microagg.table.io.frames import column_facts, of_used_values, to_arrow
@@ -120,6 +126,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         cells = read_cells(frame, schema, settings)
         refuse_gaps(settings, missing_cells(cells), cells.names)
         refuse_unaccepted(settings, risks_of_aggregates(cells, settings.aggregate))
+        refuse_near_unique(cells.variables, frequencies_in(cells), settings)
 
         space = Space.fit(cells, settings.scale, settings.importance)
         refuse_unsearchable(space, settings)
@@ -130,6 +137,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             cells, labels, how=settings.aggregates, precision=settings.precision, k=settings.k, seed=settings.seed or 0,
             space=space,
         )  # fmt: skip
+        refuse_unaccepted(settings, risks_of_categories(single_categories(made, frequencies_in(cells))[0]))
         released = _with_released(frame, made.cells, whole=settings.precision == "column")
         anonymity = verify(to_arrow(released), list(frame.columns), settings.k, len(frame))
 

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from microagg.engine.dask import Crew, connected, refuse_engine
+from microagg.engine.spill import remove_left_spill
 from microagg.errors import FitsInMemory, InputError, OnlyInMemory
 from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.showing import shown
@@ -27,6 +28,7 @@ from microagg.table.io.chunks import files_of, is_in_parts, read_whole
 from microagg.table.io.csv_writing import refuse_other_letters
 from microagg.table.io.dialect import dialect_of
 from microagg.table.io.formats import options_for, options_shared
+from microagg.table.io.identity import watched_input
 from microagg.table.io.parts import as_target, format_to_write, is_folder
 from microagg.table.io.places import Url
 from microagg.table.io.reading import read_table
@@ -71,7 +73,7 @@ def anonymize_file(
     `source` and `target` may be addresses of an object store ("s3://bucket/in.parquet"; gs, abfs, hdfs), whose credentials come from the
     environment: see `release/stores.py` for what holds there.
 
-    `engine` is a `distributed.Client`, the address of a Dask scheduler ("tcp://10.0.0.1:8786") or "local:4": the workers of that cluster
+    `engine` is a `distributed.Client`, the address of a Dask scheduler ("tls://10.0.0.1:8786") or "local:4": the workers of that cluster
     do the work of a table that is more than one block, with the same release to the byte. They must see the input, the output and
     `spill` at the same paths; `memory` is that of one worker then, and threads are those that each worker has.
 
@@ -111,8 +113,10 @@ def _anonymized(
             return anonymize_beyond(
                 at.source, target, asked, memory, spill=at.spill, resume=resume, engine=engine, **more
             )
-    here = at.source_here()
-    table = read_for(here, target, asked, report=more["report"])
+    with watched_input(at.source) as identity:
+        here = at.source_here()
+        table = read_for(here, target, asked, report=more["report"])
+        identity.check_last()
     release = anonymize_table(table, here, target, asked, **more)
     if engine is not None:
         release = replace(release, notes=(*release.notes, NOTHING_TO_SHARE))
@@ -236,6 +240,8 @@ def anonymize_table(
     give_back()
     refuse_places(target)
     refuse_same(source, target)
+    if before_search is None:
+        remove_left_spill(target.parent)
     release = protect(
         table, settings, file=source.name, threads=threads, progress=progress, before_search=before_search, format=format
     )  # fmt: skip

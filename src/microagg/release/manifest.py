@@ -27,6 +27,7 @@ from microagg.table.capping import Capped
 from microagg.table.encoder import Space
 from microagg.table.io.digests import digest_of, digest_of_rows, digest_of_whole_columns
 from microagg.table.io.places import AnyPlace
+from microagg.table.io.row_sketch import sketch_of_table
 from microagg.table.schema import WITHHELD, Role, Schema
 
 LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
@@ -54,6 +55,7 @@ RESULTS = {
     "stopped_early": False,
     "rows": True,
     "input": False,
+    "sketch": False,
     "output": True,
     "scaling": False,
     "cells": False,
@@ -87,10 +89,13 @@ def internal_manifest(
     dropped: int = 0,
     strata: dict[str, Any] | None = None,
     weighting: dict[str, Any] | None = None,
+    sketch: dict[str, Any] | None = None,
     format: int = FORMAT,
 ) -> dict[str, Any]:
-    """Everything that is needed to repeat a run to the byte. `source` is the table that was given, or its digest."""
+    """Everything that is needed to repeat a run to the byte. `source` is the table that was given, or its digest, with its `sketch` then."""
     quasi = schema.names(Role.QUASI)
+    if isinstance(source, pa.Table):
+        sketch = sketch_of_table(source) if format > OF_WHOLE_COLUMNS else None
     return {
         "format": format,
         "microagg": microagg.__version__,
@@ -113,6 +118,7 @@ def internal_manifest(
         "chosen": list(found.chosen),
         "stopped_early": found.stopped is not None,
         "input": {"file": file, "digest": source if isinstance(source, str) else digest_in(format)(source)},
+        "sketch": sketch,
         "scaling": {
             name: {**space.about_column(j), "decimals": made.decimals[j]} for j, name in enumerate(quasi)
         },

@@ -55,7 +55,14 @@ from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
 from microagg.release.shuffling import shuffled_rows
 from microagg.release.strata import Strata, class_columns, in_strata, notes_on_strata, refuse_columnwise
-from microagg.release.true_values import notes_on_true_values, risks_of_aggregates
+from microagg.release.true_values import (
+    frequencies_in,
+    notes_on_true_values,
+    refuse_near_unique,
+    risks_of_aggregates,
+    risks_of_categories,
+    single_categories,
+)
 from microagg.release.weighting import Weighting, notes_on_weights, released_weight, weighted, weighting_of
 from microagg.table.aggregate import Aggregated, aggregated
 from microagg.table.capping import cap_cells, cap_values, note_on_capped
@@ -70,7 +77,7 @@ from microagg.table.io.frames import (
     to_arrow,
     values_of,
 )
-from microagg.table.io.giving import Known, given_back
+from microagg.table.io.giving import Known, given_back, in_one_form
 from microagg.table.io.labels import labels_of, with_labels, with_labels_in_use
 from microagg.table.io.marks import NOTES, marked_like, notes_of
 from microagg.table.io.parts import as_target, format_to_write
@@ -384,6 +391,7 @@ def protect(
 
     # space and partition
     cells = read_cells(frame, schema, settings)
+    refuse_near_unique(cells.variables, frequencies_in(cells), settings)
     grouped, capped = cap_cells(cells, settings.cap)
     space = Space.fit(grouped, settings.scale, settings.importance)
     refuse_unsearchable(space, settings)
@@ -439,6 +447,7 @@ def protect(
     # measure and release
     notes = notes_on_disclosure(k, averaged, labels, anonymity.labels, made, weights) + note_on_capped(capped)
     notes += notes_on_true_values(averaged, made)
+    singles, _ = single_categories(made, frequencies_in(averaged))
     bound = found.bound and found.bound.about(averaged, quasi, space)
     del averaged
     # against what was there before any cap, on the scale that it has without one
@@ -465,7 +474,7 @@ def protect(
     return Release(
         _labelled_like(same_type(released, table), arrow), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
         _arrow=arrow, _original=frame, _cells=None if _are_numbers(frame, cells, made) else (cells, made.cells),
-        _risks=risks_of_aggregates(cells, settings.aggregates), _units=units,
+        _risks=risks_of_aggregates(cells, settings.aggregates) + risks_of_categories(singles), _units=units,
     )  # fmt: skip
 
 
@@ -493,6 +502,8 @@ def with_released(
 ) -> nw.DataFrame[Any]:
     """The table with every quasi-identifier replaced by its group's, in the types that came in; identifiers dropped.
 
+    Strata are as they were, but with one zero and one missing value: some readers would see further classes.
+
     `known` is needed where the frame is a part of a table.
     """
     cells, whole = made.cells, precision == "column"
@@ -508,4 +519,5 @@ def with_released(
         for j, variable in enumerate(cells.variables)
     ]
     columns += released_weight(frame, weighting, whole=whole, known=known)
+    columns += [in_one_form(frame[name]) for name in schema.names(Role.STRATUM)]
     return frame.with_columns(*columns).select(*schema.released())

@@ -28,7 +28,7 @@ from microagg.release.report.document import Document
 from microagg.release.strata import class_columns
 from microagg.table.confidential import Attribute
 from microagg.table.io import system
-from microagg.table.io.arrow import give_back
+from microagg.table.io.arrow import give_back, with_written_indices
 from microagg.table.io.comparing import in_codes_of, refuse_altered
 from microagg.table.io.formats import options_for
 from microagg.table.io.kinds import refuse_other_kind, refuse_other_than_table
@@ -52,7 +52,7 @@ RENDERERS: dict[str, tuple[Callable[[Document], str], Callable[[bytes], bool]]] 
 
 def rows_to_write(release: Release, *, keep_order: bool) -> pa.Table:
     """The table as it is saved: shuffled unless the order is to be kept."""
-    table = release._arrow.replace_schema_metadata(None)
+    table = with_written_indices(release._arrow.replace_schema_metadata(None))
     return table if keep_order else table.take(pa.array(release._shuffled_rows()))
 
 

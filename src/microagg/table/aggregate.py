@@ -223,7 +223,7 @@ def _centroid_distances(space: Errors, cells: Cells, labels: np.ndarray) -> np.n
 
 def _of_members(cells: Cells, j: int, records: np.ndarray) -> _Column:
     """What groups release that take the cell of one of their members as it is."""
-    atoms, values = cells.atoms_of(j), cells.values[records, j]
+    atoms, values = cells.atoms_of(j), cells.values[records, j] + 0.0  # 0 and -0 are one value
     return _Column(cells.variables[j], values, None if atoms is None else atoms[records], values)
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 ASKED = "asked"
 """What stands for all columns of the question whether they hold numbers or codes."""
+MOST_COLUMNS = 30
+"""Columns of one kind that are asked about one by one; of more it is asked once."""
+SHOWN_OF_MANY = 3
 OF_NAMES = (Role.QUASI, Role.IDENTIFIER, Role.CONFIDENTIAL, Role.STRATUM)
 OF_ONE_NAME = (Role.WEIGHT, Role.UNIT)
 
@@ -43,9 +46,20 @@ class Question:
         return f"{self.asks} {self.advice}".rstrip()
 
     @property
+    def is_one(self) -> bool:
+        """Whether it is asked once for all of its columns, because there are too many to ask about each.
+
+        >>> Question("codes", tuple(f"q{i}" for i in range(31)), "Are {} numbers or codes?").asks
+        "Are 'q0', 'q1', 'q2' and 28 others numbers or codes?"
+        """
+        return len(self.columns) > MOST_COLUMNS
+
+    @property
     def asks(self) -> str:
         """The question alone, for where the answers stand beside it."""
         names = [f"'{_shown(name)}'" for name in self.columns]
+        if self.is_one:
+            names = [*names[:SHOWN_OF_MANY], f"{len(names) - SHOWN_OF_MANY:,} others"]
         together = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
         return self.text.replace("{}", together)
 
@@ -63,6 +77,8 @@ class Proposed:
     records: int
     said: Kind | None = None
     """The kind that has to be said, because the type of the column suggests another."""
+    na: tuple[str, ...] = ()
+    """Texts that mean a missing value among its numbers, and have to be said."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,7 +136,11 @@ class Proposal:
         if codes:
             given["nominal"] = list(dict.fromkeys(codes))
         kinds = {each.name: each.said.value for each in released if each.said and each.name not in codes}
-        return {**given, "kinds": kinds} if kinds else given
+        if kinds:
+            given["kinds"] = kinds
+        if na := sorted({text for each in released for text in each.na}):
+            given["na"] = na
+        return given
 
     def command(
         self,
@@ -149,6 +169,8 @@ class Proposal:
             words += ["--nominal", shell_list(given["nominal"])]
         for name, kind in given.get("kinds", {}).items():
             words += ["--kind", shlex.quote(f"{name}={kind}")]
+        if "na" in given:
+            words += [f"--na={shell_list(given['na'])}"]  # may begin with a dash
         for name, value in reading.items():
             switch = f"--{'' if value else 'no-'}{name}"
             words += [switch] if isinstance(value, bool) else [f"--{name}", shlex.quote(str(value))]
@@ -262,7 +284,8 @@ def propose_for_file(path: str | Path, **reading: Any) -> Proposal:
     from microagg.table.io.formats import format_of
     from microagg.table.io.reading import read_table
 
-    return _proposed(read_table(path, **reading), typed=format_of(Path(path)).typed)
+    format = format_of(Path(path))
+    return _proposed(read_table(path, **reading), typed=format.typed and not format.mixed)
 
 
 def settled(given: Mapping[str, Any], source: str | Path, reading: Mapping[str, Any]) -> dict[str, Any]:

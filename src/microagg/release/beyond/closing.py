@@ -52,7 +52,7 @@ from microagg.table.aggregate import Aggregated
 from microagg.table.aggregates import aggregate_of
 from microagg.table.capping import Capped
 from microagg.table.io import system, writing
-from microagg.table.io.arrow import give_back
+from microagg.table.io.arrow import INDEX_TYPE, give_back
 from microagg.table.io.categories import joined, used_among, with_kinds
 from microagg.table.io.chunks import Source
 from microagg.table.io.digests import RowSums, digest_of_runs
@@ -96,6 +96,7 @@ class Closing:
             found.append(
                 self._release(content)
             )  # before anything is in place, so that all of it is or nothing
+            self.run.identity.check_last()
 
         pieces = [
             table_piece(target, self._write, inspect, lambda part: self._digest_of_files),
@@ -181,7 +182,7 @@ class Closing:
         for name, own in self.finishing.categories.items():
             given: Any = self.run.source.schema.field(name).type
             if name in schema.names and schema.field(name).type == own.type and not self._is_coarse(name):
-                kinds[name] = pa.dictionary(given.index_type, own.type, given.ordered)
+                kinds[name] = pa.dictionary(INDEX_TYPE, own.type, given.ordered)
         self._kinds: tuple[dict[str, Any], dict[str, pa.Array]] = kinds, {}
         if not kinds:
             return self._kinds
@@ -191,7 +192,10 @@ class Closing:
             for name, values in found.items():
                 used[name] = joined(used[name], values) if name in used else values
         whole = self.finishing.categories
-        self._kinds = kinds, {name: used_among(whole[name], used[name]) for name in kinds}
+        self._kinds = (
+            kinds,
+            {name: used_among(whole[name], used[name], ordered=kind.ordered) for name, kind in kinds.items()},
+        )
         return self._kinds
 
     def _is_coarse(self, name: str) -> bool:
@@ -375,7 +379,7 @@ class Closing:
             settings=run.settings, schema=run.schema, found=Found(nothing, self.grouped.chosen), space=layout.space,
             made=made, source=self.digest, file=run.path.name, loss=loss, largest_share=share,
             anonymity=self._anonymity, capped=self.capped, exposure=exposure, weighting=self._weighting(),
-            strata=self.taking.strata_as_data(), dropped=self.taking.dropped,
+            strata=self.taking.strata_as_data(), dropped=self.taking.dropped, sketch=self.taking.found.sketch,
         )  # fmt: skip
 
     def _loss(self, counted: Counted) -> tuple[dict[str, float], float]:

@@ -23,6 +23,7 @@ from microagg.release.beyond.setting_aside import Aside, Block, set_aside
 from microagg.release.measuring import is_released_as_numbers
 from microagg.release.release import with_released
 from microagg.release.settings import Settings
+from microagg.release.true_values import single_categories
 from microagg.release.weighting import Weighting, summed_totals
 from microagg.table.aggregate import Aggregated, WholeTable, aggregated
 from microagg.table.capping import Limits
@@ -102,6 +103,7 @@ def finish_block(
     released = with_released(frame, schema, made, weighting, settings.precision, finishing.known)
     told, errors = _loss(finishing, cells, made, released, labels)
     told |= {"filled": list(made.filled), "blanked": list(made.blanked), "groups": int(labels.max()) + 1}
+    told["singles"] = list(single_categories(made, finishing.whole.levels)[0])
     if weighting is not None:
         told["totals"] = summed_totals(frame, schema, settings, weighting, cells, made)
     arrow = bare(to_arrow(released))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from microagg.errors import InputError
 from microagg.table.io.format import Format
+from microagg.table.io.headers import FirstRow, refuse_unclear_names
 from microagg.table.io.text_parameters import LINE_ENDS, OPTIONS, READING, UTF8, WRITING, refuse_same_signs
 from microagg.table.io.text_source import MAGIC, OTHERS, Source, open_text
 
@@ -27,14 +28,8 @@ LONGEST_ROW = 1 << 26
 NO_TEXT = set(range(32)) - set(b"\t\n\r\f")
 FORMULA = r"(?s)^'*[=+\-@\t\r]."
 ESCAPED = r"(?s)^'+[=+\-@\t\r]."
-DATA = re.compile(  # a number, an amount, a date or a time
-    r"\s*[+-]?[$€£]?\s*(\d[\d.,_' ]*|[.,]\d+)([eE][+-]?\d+)?\s*[%€$£]?\s*|\s*\d{1,4}([-./]\d{1,4}){2}([T ][\d:.+Z-]*)?\s*|\s*\d{1,2}(:\d\d)+\s*"
-)
 RAGGED = re.compile(r"CSV parse error: Row #(\d+): Expected \d+ columns, got \d+")
 """How Arrow's message on a row with too few or too many cells begins; what follows quotes the row."""
-SAY_WHICH = (
-    "say --no-header (in Python header=False) if it is a record, --header (header=True) if it holds names"
-)
 
 
 def read(
@@ -98,20 +93,14 @@ def begun(
 
 
 def names_and_header(path: Path, first: str, delimiter: str, header: bool | None) -> tuple[list[str], bool]:
-    """The names of the columns, and whether the first row holds them; refused where that is not clear, or they are not."""
+    """The names of the columns, and whether the first row holds them; refused where it does not look so, or they are not clear."""
     names = names_in(first, delimiter, path)
     if header is False:
         return [str(column) for column in range(1, len(names) + 1)], False
-    if header is None and _numbers_among(names):
-        _refuse_header(path, "has a number or a date where names of columns should be")
-    _refuse_same_names(names, path)
+    if header is None and (row := FirstRow(names)).is_mostly_data:
+        row.refuse_record(path)
+    refuse_unclear_names(names, path)
     return names, True
-
-
-def refuse_names_as_values(path: Path, table: pa.Table) -> None:
-    """Refuse a file of which nobody said that it has a header, if a name occurs among the values below it."""
-    if any(_occurs(name, column) for name, column in zip(table.column_names, table.columns, strict=True)):
-        _refuse_header(path, "has a value that occurs again below it")
 
 
 def _read(path: Path, source: Source, first: str, delimiter: str, header: bool | None) -> pa.Table:
@@ -125,7 +114,9 @@ def _read(path: Path, source: Source, first: str, delimiter: str, header: bool |
     if table.column_names != names:
         raise InputError(f"the header of {str(path)!r} is not clear; put its column names in double quotes.")
     if header is None:
-        refuse_names_as_values(path, table)
+        row = FirstRow(names)
+        row.add_table(table)
+        row.refuse_record(path)
     return table
 
 
@@ -163,33 +154,6 @@ def _without_records(names: list[str]) -> pa.Table:
     import pyarrow as pa
 
     return pa.table({name: pa.array([], pa.string()) for name in names})
-
-
-def _numbers_among(names: list[str]) -> bool:
-    """Whether some names look like values; those of a matrix, which count its columns from 0 or 1, do not."""
-    counted = any(names == [str(column + start) for column in range(len(names))] for start in (0, 1))
-    return not counted and any(DATA.fullmatch(name) for name in names)
-
-
-def _occurs(name: str, column: pa.ChunkedArray) -> bool:
-    from microagg.table.io.arrow import compute
-
-    return bool(name) and bool(compute.any(compute.equal(column, name)).as_py())  # faster than to look where
-
-
-def _refuse_header(path: Path, why: str) -> NoReturn:
-    raise InputError(f"the first row of {str(path)!r} {why}; {SAY_WHICH}.")
-
-
-def _refuse_same_names(names: list[str], path: Path) -> None:
-    """Say where, not which: what is taken for names may be a record."""
-    places: dict[str, int] = {}
-    for position, name in enumerate(names, 1):
-        if places.setdefault(name, position) != position:
-            raise InputError(
-                f"the first row of {str(path)!r} has the same name more than once, in columns {places[name]} and {position}; "
-                "rename one of them, or say --no-header (in Python header=False) if it is a record."
-            )
 
 
 def write(

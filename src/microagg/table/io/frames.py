@@ -127,7 +127,7 @@ def same_type(frame: nw.DataFrame[Any], given: Any) -> Any:
 
 
 def of_used_values(series: nw.Series[Any]) -> nw.Series[Any]:
-    """A column without the categories that do not occur; the others in their order."""
+    """A column without the categories that do not occur: in the order of an ordered type, else sorted."""
     if series.dtype not in (nw.Categorical, nw.Enum):
         return series
     native = series.to_native()
@@ -158,12 +158,21 @@ def _of_used_in_polars(series: nw.Series[Any]) -> nw.Series[Any]:
 def _of_used_in_pandas(series: nw.Series[Any]) -> Any:
     native = series.to_native()
     if hasattr(native, "cat"):
-        return native.cat.remove_unused_categories()
+        used = native.cat.remove_unused_categories()
+        return used if used.cat.ordered else used.cat.reorder_categories(_sorted(used.cat.categories))
     library: Any = series.__native_namespace__()  # over Arrow, it has no word for that
     column = native.array.__arrow_array__()
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     kept = library.arrays.ArrowExtensionArray(of_used_categories(column))
     return library.Series(kept, index=native.index, name=native.name)
+
+
+def _sorted(categories: Any) -> Any:
+    """Categories of pandas in ascending order; that of their texts where they have none."""
+    try:
+        return categories.sort_values()
+    except TypeError:
+        return sorted(categories, key=repr)
 
 
 def column_like(given: nw.Series[Any], values: np.ndarray, *, whole: bool) -> nw.Series[Any]:

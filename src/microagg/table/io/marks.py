@@ -33,6 +33,8 @@ GROUPED = OURS + b"-grouped"
 """Of numbers: that their digits are written in groups."""
 NOTES = OURS + b"-notes"
 """Of a whole table: what its reader has to tell."""
+MIXED = OURS + b"-mixed"
+"""Of text: that it was spelled from cells of several types, as spreadsheets have them."""
 LIKE_MARKERS = OURS + b"-values-like-markers"
 """Of text: that NA and the like are values there."""
 
@@ -111,6 +113,7 @@ def marks_for(
     markers_are_gaps: bool = False,
     values_like_markers: bool = False,
     grouped: bool = False,
+    mixed: bool = False,
 ) -> dict[bytes, bytes] | None:
     """The metadata of a field that carries these marks; None if there are none."""
     marks = dict(NUMBERS_AS_TEXT) if numbers else {}
@@ -124,6 +127,8 @@ def marks_for(
         marks[LIKE_MARKERS] = b"yes"
     if grouped:
         marks[GROUPED] = b"yes"
+    if mixed:
+        marks[MIXED] = b"yes"
     return marks or None
 
 

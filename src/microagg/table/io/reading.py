@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
-from microagg.table.io.arrow import means_numbers
+from microagg.table.io.arrow import is_text, means_numbers
 from microagg.table.io.dialect import Dialect, dialect_of, note_on_encoding, tell, with_signs_found
-from microagg.table.io.formats import format_of, known_names, options_for, options_to_read
+from microagg.table.io.formats import format_of, known_names, options_for, options_said, options_to_read
 from microagg.table.io.journal import settle
-from microagg.table.io.marks import Pattern, pattern_of
+from microagg.table.io.marks import MIXED, Pattern, pattern_of
 from microagg.table.io.parts import format_of_part
 from microagg.table.io.places import Url, place_of
 from microagg.table.io.quick_looks import at_once, plain_numbers
@@ -82,6 +82,8 @@ def read_table(
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
     if not format.typed:
         table = _read_as_written(table, path, reading, frozenset(numeric), frozenset(quasi), asked)
+    elif format.mixed:
+        table = _read_as_cells(table, reading, frozenset(numeric), frozenset(quasi), asked)
     _log.info("read %d records of %d columns in %.2f s", *table.shape, time.perf_counter() - begun)
     return with_sidecar(table, path)
 
@@ -103,6 +105,28 @@ def _read_as_written(
     typed = _typed(table, numeric, quasi, asked, dialect)
     tell([*notes, *more, *notes_on_dates(typed, quasi, asked, dialect)])
     return dialect.put_on(typed)
+
+
+def _read_as_cells(
+    table: pa.Table,
+    reading: Mapping[str, Any],
+    numeric: frozenset[str],
+    quasi: frozenset[str],
+    asked: ColumnSettings,
+) -> pa.Table:
+    """Columns of a sheet as what they mean: texts of quasi-identifiers, and of columns that mix types, by the rules for text files."""
+    said = {name: reading.get(name) for name in ("decimal", "thousands", "dates")}
+    dialect = Dialect(**options_said(said))
+    fields, columns = [], []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        mixed = MIXED in (field.metadata or {})
+        if is_text(field.type) and (mixed or field.name in quasi or field.name in numeric):
+            field, column = typed_column(field.name, column, numeric, quasi, asked, dialect)
+        fields.append(field)
+        columns.append(column)
+    typed = pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=table.schema.metadata))
+    tell(notes_on_dates(typed, quasi, asked, dialect))
+    return typed
 
 
 def notes_on_dates(

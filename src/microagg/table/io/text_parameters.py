@@ -162,6 +162,13 @@ HEADER = Maybe(
     "header",
     "Whether the first row of a csv file holds the names of the columns; without, they are 1, 2, 3 and so on.",
 )
+DECIMAL = Letter("decimal", "The decimal sign of the numbers of a text file: a point or a comma.", DECIMALS)
+THOUSANDS = Letter(
+    "thousands",
+    "What groups the digits of the numbers of a text file: . or , or blank, for example.",
+    GROUPING,
+)
+DATES = DatePattern("dates", "How dates of a text file are written besides 2024-01-31, such as %d.%m.%Y.")
 READING = (
     HEADER,
     Encoding(
@@ -172,13 +179,9 @@ READING = (
         "What separates the columns of a text file: a comma, semicolon, tab or pipe; found out if not given.",
         DELIMITERS,
     ),
-    Letter("decimal", "The decimal sign of the numbers of a text file: a point or a comma.", DECIMALS),
-    Letter(
-        "thousands",
-        "What groups the digits of the numbers of a text file: . or , or blank, for example.",
-        GROUPING,
-    ),
-    DatePattern("dates", "How dates of a text file are written besides 2024-01-31, such as %d.%m.%Y."),
+    DECIMAL,
+    THOUSANDS,
+    DATES,
 )
 """What can be said of a text file to be read."""
 WRITING = (
