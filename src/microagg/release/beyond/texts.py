@@ -19,6 +19,7 @@ from microagg.table.io.places import Url, place_of
 from microagg.table.schema import Role
 
 LOOKED_AT = 1 << 20
+UNPACKED_AT_ONCE = 1 << 16
 COUNTED = 1 << 33
 """Bytes after which it is plain that a file is large."""
 IN_TIMES = 2.2  # what is set aside of a text file, in times of its own bytes, unpacked
@@ -68,13 +69,16 @@ def _unpacked_beginning(first: bytes, size: int, packing: str) -> tuple[bytes, i
 
     `first` is how the file begins. What that unpacks to is counted and not kept, for it may be any number of bytes.
     """
-    with pa.CompressedInputStream(pa.BufferReader(first), packing) as stream:
-        beginning = stream.read(LOOKED_AT)
-        count = len(beginning)
-        with contextlib.suppress(OSError, pa.ArrowException):  # where it is cut off
-            while count < COUNTED and (block := stream.read(LOOKED_AT)):
-                count += len(block)
-    return beginning, int(count * size / len(first))
+    beginning, count = bytearray(), 0
+    with (
+        pa.CompressedInputStream(pa.BufferReader(first), packing) as stream,
+        contextlib.suppress(OSError, pa.ArrowException),  # where it is cut off
+    ):
+        while count < COUNTED and (block := stream.read(UNPACKED_AT_ONCE)):
+            count += len(block)
+            if len(beginning) < LOOKED_AT:
+                beginning += block
+    return bytes(beginning), int(count * size / len(first))
 
 
 def text_taken_in(path: Path, settings: Settings, kept: Spill, memory: int) -> Taken:
