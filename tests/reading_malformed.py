@@ -16,7 +16,7 @@ from pathlib import Path
 from microagg.table.io import unpacking
 
 if __name__ == "__main__":  # before the formats take it; not where the tests are collected
-    unpacking.available_memory = lambda: 1 << 28
+    unpacking.available_memory = lambda: 1 << 27
 
 import pyarrow
 import pyreadstat
