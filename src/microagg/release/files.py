@@ -16,7 +16,14 @@ from microagg.engine.spill import remove_left_spill
 from microagg.errors import FitsInMemory, InputError, OnlyInMemory
 from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.showing import shown
-from microagg.release.beyond.limits import Budget, bytes_in, goes_beyond, memory_for, refuse_without_room
+from microagg.release.beyond.limits import (
+    Budget,
+    bytes_in,
+    goes_beyond,
+    memory_for,
+    notes_on_memory,
+    refuse_without_room,
+)
 from microagg.release.manifest import FORMAT
 from microagg.release.release import Prepared, Release, protect
 from microagg.release.risks import refuse_unaccepted
@@ -66,7 +73,8 @@ def anonymize_file(
 
     `source` may be a folder of parquet parts, or a pattern such as "parts/*.parquet", too. A `target` with a separator at its end, such as
     "out/", is written as a folder of parquet parts (so is one that is a folder already); its manifests lie beside it. A table that does not fit into `memory`
-    (such as "4GB"; half of what is free, if nothing is said) is worked on in passes, and gives the same release to the byte. What
+    (such as "4GB"; half of what is free, if nothing is said) is worked on in passes, and gives the same release to the byte: a parquet,
+    Arrow or text file of more than 500,000 records. Others are always read and grouped as a whole; a note says so if that may take more. What
     that sets aside lies in the folder `spill` (that of the target, if nothing is said), for its owner's eyes only, and goes in the
     end. With `resume`, a run that was killed goes on from the blocks that were done.
 
@@ -117,10 +125,11 @@ def _anonymized(
         here = at.source_here()
         table = read_for(here, target, asked, report=more["report"])
         identity.check_last()
+    more_notes = notes_on_memory(memory, table, asked)
     release = anonymize_table(table, here, target, asked, **more)
     if engine is not None:
-        release = replace(release, notes=(*release.notes, NOTHING_TO_SHARE))
-    return release
+        more_notes = (*more_notes, NOTHING_TO_SHARE)
+    return replace(release, notes=(*release.notes, *more_notes)) if more_notes else release
 
 
 def read_for(

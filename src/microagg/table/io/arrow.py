@@ -190,9 +190,7 @@ def of_used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_dictionary(column.type):
         return column
     kind: Any = column.type
-    whole = column.unify_dictionaries().combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        whole = whole.chunk(0) if whole.num_chunks else pa.array([], kind)
+    whole = with_one_dictionary(column)
     used = compute.unique(compute.drop_null(whole.indices))
     places = compute.take(used, compute.sort_indices(used))
     held = _encoded_categories(compute.take(whole.dictionary, places))
@@ -209,6 +207,35 @@ def of_used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
         ordered=kind.ordered,
     )
     return pa.chunked_array([tidy])
+
+
+def with_one_dictionary(column: pa.ChunkedArray) -> Any:
+    """A column of categories as one array.
+
+    >>> parts = [pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(each, pa.string())) for each in (["a"], [None])]
+    >>> with_one_dictionary(pa.chunked_array(parts)).to_pylist()
+    ['a', None]
+    """
+    if any(chunk.dictionary.null_count for chunk in column.chunks):  # which Arrow cannot put together
+        column = pa.chunked_array(
+            [_without_missing_categories(chunk) for chunk in column.chunks], column.type
+        )
+    whole = column.unify_dictionaries().combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        return whole.chunk(0) if whole.num_chunks else pa.array([], column.type)
+    return whole
+
+
+def _without_missing_categories(array: Any) -> pa.DictionaryArray:
+    """Categories of which none is missing: cells that had such a one are missing themselves."""
+    there = array.dictionary.is_valid().to_numpy(zero_copy_only=False)
+    places = np.append(np.where(there, np.cumsum(there) - 1, -1), -1)
+    indices = places[compute.fill_null(compute.cast(array.indices, pa.int64()), -1).to_numpy()]
+    return pa.DictionaryArray.from_arrays(
+        pa.array(indices, mask=indices < 0).cast(array.type.index_type),
+        array.dictionary.drop_null(),
+        ordered=array.type.ordered,
+    )
 
 
 INDEX_TYPE = pa.int32()

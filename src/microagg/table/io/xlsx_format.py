@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from microagg.errors import InputError
 from microagg.table.io.format import Format
 from microagg.table.io.headers import LOOKED_AT, FirstRow, refuse_unclear_names
-from microagg.table.io.text_parameters import DATES, DECIMAL, HEADER, THOUSANDS, refuse_same_signs
+from microagg.table.io.text_parameters import DATES, DECIMAL, HEADER, SKIP_ROWS, THOUSANDS, refuse_same_signs
 from microagg.table.io.xlsx_cells import (
     array_of_cells,
     cell_as_text,
@@ -58,6 +58,7 @@ def read(
     path: Path,
     sheet: str | None = None,
     header: bool | None = None,
+    skip_rows: int | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
     dates: str | None = None,
@@ -76,6 +77,9 @@ def read(
     rows, others = _rows(path, sheet)
     if not rows or not rows[0]:
         raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+    if skip_rows and skip_rows >= len(rows):
+        raise InputError(f"{str(path)!r} has no more than skip_rows={skip_rows} rows; skip fewer.")
+    rows = rows[skip_rows or 0 :]
     names, records = _names(path, rows, header)
     point = decimal or ("," if thousands == "." else ".")
     fields, columns = [], []
@@ -164,7 +168,10 @@ def _names(path: Path, rows: list[list[Any]], header: bool | None) -> tuple[list
         _judged(names, first, rows[1:]).refuse_record(path)
     for place, cell in enumerate(first, 1):
         if cell == "":
-            raise InputError(f"column {place} of {str(path)!r} has no name; write one into its first row.")
+            raise InputError(
+                f"column {place} of {str(path)!r} has no name; write one into its first row, or say "
+                "skip_rows if the names come later."
+            )
     refuse_unclear_names(names, path)
     return names, rows[1:]
 
@@ -203,7 +210,7 @@ XLSX = Format(
     empties=False,
     article="an",
     recognise=recognise,
-    reading=(HEADER, SHEET, DECIMAL, THOUSANDS, DATES),
+    reading=(HEADER, SHEET, SKIP_ROWS, DECIMAL, THOUSANDS, DATES),
     mixed=True,
     read_back={"header": True},
     needs=("python_calamine",),
