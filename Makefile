@@ -1,9 +1,10 @@
-# make demo: set up and protect a made-up table.
+# make demo: set up the core alone, and protect a made-up table.
 # make quick: the tests that take no time.   make test: every check.   make test-all: and every repetition.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO := .venv-demo
 PYCANON := .venv-pycanon
 LOWEST := .venv-lowest
 WORKERS ?= auto
@@ -12,8 +13,17 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=load --maxsch
 
 .PHONY: demo fuzz quick test test-all test-lowest lint types imports warm unit pycanon docs bench clean
 
-demo: $(READY)
-	$(BIN)/microagg demo
+demo: $(DEMO)/.ready
+	@$(DEMO)/bin/microagg demo
+
+# The core alone, in an environment of its own. Twice quiet: errors of the installer are shown, its warnings
+# on the configuration of this machine are not.
+$(DEMO)/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "microagg needs Python 3.11 or newer"; exit 1; }
+	@echo "Setting up $(DEMO) with the core of microagg (once) ..."
+	@$(PYTHON) -m venv $(DEMO)
+	@$(DEMO)/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e .
+	@touch $(DEMO)/.ready
 
 quick: warm
 	$(PYTEST) -m 'not slow and not nightly' --durations=10 --durations-min=1
@@ -77,5 +87,5 @@ bench: $(READY)
 	$(BIN)/python benchmarks/speed/run.py
 
 clean:
-	rm -rf $(VENV) $(PYCANON) $(LOWEST) microagg-demo
+	rm -rf $(VENV) $(DEMO) $(PYCANON) $(LOWEST) microagg-demo
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-import tables
-from beyond import asked, in_passes, table_of
 
 import microagg as ma
+import tables
+from beyond import asked, in_passes, table_of
 from microagg.measures.registry import measures
 
 

@@ -211,7 +211,7 @@ def _texts_of(
             _refuse_unclear_header(path, file, parse)
         for number, rows in enumerate(in_tables_of(file.tables(), RECORDS_IN_A_PIECE)):
             if has_header and asked:
-                refuse_names_as_values(path, rows)
+                refuse_names_as_values(path, rows, sum(count for _, count in pieces))
             set_aside(f"{folder}/texts-{number}.arrow", rows)
             pieces.append((f"{folder}/texts-{number}.arrow", rows.num_rows))
             tell(rows.num_rows)

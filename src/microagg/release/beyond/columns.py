@@ -110,7 +110,7 @@ def scanned(passes: Passes, schema: Schema, settings: Settings) -> Scanned:
         weight = _weight_of(passes, weights[0].column, columns[-1], facts[-1], known[columns[-1].name])
     if settings.missing == "error":
         _refuse_gaps(columns[:count], facts[:count])
-    digest = digest_of_runs(passes.source.schema.names, passes.source.records, runs)
+    digest = digest_of_runs(passes.source.original_names, passes.source.records, runs)
     of_strata = [levels[name] for name in strata]
     return Scanned(digest, columns[:count], facts[:count], of_strata, weight, known, categories)
 

@@ -106,10 +106,17 @@ def names_and_header(path: Path, first: str, delimiter: str, header: bool | None
     return names, True
 
 
-def refuse_names_as_values(path: Path, table: pa.Table) -> None:
-    """Refuse a file of which nobody said that it has a header, if a name occurs among the values below it."""
-    if any(_occurs(name, column) for name, column in zip(table.column_names, table.columns, strict=True)):
-        _refuse_header(path, "has a value that occurs again below it")
+def refuse_names_as_values(path: Path, table: pa.Table, before: int = 0) -> None:
+    """Refuse a file of which nobody said that it has a header, if a name occurs among the values below it.
+
+    `before` is the number of records above those of the table. The place is named, never the value: it may be that of a record.
+    """
+    for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True), 1):
+        if _occurs(name, column):
+            row = before + _first_equal(column, name) + 1
+            _refuse_header(
+                path, f"has a value in column {place} that occurs again below it, in record {row:,}"
+            )
 
 
 def _read(path: Path, source: Source, first: str, delimiter: str, header: bool | None) -> pa.Table:
@@ -169,6 +176,12 @@ def _occurs(name: str, column: pa.ChunkedArray) -> bool:
     from microagg.table.io.arrow import compute
 
     return bool(name) and bool(compute.any(compute.equal(column, name)).as_py())  # faster than to look where
+
+
+def _first_equal(column: pa.ChunkedArray, value: str) -> int:
+    from microagg.table.io.arrow import compute
+
+    return compute.index(column, value).as_py()
 
 
 def _refuse_header(path: Path, why: str) -> NoReturn:
