@@ -22,7 +22,7 @@ $(DEMO)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "microagg needs Python 3.11 or newer"; exit 1; }
 	@echo "Setting up $(DEMO) with the core of microagg (once) ..."
 	@$(PYTHON) -m venv $(DEMO)
-	@$(DEMO)/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e .
+	@$(DEMO)/bin/python -m pip install -qq --disable-pip-version-check --no-compile -c constraints.txt -e .
 	@touch $(DEMO)/.ready
 
 quick: warm

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import microagg as ma
+import small_blocks
 import tables
 from beyond import asked, in_passes, table_of
 from microagg.measures.registry import measures
@@ -30,8 +31,10 @@ def test_measures_come_back_as_those_of_the_registry() -> None:
 
 
 def test_a_release_on_disk_is_pickled_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pq.write_table(table_of(600, kinds="mixed"), tmp_path / "in.parquet", row_group_size=200)
+    small_blocks.make_small(monkeypatch.setattr)
+    pq.write_table(table_of(1500, kinds="mixed"), tmp_path / "in.parquet", row_group_size=200)
     target = tmp_path / "out.parquet"
     release = in_passes(monkeypatch, tmp_path / "in.parquet", target, **asked("mixed", keep=["id", "w"]))
     risk = release.risk
+    assert release.table is None
     assert pickle.loads(pickle.dumps(release)).risk == risk

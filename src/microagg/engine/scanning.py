@@ -201,7 +201,8 @@ def scan_chunk(
     table = source.read(first, count)
     columns = {each.column.name: _scanned(table, each, first) for each in asked}
     levels = {name: facts_of_levels(name, table.column(name)) for name in strata}
-    return ChunkFacts(digests_of_runs(table), columns, levels, categories_in(table))
+    as_read = table.rename_columns(source.original_names)  # the digest is that of the table that was given
+    return ChunkFacts(digests_of_runs(as_read), columns, levels, categories_in(table))
 
 
 def _scanned(table: pa.Table, asked: AskedColumn, first: int) -> ColumnScan:

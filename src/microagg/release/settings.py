@@ -340,7 +340,7 @@ class Settings:
         if twice:
             raise InputError(f"{twice[0]} was given twice, by itself and among params; give it once.")
         method = method_named(values["method"])
-        _refuse_unknown(others, [each.name for each in method.parameters])
+        _refuse_unknown({**values["params"], **others}, [each.name for each in method.parameters])
         values["params"] = method.checked({**values["params"], **others})
         return Settings(**values)
 
@@ -497,7 +497,7 @@ def settings_from(arguments: Mapping[str, Any]) -> Settings:
 def _refuse_unknown(keywords: Mapping[str, Any], of_method: Sequence[str]) -> None:
     """Refuse a keyword that is no parameter where another one is meant; the method refuses the others."""
     for name in keywords:
-        if name in of_method:
+        if name in of_method or name in Settings.parameters():
             continue
         known = [*Settings.parameters(), *of_method, *OF_A_CALL]
         instead = CALLED_OTHERWISE.get(name) or next(iter(nearest_names(name, known, most=1)), None)

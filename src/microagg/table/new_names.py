@@ -33,6 +33,9 @@ class NewNames(ByColumn):
             )
         return names
 
+    def _as_name(self, column: Any) -> str:
+        return "" if column == "" else super()._as_name(column)  # a column without a name can get one
+
     def _checked(self, column: str, given: Any) -> str:
         if not isinstance(given, str) or not given or not given.isprintable():
             raise InputError(f"{self.name} of column {column!r} must be a name: text that can be printed.")
