@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -30,7 +31,7 @@ class Conversions:
         notes: tuple[str, ...]
         _arrow: pa.Table
 
-        @property
+        @functools.cached_property
         def pair(self) -> Pair: ...
 
     def to_arrow(self) -> pa.Table:

@@ -103,15 +103,13 @@ def is_selector(value: Any) -> bool:
 
 def _selected(selector: Any, frame: nw.DataFrame[Any]) -> list[str]:
     """Return the names of the columns that a selector chooses; only types and names are looked at."""
-    import narwhals as nw
-
     empty = frame.head(0)
     if type(selector).__module__.partition(".")[0] == "polars":
         import polars
 
         native = empty.to_native()
-        rows = native if isinstance(native, polars.DataFrame) else polars.from_arrow(empty.to_arrow())
-        choose = nw.from_native(rows, eager_only=True).to_native().select
+        rows: Any = native if isinstance(native, polars.DataFrame) else polars.from_arrow(empty.to_arrow())
+        choose = rows.select
     else:
         choose = empty.select
     try:

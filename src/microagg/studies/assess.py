@@ -171,16 +171,14 @@ def assess(
     if isinstance(release, Release):
         quasi, release = names_of(quasi) or list(release.settings.quasi), release.to_arrow()
     before, after = _opened(original, "original"), _opened(release, "release")
-    confidential = expand_names(names_of(confidential), after.columns, "confidential")
-    keep = expand_names(names_of(keep), after.columns, "keep")
-    strata = expand_names(names_of(stratum), after.columns, "stratum")
+    confidential = _expanded(confidential, after.columns, "confidential")
+    keep = _expanded(keep, after.columns, "keep")
+    strata = _expanded(stratum, after.columns, "stratum")
     weight, key, unit = _name(weight), _name(key), _name(unit)
     of_original = [name for name in (weight, unit, key) if name]
     given = [*confidential, *keep, *strata, *of_original]
-    quasi = list(expand_names(names_of(quasi), before.columns, "quasi")) or _shared_numbers(
-        before, after, given
-    )
-    known = list(expand_names(names_of(known), quasi, "known"))
+    quasi = _expanded(quasi, before.columns, "quasi") or _shared_numbers(before, after, given)
+    known = _expanded(known, quasi, "known")
     _refuse_missing(before, "original", [*quasi, *of_original])
     _refuse_missing(after, "release", [*quasi, *confidential, *keep, *strata, *([key] if key else [])])
     _refuse_two_parts(quasi, given)
@@ -325,6 +323,11 @@ def names_of(names: Names) -> list[str]:
     """
     listed = [names] if isinstance(names, str | int) else list(names)
     return list(dict.fromkeys(str(name) for name in listed))
+
+
+def _expanded(names: Names, columns: Sequence[str], what: str) -> list[str]:
+    """Names of columns as a list of texts, with those that fit in place of a pattern."""
+    return list(expand_names(names_of(names), columns, what))
 
 
 def _name(name: str | int | None) -> str | None:
