@@ -18,13 +18,19 @@ ROWS = 24
 
 @pytest.fixture
 def survey(tmp_path: Path) -> Path:
-    columns = {"q.1": [i % 7 for i in range(ROWS)], "q 2": [i % 5 for i in range(ROWS)], "town": ["A", "B"] * 12}
+    columns = {
+        "q.1": [i % 7 for i in range(ROWS)],
+        "q 2": [i % 5 for i in range(ROWS)],
+        "town": ["A", "B"] * 12,
+    }
     write_table(pa.table(columns), tmp_path / "in.csv")
     return tmp_path / "in.csv"
 
 
 def test_short_k_and_patterns(microagg: Microagg, survey: Path) -> None:
-    done = microagg("anonymize", "in.csv", "out.csv", "-k", "3", "--quasi", "q*", "--keep", "t*", "--seed", "1")
+    done = microagg(
+        "anonymize", "in.csv", "out.csv", "-k", "3", "--quasi", "q*", "--keep", "t*", "--seed", "1"
+    )
     assert done.code == 0, done.err
     assert read_table(survey.with_name("out.csv")).column_names == ["q.1", "q 2", "town"]
     assert microagg("check", "out.csv", "-k", "3", "--quasi", "q*").code == 0
@@ -60,7 +66,9 @@ def test_a_missing_extra_is_told_with_its_command(
 
 
 @pytest.mark.parametrize("rows", ["3,a\n", "1,x\n3,a\n"])
-def test_a_value_that_occurs_again_is_named_by_its_place(microagg: Microagg, tmp_path: Path, rows: str) -> None:
+def test_a_value_that_occurs_again_is_named_by_its_place(
+    microagg: Microagg, tmp_path: Path, rows: str
+) -> None:
     (tmp_path / "in.csv").write_text(f"name,secret\n{rows}5,secret\n7,b\n")
     done = microagg("anonymize", "in.csv", "out.csv", "-k", "2", "--quasi", "name", "--rest", "drop")
     record = len(rows.splitlines()) + 1
