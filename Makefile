@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := .venv-demo
+QUIETLY := -qq --disable-pip-version-check --no-compile -c constraints.txt
 PYCANON := .venv-pycanon
 LOWEST := .venv-lowest
 WORKERS ?= auto
@@ -14,15 +15,23 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=load --maxsch
 .PHONY: demo fuzz quick test test-all test-lowest lint types imports warm unit pycanon docs bench clean
 
 demo: $(DEMO)/.ready
-	@$(DEMO)/bin/microagg demo
+	@$(DEMO)/bin/python -m microagg demo
 
-# The core alone, in an environment of its own. Twice quiet: errors of the installer are shown, its warnings
-# on the configuration of this machine are not.
+# The core alone, in an environment of its own: the dependencies of pyproject.toml, and src on the path. Twice
+# quiet: errors of the installer are shown, its warnings on the configuration of this machine are not. Where the
+# installer of $(PYTHON) can serve another environment, that one needs none of its own.
 $(DEMO)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "microagg needs Python 3.11 or newer"; exit 1; }
 	@echo "Setting up $(DEMO) with the core of microagg (once) ..."
-	@$(PYTHON) -m venv $(DEMO)
-	@$(DEMO)/bin/python -m pip install -qq --disable-pip-version-check --no-compile -c constraints.txt -e .
+	@if $(PYTHON) -m pip --python $(PYTHON) --version > /dev/null 2>&1; \
+	then $(PYTHON) -m venv --clear --without-pip $(DEMO); else $(PYTHON) -m venv --clear $(DEMO); fi
+	@$(PYTHON) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" \
+		> $(DEMO)/core.txt
+	@if $(DEMO)/bin/python -c 'import pip' 2> /dev/null; \
+	then $(DEMO)/bin/python -m pip install $(QUIETLY) -r $(DEMO)/core.txt; \
+	else $(PYTHON) -m pip --python $(DEMO)/bin/python install $(QUIETLY) -r $(DEMO)/core.txt; fi
+	@$(DEMO)/bin/python -c "import pathlib, sysconfig; \
+		pathlib.Path(sysconfig.get_path('purelib'), 'microagg.pth').write_text('$(CURDIR)/src')"
 	@touch $(DEMO)/.ready
 
 quick: warm
