@@ -9,8 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from microagg.release.beyond import limits, texts
+from microagg.release.beyond.filed import FiledRelease
 from microagg.release.beyond.limits import Budget
 from microagg.release.files import anonymize_file
+from microagg.table.io import digests
 
 
 def table_of(records: int = 5000, seed: int = 3, kinds: str = "mixed") -> pa.Table:
@@ -60,6 +63,27 @@ def in_passes(
 
     monkeypatch.setattr(Budget, "checked", checked)
     return anonymize_file(source, target, memory=1, threads=threads, **more)
+
+
+WAYS = ("memory", "beyond")
+
+
+def tiny_in_passes(monkeypatch: pytest.MonkeyPatch, *given: Any, **more: Any) -> FiledRelease:
+    """A run beyond memory of a table of any size, however small; fails where it would be done in memory."""
+    for module in (limits, texts):
+        monkeypatch.setattr(module, "needs_plan", lambda *_: True)
+    release = in_passes(monkeypatch, *given, **{"chunk": digests.RUN, **more})
+    assert isinstance(release, FiledRelease)
+    return release
+
+
+def run_in(
+    way: str, monkeypatch: pytest.MonkeyPatch, source: str | Path, target: str | Path, **more: Any
+) -> Any:
+    """A run in memory or beyond it, of a table of any size: what holds of one holds of the other."""
+    if way == "memory":
+        return anonymize_file(source, target, **more)
+    return tiny_in_passes(monkeypatch, source, target, bits=1, **more)
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,3 +70,17 @@ def test_what_anonymize_wrote_passes(microagg: Microagg, tmp_path: Path) -> None
     microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES)
     assert microagg("check", "out.csv", "--quasi", "income,debt", "--k", "4").code == 0
     assert microagg("check", source, "--quasi", "income,debt", "--k", "4").code == 3
+
+
+def test_zeros_and_gaps_are_counted_as_the_strictest_reader_does(microagg: Microagg, tmp_path: Path) -> None:
+    shares = pa.array([0.0] * 5 + [-0.0] + [float("nan")] * 5 + [None])
+    source = tables.write(pa.table({"share": shares}), tmp_path / "in.parquet")
+    done = microagg("check", source, "--quasi", "share", "--k", "5")
+    assert done.code == 3
+    assert "2 of 4 classes" in done.out
+    assert "counted by bits" in done.out
+    told = microagg("check", source, "--quasi", "share", "--k", "5", "--json")
+    assert json.loads(told.out)["counted_by"] == "bits"
+    plain = tables.write(pa.table({"share": shares[:5]}), tmp_path / "plain.parquet")
+    told = microagg("check", plain, "--quasi", "share", "--k", "5", "--json")
+    assert json.loads(told.out)["counted_by"] == "value"

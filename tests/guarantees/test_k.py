@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def random_tables(draw: st.DrawFn) -> pa.Table:
 @given(random_tables(), st.integers(2, 5))
 @settings(max_examples=150, deadline=None)
 def test_classes_are_those_of_brute_force(table: pa.Table, k: int) -> None:
-    rows = [tuple(row.values()) for row in table.to_pylist()]
+    rows = [tuple(map(repr, row.values())) for row in table.to_pylist()]  # 0.0 and -0.0 are two
     sizes = tables.class_sizes(rows)
     found = ma.check(table, table.column_names, k)
     assert found.holds == (min(sizes.values()) >= k)
@@ -138,3 +139,29 @@ def test_verify_is_the_last_word() -> None:
         verify(table, ["age"], 3, 4)
     with pytest.raises(ma.GuaranteeError, match="lost or gained"):
         verify(table, ["age"], 2, 5)
+
+
+@pytest.mark.parametrize(
+    "order", [["age", "sex"], ["sex", "age"], ["sex", "age", "one"], ["one", "sex", "age"]]
+)
+@pytest.mark.parametrize(
+    "values", [(1, 2), ("f", "m"), (True, False), (None, 1), (0.0, float("nan"))], ids=str
+)
+def test_a_column_of_two_values_splits_classes(order: list[str], values: tuple[Any, Any]) -> None:
+    """Three of each age; the third of each has another sex, and so stands alone."""
+    sexes = [values[1] if number % 3 == 2 else values[0] for number in range(12)]
+    table = pa.table({"age": np.repeat([30, 40, 50, 60], 3), "sex": sexes, "one": np.ones(12)})
+    found = ma.check(table, order, k=2)
+    assert not found.holds
+    assert sorted(found.sizes.tolist()) == [1, 1, 1, 1, 2, 2, 2, 2]
+    assert sorted(found.first_rows[found.failing].tolist()) == [3, 6, 9, 12]
+    assert ma.check(table, ["age", "one"], k=3).holds
+
+
+def test_many_columns_of_two_values_are_counted_as_python_counts_them() -> None:
+    rng = np.random.default_rng(2)
+    table = pa.table({f"c{each}": rng.integers(0, 2, 200) for each in range(6)})
+    rows = Counter(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    found = ma.check(table, table.column_names, k=4)
+    assert sorted(found.sizes.tolist()) == sorted(rows.values())
+    assert found.holds == (min(rows.values()) >= 4)

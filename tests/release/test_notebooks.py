@@ -62,10 +62,13 @@ def test_the_first_ctrl_c_keeps_the_best_and_the_second_ends_it(ctrl_c_raises: N
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 def test_ctrl_c_when_all_is_done_takes_nothing_away() -> None:
-    with showing.ShownBar("grouping", Lines()) as bar:
+    lines = Lines()
+    with showing.ShownBar("grouping", lines) as bar:
         with bar.searching():
             os.kill(os.getpid(), signal.SIGINT)
         bar(10, 10)
+    stopping = f"grouping, {showing.STOPPING}"
+    assert lines.lines == ["grouping 0%", f"{stopping} 0%", f"{stopping} 100%", "closed"]
 
 
 def test_a_bar_says_when_the_work_fails() -> None:

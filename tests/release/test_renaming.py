@@ -143,3 +143,22 @@ def test_out_of_core_gives_the_same_bytes(
 def test_renames_that_cannot_be_done(rename: dict[str, str], says: str) -> None:
     with pytest.raises(ma.InputError, match=says):
         ma.anonymize(IRIS, **ROLES, rename=rename)
+
+
+def test_rules_go_with_their_columns(tmp_path: Path) -> None:
+    rows = [(1000 + 7 * i, 13 * i % 90) for i in range(24)]
+    source = tmp_path / "in.csv"
+    source.write_text("all.of it,wage,other\n" + "".join(f"{a + b},{a},{b}\n" for a, b in rows))
+    said: dict[str, Any] = {
+        "k": 3,
+        "quasi": ["all.of it", "wage", "other"],
+        "rules": "all.of it = wage + other",
+        "seed": 1,
+    }
+    release = ma.anonymize_file(source, tmp_path / "out.csv", **said, rename={"all.of it": "total"})
+    assert release.settings.rules == ("total = wage + other",)
+    table = read_table(tmp_path / "out.csv", quasi=["total", "wage", "other"]).to_pydict()
+    parts = zip(table["wage"], table["other"], strict=True)
+    assert table["total"] == [wage + other for wage, other in parts]
+    repeat_file(tmp_path / "out.csv.internal.json", source, tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()

@@ -197,7 +197,7 @@ class TestTrueValues:
     def test_the_median_of_an_ordinal_column_is_told(self) -> None:
         cells = Cells((Variable("o", Kind.ORDINAL, (1, 2)),), np.array([[0.0], [1.0]]))
         (note,) = notes_on_true_values(cells, aggregated(cells, np.zeros(2, np.int32), k=2))
-        assert note.endswith("median of 'o'")
+        assert note.endswith("median of 'o' (one that no other record has, in 1 of 1 groups)")
 
 
 class TestCaps:

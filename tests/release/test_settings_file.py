@@ -37,6 +37,7 @@ EVERYTHING: dict[str, Any] = {
     "reading": {"header": False, "delimiter": "\t", "decimal": ",", "encoding": "cp1252", "dates": "%d.%m.%Y"},
     "rename": {"net income": "net_income", 'so "called"': "so_called"},
     "writing": {"escape_formulas": True, "delimiter": "|", "thousands": ""},
+    "rules": ["x = y - 'z + 1'"],
 }  # fmt: skip
 
 
@@ -200,6 +201,7 @@ def proposed(folder: Path) -> Path:
             "sex": [1 + i % 2 for i in range(n)], "expend": [1000.5 + i for i in range(n)], "litres": [7 * i * i for i in range(n)],
             "sampling_weight": [1.5 + i % 3 for i in range(n)], "household_weights": [2.5 + i % 2 for i in range(n)],
             "weight": [60.5 + i % 9 for i in range(n)], "household": [i // 4 for i in range(n)], "company": [i // 8 for i in range(n)],
+            "nr": [5 * (i // 4) for i in range(n)], "mom": [3 * (i // 2) for i in range(n)], "judge": [f"J{i % 7}x" for i in range(n)],
         }
     )  # fmt: skip
     return written(ma.propose(table).to_toml(k=3), folder)
@@ -210,31 +212,40 @@ def test_a_proposal_asks_and_is_answered(tmp_path: Path) -> None:
     asked = tomllib.loads(path.read_text())[DECIDE]
     assert {name: list(columns) for name, columns in asked.items()} == {
         "codes": ["sex"], "money": ["expend"], "amounts": ["litres"], "weight": ["weight"], "second weight": ["household_weights"],
-        "second unit": ["company"],
+        "second unit": ["company"], "keys": ["nr"], "blocks": ["mom"], "people": ["judge"],
     }  # fmt: skip
     with pytest.raises(ma.InputError) as told:
         ma.Settings.from_file(path)
-    for name in ("sex", "expend", "litres", "weight", "household_weights", "company"):
+    for name in ("sex", "expend", "litres", "weight", "household_weights", "company", "nr", "mom", "judge"):
         assert f"'{name}'" in str(told.value)
     careful = ma.Settings.from_file(path, as_proposed=True)
-    assert careful.quasi == ("sex", "expend", "litres", "weight")
+    assert careful.quasi == ("sex", "expend", "litres", "weight", "mom")
     assert (careful.weight, careful.unit, careful.nominal) == ("sampling_weight", "household", ())
     other = path.read_text()
     for answers in ANSWERS.values():
-        line = rf'"{DECIDE}"(  # "{answers[0]}" or "{answers[1]}")'
-        other = re.sub(line, rf'"{answers[1]}"\1', other)
+        words = " or ".join(f'"{word}"' for word in answers)
+        line = rf'"{DECIDE}"(  # {words})\n'
+        other = re.sub(line, rf'"{answers[-1]}"\1\n', other)
     path.write_text(other)
     settings = ma.Settings.from_file(path)
-    assert settings.quasi == ("sex", "household_weights")
+    assert settings.quasi == ("sex", "nr", "judge", "household_weights")
     assert settings.nominal == ("sex",)
     assert settings.confidential == ("expend",)
     assert settings.weight == "weight"
     assert settings.unit == "company"
-    assert set(settings.identifier) == {"litres", "sampling_weight", "household"}
+    assert set(settings.identifier) == {"litres", "sampling_weight", "household", "mom"}
 
 
-def test_all_answers_of_a_question_are_tried() -> None:
-    assert all(len(answers) == 2 for answers in ANSWERS.values())
+@pytest.mark.parametrize(("about", "column"), [("keys", "nr"), ("blocks", "mom")])
+def test_the_second_of_three_answers(tmp_path: Path, about: str, column: str) -> None:
+    assert [name for name, answers in ANSWERS.items() if len(answers) != 2] == ["keys", "blocks"]
+    path = proposed(tmp_path)
+    text = path.read_text()
+    assert ANSWERS[about][1] == "unit"
+    path.write_text(text.replace(f'{column} = "{DECIDE}"', f'{column} = "unit"'))
+    settings = ma.Settings.from_file(path, as_proposed=True)
+    assert settings.unit == column
+    assert "household" in settings.identifier
 
 
 def test_a_manifest_is_a_file_of_settings(tmp_path: Path) -> None:

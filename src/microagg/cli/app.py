@@ -24,7 +24,7 @@ Dask = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Let the workers of a Dask cluster do the work: its scheduler, such as tcp://10.0.0.1:8786, or local:4 for four "
+        help="Let the workers of a Dask cluster do the work: its scheduler, such as tls://10.0.0.1:8786, or local:4 for four "
         "processes of this machine. Nothing but the time depends on it.",
     ),
 ]

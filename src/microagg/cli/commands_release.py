@@ -28,8 +28,9 @@ Memory = Annotated[
     str | None,
     typer.Option(
         metavar="SIZE",
-        help="How much memory to use, such as 4GB; by default half of what is free. Larger tables are worked on in passes, with "
-        "the same release.",
+        help="How much memory to use, such as 4GB; by default half of what is free. Parquet, Arrow and text files of more than "
+        "500,000 records that need more are worked on in passes, with the same release. All others are read and grouped as a "
+        "whole, whatever is said here; a note tells if that may take more.",
     ),
 ]
 SpillFolder = Annotated[
@@ -116,7 +117,7 @@ def _propose_instead(
     from microagg.cli import show
     from microagg.table.proposal import propose_for_file
 
-    k, proposed = K.parse(given["k"]), propose_for_file(there, **reading)
+    k, proposed = K.parse(given["k"]), propose_for_file(there, na=given.get("na", ()), **reading)
     if as_json:
         error = InputError(show.why_stopped(proposed))
         error.document = {"proposal": proposed.as_data(k)}  # pyright: ignore[reportAttributeAccessIssue]
@@ -125,7 +126,7 @@ def _propose_instead(
 
 
 @app.command()
-@takes_settings("reading")
+@takes_settings("na", "reading")
 def propose(
     source: Annotated[
         Path, typer.Argument(help=f"The confidential table: {known_suffixes()}; - for csv on standard input.")
@@ -147,7 +148,7 @@ def propose(
 
     least, reading = K.parse(k), said_of_file(given)
     with private_files(source, None, getattr(sys.stdin, "buffer", None)) as (there, _):
-        proposed = propose_for_file(there, **reading)
+        proposed = propose_for_file(there, na=given.get("na", ()), **reading)
     if as_json:
         answer(proposed.as_data(least))
     else:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.cli.options import as_typed
+from microagg.guarantees.suppression import as_data as suppression_as_data
 from microagg.table.schema import Role
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def anonymity(found: Anonymity, columns: Sequence[str]) -> dict[str, Any]:
         "holds": found.holds,
         "k": found.k,
         "columns": list(columns),
+        "counted_by": found.counted_by,
         "classes": {
             "number": len(found.sizes),
             "smallest": int(found.sizes.min()) if len(found.sizes) else None,
@@ -78,6 +80,8 @@ def anonymity(found: Anonymity, columns: Sequence[str]) -> dict[str, Any]:
             }
             for place in failing[:MOST_CLASSES]
         ],
+        **({} if found.suppression is None else {"suppressed": suppression_as_data(found.suppression)}),
+        "notes": list(found.notes),
     }
 
 

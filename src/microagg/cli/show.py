@@ -17,6 +17,7 @@ from microagg.cli.bar import Bar
 from microagg.cli.options import as_typed
 from microagg.drawing.wording import counted, number, printable, promised_beside, with_unit
 from microagg.guarantees.k import Anonymity
+from microagg.guarantees.suppression import Suppression
 from microagg.kernels.compiling import on_first_compile
 from microagg.methods.families import by_family
 from microagg.methods.method import Method
@@ -79,7 +80,7 @@ def proposal(
 ) -> str:
     """Print what is proposed for the columns of a file, and the command that confirms it; returns the sentence that ends the command."""
     out.print(proposed.as_rich_table())
-    for question in proposed.questions:
+    for question in (*proposed.questions, *proposed.on_rules):
         out.print(f"\n{as_typed(str(question))}")
     if not proposed.names(Role.QUASI):
         return why_stopped(proposed)
@@ -233,7 +234,7 @@ def assessment(found: Assessment) -> None:
         out.print(f"\n{title}")
         Terminal(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
     for note in found.notes:
-        out.print(f"note        {note}")
+        out.print(f"note        {note.replace('suppressed=', '--suppressed ')}")
 
 
 def comparison(done: Comparison, plot: Path | None) -> None:
@@ -260,6 +261,8 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
     """Whether a table is k-anonymous, l-diverse and t-close, and where it is not."""
     names = ", ".join(quasi)
     classes = f"{len(found.sizes):,} classes"
+    if found.suppression is not None:
+        _suppression(found.suppression)
     if not found.too_small.any():
         out.print(f"yes: {found.k} or more records share each combination of {names}.")
         if len(found.sizes):
@@ -269,6 +272,11 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
         out.print(
             f"no: {int(found.too_small.sum()):,} of {classes} in {names} have fewer than {found.k} records "
             f"({records:,} records in total).",
+        )
+    if found.counted_by == "bits":
+        out.print(
+            "counted by bits: 0 and -0, and NaN and missing values, are in different classes, because some programs "
+            "tell them apart."
         )
     for finding in found.findings:
         about = f"{finding.told} (worst class: {number(finding.worst)})"
@@ -280,6 +288,27 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
             )
     if not found.holds:
         _failing_classes(found, rows)
+    for note in found.notes:
+        out.print(f"note        {note.replace('suppressed=', '--suppressed ')}")
+
+
+def _suppression(found: Suppression) -> None:
+    """Counts of suppressed rows and cells, and whether k holds if a blank fits any value."""
+    cells = ", ".join(f"{name} {count:,}" for name, count in found.columns.items())
+    out.print(
+        f"suppressed: {counted(found.rows, 'whole record')}, set aside; "
+        f"{counted(found.cells, 'cell')} of other records{f' ({cells})' if cells else ''}."
+    )
+    if not found.cells:
+        return
+    smallest = found.smallest or 0
+    if found.holds:
+        out.print(f"yes, if a suppressed cell fits any value: {smallest:,} or more records fit each record.")
+    else:
+        out.print(
+            f"no, even if a suppressed cell fits any value: fewer than {found.k} records fit those of {found.failing:,} classes."
+        )
+    out.print("If a suppressed cell is a value of its own:")
 
 
 def _failing_classes(found: Anonymity, rows: int) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from microagg.cli.options import as_typed
-from microagg.errors import MicroaggError, ReadingWarning, SavingWarning
+from microagg.errors import ClusterWarning, MicroaggError, ReadingWarning, SavingWarning
 
 _before: dict[Path, object] = {}
 _verified: set[Path] = set()
@@ -55,13 +55,13 @@ def what_was_written() -> str:
 
 @contextlib.contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Warnings about files become sentences on standard error."""
+    """Warnings about files and clusters become sentences on standard error."""
     with warnings.catch_warnings():
         usual = warnings.showwarning
         told: set[str] = set()  # a file may be read more than once
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-            if issubclass(category, SavingWarning | ReadingWarning):
+            if issubclass(category, SavingWarning | ReadingWarning | ClusterWarning):
                 from microagg.drawing.wording import printable
 
                 note = f"note: {printable(as_typed(str(message)))}."
@@ -74,6 +74,7 @@ def warnings_as_notes() -> Iterator[None]:
         warnings.showwarning = show
         warnings.simplefilter("always", SavingWarning)
         warnings.simplefilter("always", ReadingWarning)
+        warnings.simplefilter("always", ClusterWarning)
         yield
 
 

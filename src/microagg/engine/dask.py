@@ -14,8 +14,10 @@ import contextlib
 import hashlib
 import os
 import secrets
+import tempfile
 import threading
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +40,7 @@ from microagg.engine.workers import (
     versions_here,
     warm_up,
 )
-from microagg.errors import InputError, LostWorkers, needs_extra
+from microagg.errors import ClusterWarning, InputError, LostWorkers, needs_extra
 from microagg.kernels.compiling import announce_compiling, on_first_compile, would_announce
 
 if TYPE_CHECKING:
@@ -57,7 +59,15 @@ OF_LOCAL_WORKERS = {
     # nobody looks at the profile of workers that end with the run, and taking it costs some of their time
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "200ms",
+    # the web servers of Dask know no keys: they get no pages, and are closed as soon as they are there
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
+OPEN_PROTOCOLS = ("tcp://", "ws://")
+NOT_ENCRYPTED = (
+    "the Dask scheduler at {} is reached without encryption and without a key: whoever can connect to it can read the data and run "
+    "programs as you; start scheduler and workers with TLS, and name the address as tls://"
+)
 Finished = SimpleQueue[Any]
 """Futures, in the order in which they were done."""
 
@@ -180,7 +190,7 @@ def refuse_engine(engine: Any) -> None:
     >>> refuse_engine("nowhere")
     Traceback (most recent call last):
     ...
-    microagg.errors.InputError: engine must be a distributed.Client, an address such as tcp://10.0.0.1:8786, or local:4.
+    microagg.errors.InputError: engine must be a distributed.Client, an address such as tls://10.0.0.1:8786, or local:4.
     """
     try:
         import distributed
@@ -193,7 +203,7 @@ def refuse_engine(engine: Any) -> None:
             )
     elif not isinstance(engine, str) or not (engine.startswith(LOCAL) or "://" in engine):
         raise InputError(
-            "engine must be a distributed.Client, an address such as tcp://10.0.0.1:8786, or local:4."
+            "engine must be a distributed.Client, an address such as tls://10.0.0.1:8786, or local:4."
         )
     elif engine.startswith(LOCAL):
         _workers_asked(engine)
@@ -217,12 +227,14 @@ def _workers_asked(engine: str) -> int:
 def connected(engine: Any, threads: int | None = None) -> Iterator[Client]:
     """The client of an engine: one that was given, or one for an address, or for workers of this machine ("local:4").
 
-    What is started here ends here. TLS is what the client has, or what Dask's own configuration says for the address.
+    What is started here ends here. TLS is what the client has, or what Dask's own configuration says for the address; where
+    there is none, a warning tells so. Workers of this machine always have it.
     """
     refuse_engine(engine)
     import distributed
 
     if not isinstance(engine, str):
+        warn_if_open(engine)
         yield engine
         return
     with contextlib.ExitStack() as stack:
@@ -236,7 +248,15 @@ def connected(engine: Any, threads: int | None = None) -> Iterator[Client]:
             raise InputError(
                 f"there is no scheduler at {engine!r}; check the address, and whether it needs tls://."
             ) from None
+        warn_if_open(client)
         yield client
+
+
+def warn_if_open(client: Any) -> None:
+    """Warn where anybody who reaches the scheduler of a client is let in."""
+    address = str(client.scheduler.address)
+    if address.startswith(OPEN_PROTOCOLS):
+        warnings.warn(NOT_ENCRYPTED.format(address), ClusterWarning, stacklevel=2)
 
 
 @contextlib.contextmanager
@@ -261,11 +281,16 @@ def dask_setup(worker: Any) -> None:
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+    worker.http_server.stop()
 
 
 @contextlib.contextmanager
 def _local(engine: str, threads: int | None) -> Iterator[Any]:
-    """A cluster of processes on this machine that nobody else can reach."""
+    """Start a cluster of processes on this machine that nobody else can use.
+
+    Every port takes TLS with a certificate of this run only, and refuses whoever does not have its key. The key stays in the
+    memory of these processes. What Dask keeps on disk, a folder that it also imports modules from, is readable by the owner only.
+    """
     import logging
 
     import dask
@@ -274,16 +299,28 @@ def _local(engine: str, threads: int | None) -> Iterator[Any]:
     config: Any = dask.config  # pyright: ignore[reportPrivateImportUsage]
     before = config.get("distributed.worker.preload")
     workers, processors = _workers_asked(engine), os.cpu_count() or 1
+    try:
+        security = distributed.Security.temporary()
+    except ImportError:
+        raise InputError(NEEDED) from None
     nowhere: Any = None
     with (
-        config.set(OF_LOCAL_WORKERS),
+        Spill(Path(tempfile.gettempdir())) as private,
+        config.set({**OF_LOCAL_WORKERS, "temporary-directory": str(private.folder)}),
         distributed.LocalCluster(
             n_workers=workers, threads_per_worker=threads or max(1, processors // workers), processes=True, host="127.0.0.1",
+            protocol="tls://", security=security,
             dashboard_address=nowhere, silence_logs=logging.CRITICAL + 1, preload=[*before, __name__],
-            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # where it answers what its state is: to nobody else
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
         ) as cluster,
     ):  # fmt: skip
-        yield cluster
+        started: Any = cluster
+        started.sync(_close_web_server, started.scheduler)
+        yield started
+
+
+async def _close_web_server(server: Any) -> None:
+    server.http_server.stop()
 
 
 @dataclass

@@ -20,6 +20,8 @@ class Passes:
     """Told after each chunk which pass it was and how many records it has."""
     a_record: int = 0
     """Bytes that a record of a chunk takes at the peak."""
+    check: Callable[[], object] = lambda: None
+    """Called after each pass; raises if the table is no longer the one that was begun with."""
 
     def over(
         self, what: str, task: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
@@ -35,3 +37,4 @@ class Passes:
         for (_, count), result in zip(self.chunks, done, strict=True):
             self.tell(what, count)
             yield result
+        self.check()

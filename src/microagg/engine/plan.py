@@ -48,6 +48,7 @@ from microagg.problem.problem import Problem
 from microagg.table.capping import Limits
 from microagg.table.encoder import Space
 from microagg.table.io.categories import in_plain_types
+from microagg.table.io.identity import digest_of_chunk, refuse_other_chunk
 from microagg.table.variable import Cells, Variable
 
 NUMBER, GROUP, FORMER = "microagg record", "microagg group", "microagg block"
@@ -79,6 +80,8 @@ class Layout:
     """The spaces in which loss is measured; none where that is the one that is searched."""
     limits: Limits | None = None
     """What values beyond are set to before groups are formed."""
+    compared: tuple[str, ...] = ()
+    """The columns whose digests tell whether the table is still the one of the first pass."""
 
     def points(self, cells: Cells) -> np.ndarray:
         """The points in which groups are formed."""
@@ -214,6 +217,7 @@ def route_chunk(
         return {**told, "path": path}
     promised = layout.promised
     rows = source.read(first, count, (*layout.carried, *(() if promised is None else promised.withheld)))
+    digest = digest_of_chunk(rows, layout.compared)
     if promised is not None:
         rows = promised.with_numbers(rows)
     rows = in_plain_types(rows)
@@ -229,6 +233,7 @@ def route_chunk(
         "squares": [each.tolist() for each in squares.columns],
         "low": points.min(axis=0).tolist(),
         "high": points.max(axis=0).tolist(),
+        "digest": digest,
     }
     return {**write_piece(path, rows, leaves, told), "path": path}
 
@@ -361,6 +366,8 @@ class Plan:
     a_record: int = 0
     """Bytes that a record of a block takes at the peak."""
     memory: int = 0
+    digests: Sequence[str] = ()
+    """The digest of each chunk in the first pass."""
 
     def cuts(self) -> Cuts:
         """Where the table is cut."""
@@ -399,7 +406,10 @@ class Plan:
         layout, room = self.layout, str(folder)
         routed, totals = [], None
         low, high = np.full(layout.axes, np.inf), np.full(layout.axes, -np.inf)
-        for told in self.passes.over("routing", route_chunk, layout, cuts.centres, cuts.territories, room):
+        given = layout, cuts.centres, cuts.territories, room
+        expected = self.digests or [None] * len(self.passes.chunks)
+        for told, digest in zip(self.passes.over("routing", route_chunk, *given), expected, strict=True):
+            refuse_other_chunk(digest, told.get("digest", ""))
             routed.append(Piece.of(told["path"], told))
             low, high = np.minimum(low, told["low"]), np.maximum(high, told["high"])
             totals = _plus(totals, Totals([np.array(each) for each in told["squares"]]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import Any
 
@@ -106,7 +107,8 @@ def run_method(
             found = _in_strata(method, problem, params, strata, rng=rng, refine=refine, progress=told)
             _refuse_bad_labels(found.labels, problem, method)
         if told is not None:
-            told(len(problem.points), len(problem.points))
+            with contextlib.suppress(Enough):  # the search is over: there is nothing left to stop
+                told(len(problem.points), len(problem.points))
     return found
 
 

@@ -1,31 +1,41 @@
-"""What a plan keeps on disk while it works: a folder for its owner's eyes only, which goes when the work ends, however it ends.
+"""Temporary directory of an out-of-core run: mode 0700, locked while the run is alive, removed when it ends, however it ends.
 
-A lock in the folder tells whether its run still goes: the system takes it from a process that dies, so what a kill leaves is known
-by a lock that can be had, and removed by the next run beside the same target or by `microagg clean`.
+Its name is random, so nobody can plant anything under it. A record beside the target (mode 0600, locked, too) holds the name, so that
+`resume` finds what a killed run left. The system takes the locks from a process that dies: what a kill leaves is recognised by a
+lock that is free, and removed by the next run beside the same target or by `microagg clean`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
-import re
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from microagg.engine.spill_record import (
+    FOLDER,
+    RECORD,
+    Record,
+    close_record,
+    folder_in,
+    in_use,
+    is_own_folder,
+    is_private,
+    open_record,
+)
 from microagg.errors import InputError, LostWorkers
 from microagg.table.io import system
 from microagg.table.io.locking import reason
 
-FOLDER = re.compile(r"\.microagg-[0-9a-f]{16}\.spill")
 LOCK = "lock"
 TOLD = b"told"
 LEFT = ".told"
@@ -44,43 +54,81 @@ class Spill:
     False
     """
 
-    def __init__(
-        self, parent: Path, target: Path | None = None, *, resume: bool = False, spare: Path | None = None
-    ) -> None:
-        """A folder below `parent`; for one `target` always the same, so that a run can go on from what a killed one left.
+    folder: Path
+    """Where it lies, once the run has begun."""
 
-        What other killed runs left goes, but for the folder `spare`.
+    def __init__(
+        self,
+        parent: Path,
+        target: Path | None = None,
+        *,
+        resume: bool = False,
+        spare: Path | None = None,
+        records: Path | None = None,
+    ) -> None:
+        """A folder below `parent`. For a `target` it is recorded in the folder `records` (that of the target, if nothing is said).
+
+        With `resume`, it is the one that a killed run for the same target left. What other killed runs left goes, but for `spare`.
         """
-        self._spare = spare
-        token = secrets.token_hex(8) if target is None else _token(target)
-        self.parent = parent
-        self.folder = parent / f".microagg-{token}.spill"
-        self._resume, self._for_target = resume, target is not None
+        parent = Path(os.path.abspath(parent))
+        self.parent, self._resume, self._spare = parent, resume, spare
+        self._record = None if target is None else Record.of(target, parent, records or target.parent)
 
     def __enter__(self) -> Spill:
         if not self.parent.is_dir():
             raise InputError(f"the folder {str(self.parent)!r} does not exist; create it first.")
-        remove_left_spill(self.parent, but=self.folder if self._resume else self._spare)
+        _refuse_open_folder(self.parent)
+        with contextlib.ExitStack() as undo:
+            left = None
+            if self._record is not None:
+                undo.enter_context(self._record)
+                left = self._record.left() if self._resume else None
+            spared = [each for each in (left, self._spare) if each is not None]
+            for where in {self.parent, self.parent if self._record is None else self._record.path.parent}:
+                remove_left_spill(where, spared)
+            self.folder = left or self.parent / f".microagg-{secrets.token_hex(8)}.spill"
+            self._lock = self._locked_folder(is_new=left is None)
+            undo.callback(os.close, self._lock)
+            in_use.add(str(self.folder))
+            if self._record is not None:
+                with told_if_full("while parts of the table were set aside"):
+                    self._record.write(self.folder)
+            undo.pop_all()
+        return self
+
+    def _locked_folder(self, *, is_new: bool) -> int:
+        """Make the folder where it is new, see that it is private, and return the descriptor of its lock."""
         try:
-            self.folder.mkdir(mode=0o700, exist_ok=True)
-            self.folder.chmod(0o700)
-            self._lock = system.open_lock(self.folder / LOCK)
-            os.fchmod(self._lock, 0o600)
+            if is_new:
+                system.create_folder(self.folder)
+            if not is_private(self.folder):
+                raise InputError(
+                    f"what is set aside cannot be kept from others in the folder {str(self.parent)!r}; name another with spill."
+                )
+            descriptor = system.open_lock(self.folder / LOCK)
+            system.set_mode(descriptor, 0o600)
         except OSError as error:
             raise InputError(
                 f"nothing can be kept in the folder {str(self.parent)!r} ({reason(error)}); name another with spill."
             ) from None
-        if system.take_lock(self._lock) is False:
-            os.close(self._lock)
+        except InputError:
+            if is_new:
+                shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+        if system.take_lock(descriptor) is False:
+            os.close(descriptor)
             raise InputError("another run works on the same target; wait until it has ended.")
-        return self
+        return descriptor
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            if not (self._for_target and isinstance(error, LostWorkers)):
+            if self._record is None or not isinstance(error, LostWorkers):
                 _remove(self.folder)
         finally:
+            in_use.discard(str(self.folder))
             os.close(self._lock)
+            if self._record is not None:
+                self._record.close(is_needed=self.folder.exists())
 
     def room(self, key: str) -> Path:
         """A folder within for what was made by one key (of settings, cuts and input); those of other keys go."""
@@ -103,6 +151,16 @@ class Spill:
             )
 
 
+def _refuse_open_folder(parent: Path) -> None:
+    """Raise where everybody may put another folder in the place of ours."""
+    mode = os.stat(parent).st_mode
+    if hasattr(os, "geteuid") and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        raise InputError(
+            f"everybody may rename what is set aside in the folder {str(parent)!r}; name another with spill, or give it the sticky "
+            "bit (chmod +t)."
+        )
+
+
 def _remove(folder: Path) -> None:
     """Remove such a folder; under another name, for what others still do in it must not put anything there in between."""
     gone = folder.with_name(f".microagg-{secrets.token_hex(8)}.spill")
@@ -113,25 +171,48 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(gone, ignore_errors=True)
 
 
-def _token(target: Path) -> str:
-    return hashlib.sha256(os.fsencode(target.resolve())).hexdigest()[:16]
-
-
-def remove_left_spill(parent: Path, but: Path | None = None) -> list[str]:
-    """Remove what killed runs have left in a folder; returns what was done."""
-    done = []
-    for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
-        if not FOLDER.fullmatch(folder.name) or folder == but or folder.is_symlink() or not folder.is_dir():
-            continue
-        with contextlib.suppress(OSError):
-            descriptor = system.open_lock(folder / LOCK)
-            try:
-                if system.take_lock(descriptor) is not False:
-                    _remove(folder)
-                    done.append(f"removed {str(folder)!r}, which a run that was stopped had left")
-            finally:
-                os.close(descriptor)
+def remove_left_spill(parent: Path, but: Collection[Path] = ()) -> list[str]:
+    """Remove what killed runs of this user have left in a folder, or elsewhere for targets in it; returns what was done."""
+    parent = Path(os.path.abspath(parent))
+    folders, done = {parent}, []
+    names = _names_in(parent)
+    for name in names:
+        if RECORD.fullmatch(name) and str(parent / name) not in in_use:
+            with contextlib.suppress(OSError):  # somebody else's
+                descriptor = open_record(parent / name)
+                if descriptor is not None:
+                    folder = folder_in(descriptor)
+                    is_needed = folder in but
+                    if folder is not None and not is_needed:
+                        folders.add(folder.parent)
+                    close_record(descriptor, parent / name, is_needed=is_needed)
+    for place in sorted(folders):
+        for name in names if place == parent else _names_in(place):
+            if FOLDER.fullmatch(name) and place / name not in but and _removed(place / name):
+                done.append(f"removed {str(place / name)!r}, which a run that was stopped had left")
     return done
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _removed(folder: Path) -> bool:
+    """Remove a folder of this user whose run has ended; returns whether it was one."""
+    if str(folder) in in_use or not is_own_folder(folder):
+        return False
+    with contextlib.suppress(OSError):
+        descriptor = system.open_lock(folder / LOCK)
+        try:
+            if system.take_lock(descriptor) is not False:
+                _remove(folder)
+                return True
+        finally:
+            os.close(descriptor)
+    return False
 
 
 @contextlib.contextmanager

@@ -95,7 +95,7 @@ def hash_chunk(
         return {**told, "path": path}
     written = source.as_written(first, count)
     table = source.typed(written)
-    lanes = class_hashes(written, classes)
+    lanes = class_hashes(written, classes, exact=True)
     every = class_hashes(table, [*classes, *(name for name in others if name not in classes)])
     rows = RowSums.of(written)
     looks = {name: LookFacts.of(name, table.column(name)).as_data() for name in others}

@@ -25,7 +25,13 @@ from microagg.release.release import with_released
 from microagg.release.risks import refuse_unaccepted
 from microagg.release.settings import Settings
 from microagg.release.strata import class_columns
-from microagg.release.true_values import risks_of_aggregates
+from microagg.release.true_values import (
+    frequencies_in,
+    refuse_near_unique,
+    risks_of_aggregates,
+    risks_of_categories,
+    single_categories,
+)
 from microagg.release.weighting import weighted, weighting_of
 from microagg.table.aggregate import aggregated
 from microagg.table.confidential import Attribute
@@ -149,6 +155,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         cells = read_cells(frame, schema, settings)
         refuse_gaps(settings, missing_cells(cells), cells.names)
         refuse_unaccepted(settings, risks_of_aggregates(cells, settings.aggregate))
+        refuse_near_unique(cells.variables, frequencies_in(cells), settings)
 
         space = Space.fit(cells, settings.scale, settings.importance)
         refuse_unsearchable(space, settings)
@@ -162,6 +169,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             cells, labels, how=settings.aggregates, precision=settings.precision, k=settings.k, seed=settings.seed or 0,
             space=space, weights=None if weighting is None else weighting.before,
         )  # fmt: skip
+        refuse_unaccepted(settings, risks_of_categories(single_categories(made, frequencies_in(cells))[0]))
         released = with_released(frame, schema, made, weighting, settings.precision)
         shared = class_columns(schema, settings)
         anonymity = verify(to_arrow(released.select(*shared)), shared, settings.k, len(frame))

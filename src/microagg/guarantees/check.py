@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
+
+import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.guarantees.declared import EXACT
 from microagg.guarantees.k import Anonymity, anonymity
 from microagg.guarantees.promise import Promise
+from microagg.guarantees.suppression import STAR, check_suppressed, find_suppressed, has_stars, parse_markers
 from microagg.table.confidential import attributes_of, units_of
 from microagg.table.io.frames import open_frame, to_arrow
 from microagg.table.io.labels import as_labels_say
@@ -18,7 +22,25 @@ from microagg.table.parameters import K, Names, OneName
 from microagg.table.patterns import expand_names
 from microagg.table.suggestions import describe_columns
 
+Checked = TypeVar("Checked", bound=Callable[..., Any])
 
+
+def _in_either_order(check: Checked) -> Checked:
+    """Let k and quasi be given in the order of `anonymize`, too: a number is k, names are quasi."""
+
+    @functools.wraps(check)
+    def call(table: Any, *args: Any, **named: Any) -> Any:
+        if args and isinstance(args[0], int) and not isinstance(args[0], bool):
+            if len(args) > 1 and "quasi" not in named:
+                args = (args[1], args[0], *args[2:])
+            elif len(args) == 1 and "quasi" in named and "k" not in named:
+                named, args = {**named, "k": args[0]}, ()
+        return check(table, *args, **named)
+
+    return call  # pyright: ignore[reportReturnType]
+
+
+@_in_either_order
 def check(
     table: Any,
     quasi: Sequence[str] | str,
@@ -37,10 +59,13 @@ def check(
     stratum: Sequence[str] | str = (),
     special: Mapping[str, Any] | None = None,
     na: Sequence[Any] | str = (),
+    suppressed: Sequence[str] | str = (),
 ) -> Anonymity:
     """Check whether a table is k-anonymous (and l-diverse, and t-close), and find the classes that are not.
 
-    `table` is a pandas, polars or Arrow table or a NumPy matrix, whoever made it; missing values count as equal. `l` and `t`
+    `table` is a pandas, polars or Arrow table or a NumPy matrix, whoever made it; missing values count as equal. Classes are
+    counted as the strictest reader sees them: where 0 and -0, or NaN and missing values, stand side by side, they are
+    different, and `counted_by` is "bits" instead of "value". `l` and `t`
     apply to each of the `confidential` columns separately; `diversity` is "distinct", "entropy" or "recursive", the last
     with `c`. Texts that differ in case, width or white space only, and numbers written in several ways, are one value; with
     `exact` texts are compared to the letter. Records of a class share their `stratum` columns, too.
@@ -49,6 +74,10 @@ def check(
     such columns for short, and `ordinal` gives the order of a column's levels (or names columns whose type has one). For l, neither a missing
     value nor a `special` code ({"wage": [97]}) is a value; `na` adds markers of missing values. With `unit`, the column that tells which
     household, company or patient a record belongs to, every class must have k different ones, none with more than half of its records.
+
+    `suppressed` names what other tools write in the place of suppressed values, such as "*"; "" stands for blank cells. Records of which
+    every quasi-identifier is suppressed are counted and set aside (``.suppression.rows``). Of the others, ``.holds`` takes a suppressed
+    cell for a value of its own, which is the stricter reading; ``.suppression.holds`` lets it fit any value.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 30, 40, 40], "ill": ["no", "yes", "no", "no"]})
@@ -85,7 +114,14 @@ def check(
     if promise.is_about_values and not hidden:
         raise InputError("l and t apply to confidential columns; name at least one with confidential.")
     chosen = to_arrow(frame.select(*dict.fromkeys([*names, *hidden, *withheld])))
-    found = anonymity(chosen, names, k)
+    markers = parse_markers(suppressed)
+    if markers:
+        of_quasi = names[: len(names) - len(strata)]
+        cells = find_suppressed(chosen, of_quasi, markers)
+        found, rest = check_suppressed(chosen, of_quasi, strata, k, cells)
+        chosen = chosen.take(rest)
+    else:
+        found = replace(anonymity(chosen, names, k), notes=_proposed(chosen, names))
     if not promise or chosen.num_rows == 0:
         return found
     attributes = attributes_of(
@@ -93,3 +129,14 @@ def check(
     )  # fmt: skip
     units = None if belongs is None else units_of(chosen, belongs, na=asked.na)
     return replace(found, findings=promise.evaluate(found.labels, len(found.sizes), attributes, units))
+
+
+def _proposed(table: pa.Table, names: Sequence[str]) -> tuple[str, ...]:
+    """Propose to name the marker of suppressed cells where columns have one."""
+    stars = has_stars(table, names)
+    if not stars:
+        return ()
+    return (
+        f"{STAR} counts as a value of its own in {', '.join(map(repr, stars))}; if it stands for suppressed values, suppressed={STAR!r} counts "
+        "them apart.",
+    )

@@ -12,9 +12,11 @@ import pyarrow as pa
 from microagg.errors import GuaranteeError
 from microagg.table.io.arrow import comparable, give_back
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.canonical import exactly, has_other_forms
 
 if TYPE_CHECKING:
     from microagg.guarantees.promise import Finding
+    from microagg.guarantees.suppression import Suppression
 
 
 @dataclass(frozen=True)
@@ -27,16 +29,27 @@ class Anonymity:
     first_rows: np.ndarray
     """A row number (from 1) of each class: a way to find it without telling its values."""
     labels: np.ndarray = field(repr=False)
-    """(n,): the class of each record, a position among `sizes`."""
+    """(n,): the class of each record, a position among `sizes`; suppressed rows have none and are left out."""
     scope: str = "record"
     """record: k was promised for the combinations; column: for the values of each column alone."""
     findings: tuple[Finding, ...] = ()
     """The l and t reached, column by column, where they were asked for."""
+    suppression: Suppression | None = None
+    """Counts of suppressed rows and cells, where markers of them were named. Rows are in none of the classes."""
+    notes: tuple[str, ...] = ()
+    """What to know about the answer."""
+    counted_by: str = "value"
+    """bits: 0 and -0, or NaN and missing values, would be in one class by value, and are counted apart because some
+    readers tell them apart; value: there is no such difference."""
 
     @property
     def holds(self) -> bool:
         """Whether every class has at least k records, and keeps l and t where they were asked for."""
         return not self._misses().any()
+
+    def __bool__(self) -> bool:
+        """Return `holds`, so that ``assert check(...)`` fails where the guarantee does."""
+        return self.holds
 
     @property
     def failing(self) -> np.ndarray:
@@ -57,24 +70,38 @@ class Anonymity:
 
 
 def anonymity(table: pa.Table, quasi: Sequence[str], k: int) -> Anonymity:
-    """The classes of a table, from the table alone.
+    """The classes of a table, from the table alone, as the strictest reader sees them.
 
     >>> table = pa.table({"age": [30, 30, 40]})
     >>> anonymity(table, ["age"], 2).holds
     False
+    >>> found = anonymity(pa.table({"age": [0.0, 0.0, -0.0, -0.0, -0.0]}), ["age"], 3)
+    >>> found.holds, found.counted_by
+    (False, 'bits')
     """
     labels, classes = class_labels(table, quasi)
+    counted_by = "value"
+    if any(has_other_forms(table.column(name)) for name in quasi):
+        apart, more = class_labels(table, quasi, exact=True)
+        if more > classes:
+            labels, classes, counted_by = apart, more, "bits"
     first_rows = np.zeros(classes, np.int64)
     first_rows[labels[::-1]] = np.arange(len(labels), 0, -1)
-    return Anonymity(k, np.bincount(labels, minlength=classes), first_rows, labels)
+    sizes = np.bincount(labels, minlength=classes)
+    return Anonymity(k, sizes, first_rows, labels, counted_by=counted_by)
 
 
 def class_labels(
-    table: pa.Table, quasi: Sequence[str], within: tuple[np.ndarray, int] | None = None
+    table: pa.Table,
+    quasi: Sequence[str],
+    within: tuple[np.ndarray, int] | None = None,
+    *,
+    exact: bool = False,
 ) -> tuple[np.ndarray, int]:
     """The class of each record, numbered in the order of their first records, and the number of classes.
 
-    `within` has labels and number of classes that are there already, and are split further.
+    `within` has labels and number of classes that are there already, and are split further. With `exact`, 0 and -0 are
+    different, and so are NaN and a missing value.
 
     >>> class_labels(pa.table({"age": [40, 30, 40], "sex": [1, 1, 1]}), ["age", "sex"])[0].tolist()
     [0, 1, 0]
@@ -83,7 +110,8 @@ def class_labels(
     for name in quasi:
         if classes == table.num_rows:  # all alone already
             break
-        codes, values = _encoded(comparable(table.column(name)))
+        column = table.column(name)
+        codes, values = _encoded(exactly(column) if exact else comparable(column))
         if classes <= 1:
             labels, classes = codes, values
         elif values > 1:

@@ -12,10 +12,11 @@ from typing import Any
 import pyarrow as pa
 
 from microagg.engine.dask import Crew, connected, refuse_engine
+from microagg.engine.spill import remove_left_spill
 from microagg.errors import FitsInMemory, InputError, OnlyInMemory
 from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.showing import shown
-from microagg.release.beyond.limits import Budget, bytes_in, free_memory, goes_beyond
+from microagg.release.beyond.limits import Budget, bytes_in, free_memory, goes_beyond, notes_on_memory
 from microagg.release.manifest import FORMAT
 from microagg.release.release import Prepared, Release, protect
 from microagg.release.renaming import with_new_names
@@ -29,6 +30,7 @@ from microagg.table.io.chunks import files_of, is_in_parts
 from microagg.table.io.csv_writing import refuse_other_letters
 from microagg.table.io.dialect import dialect_of
 from microagg.table.io.formats import options_for, options_shared
+from microagg.table.io.identity import watched_input
 from microagg.table.io.parts import as_target, format_to_write, is_folder
 from microagg.table.io.places import Url
 from microagg.table.io.renaming import rename_columns
@@ -66,14 +68,15 @@ def anonymize_file(
 
     `source` may be a folder of parquet parts, or a pattern such as "parts/*.parquet", too. A `target` with a separator at its end, such as
     "out/", is written as a folder of parquet parts (so is one that is a folder already); its manifests lie beside it. A table that does not fit into `memory`
-    (such as "4GB"; half of what is free, if nothing is said) is worked on in passes, and gives the same release to the byte. What
+    (such as "4GB"; half of what is free, if nothing is said) is worked on in passes, and gives the same release to the byte: a parquet,
+    Arrow or text file of more than 500,000 records. Others are always read and grouped as a whole; a note says so if that may take more. What
     that sets aside lies in the folder `spill` (that of the target, if nothing is said), for its owner's eyes only, and goes in the
     end. With `resume`, a run that was killed goes on from the blocks that were done.
 
     `source` and `target` may be addresses of an object store ("s3://bucket/in.parquet"; gs, abfs, hdfs), whose credentials come from the
     environment: see `release/stores.py` for what holds there.
 
-    `engine` is a `distributed.Client`, the address of a Dask scheduler ("tcp://10.0.0.1:8786") or "local:4": the workers of that cluster
+    `engine` is a `distributed.Client`, the address of a Dask scheduler ("tls://10.0.0.1:8786") or "local:4": the workers of that cluster
     do the work of a table that is more than one block, with the same release to the byte. They must see the input, the output and
     `spill` at the same paths; `memory` is that of one worker then, and threads are those that each worker has.
 
@@ -115,12 +118,15 @@ def _anonymized(
             return anonymize_beyond(
                 at.source, target, asked, memory, spill=at.spill, resume=resume, engine=engine, **more
             )
-    here = at.source_here()
-    table = read_for(here, target, asked, report=more["report"])
+    with watched_input(at.source) as identity:
+        here = at.source_here()
+        table = read_for(here, target, asked, report=more["report"])
+        identity.check_last()
+    more_notes = notes_on_memory(memory, table, asked)
     release = anonymize_table(table, here, target, asked, **more)
     if engine is not None:
-        release = replace(release, notes=(*release.notes, NOTHING_TO_SHARE))
-    return release
+        more_notes = (*more_notes, NOTHING_TO_SHARE)
+    return replace(release, notes=(*release.notes, *more_notes)) if more_notes else release
 
 
 def read_for(
@@ -237,6 +243,8 @@ def anonymize_table(
     give_back()
     refuse_places(target)
     refuse_same(source, target)
+    if before_search is None:
+        remove_left_spill(target.parent)
     release = protect(
         table, settings, file=source.name, threads=threads, progress=progress, before_search=before_search, format=format
     )  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from microagg.release.selecting import BY_PATTERN
+from microagg.table.rules import NO_RULES, Rule
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -55,4 +56,14 @@ def _with_names(settings: Settings, names: Mapping[str, str]) -> Settings:
         changes[each] = None if name is None else names.get(name, name)
     for each in BY_COLUMN:
         changes[each] = {names.get(name, name): value for name, value in getattr(settings, each).items()}
+    changes["rules"] = tuple(_renamed_rule(text, names) for text in settings.rules)
     return replace(settings, **changes)
+
+
+def _renamed_rule(text: str, names: Mapping[str, str]) -> str:
+    """Return a rule with new names for its columns."""
+    if text == NO_RULES:
+        return text
+    rule = Rule.parse(text)
+    terms = tuple((sign, names.get(name, name)) for sign, name in rule.terms)
+    return Rule(names.get(rule.left, rule.left), terms).text

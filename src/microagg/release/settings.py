@@ -32,6 +32,7 @@ from microagg.table.kind_parameters import (
 )
 from microagg.table.new_names import RENAME
 from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, K, Names, OneName, Whole
+from microagg.table.rules import RULES
 from microagg.table.scales import SCALE
 from microagg.table.schema import REST, ColumnSettings, Role
 from microagg.table.suggestions import nearest_names
@@ -264,7 +265,7 @@ class Settings:
             "precision",
             ("column", "full"),
             "column",
-            "Round to the decimals of each column, or keep exact means.",
+            "Round means to the decimals of each column (raw floats by their spread), or keep exact means.",
         ),
         public=True,
     )
@@ -276,6 +277,7 @@ class Settings:
         ),
         public=True,
     )
+    rules: tuple[str, ...] = declared(RULES, public=True)
     accept_risk: tuple[str, ...] = declared(ACCEPT_RISK, public=False)
     publish: tuple[str, ...] = declared(
         MeasuresByName(

@@ -17,7 +17,16 @@ from microagg.release.settings import FileOptions, Settings
 from microagg.table.json_schemas import fits, kind_of, schema_of
 from microagg.table.parameters import Declared
 from microagg.table.proposing import ANSWERS
-from microagg.table.settings_text import DECIDE, VERSION, VERSION_KEY, comment, entry, toml_key
+from microagg.table.settings_text import (
+    ANSWER,
+    COLUMNS,
+    DECIDE,
+    VERSION,
+    VERSION_KEY,
+    comment,
+    entry,
+    toml_key,
+)
 
 LARGEST = 50_000_000  # bytes: what is larger is no file of settings
 ABOUT = (
@@ -187,19 +196,41 @@ class _Reader:
         for about, answers in asked.items():
             if about not in ANSWERS:
                 self._refuse_key((DECIDE, about), ANSWERS)
-            for column, answer in answers.items():
+            single = {name for name, answer in answers.items() if not isinstance(answer, dict)}
+            for label, answer in answers.items():
+                columns, answer = (
+                    self._answer_for_many(about, label, answer) if label not in single else ([label], answer)
+                )
                 if answer == DECIDE and not as_proposed:
-                    left.setdefault(about, []).append(column)
-                elif answer != DECIDE and answer not in ANSWERS[about]:
+                    left.setdefault(about, []).append(label)
+                    continue
+                if answer != DECIDE and answer not in ANSWERS[about]:
                     words = ", ".join(ANSWERS[about])
                     self._refuse(
-                        (DECIDE, about, column), f"column {column!r} must be decided with one of {words}."
+                        (DECIDE, about, label), f"column {label!r} must be decided with one of {words}."
                     )
-                else:
-                    self._apply(settings, about, column, ANSWERS[about][0] if answer == DECIDE else answer)
+                for column in columns:
+                    if label in single or column not in single:
+                        self._apply(
+                            settings, about, column, ANSWERS[about][0] if answer == DECIDE else answer
+                        )
         if left:
             self._refuse_undecided(left)
         return settings
+
+    def _answer_for_many(self, about: str, label: str, answer: dict[str, Any]) -> tuple[list[str], Any]:
+        """The columns and the answer of a question that is asked once for many columns."""
+        columns = answer.get(COLUMNS)
+        if (
+            set(answer) != {ANSWER, COLUMNS}
+            or not isinstance(columns, list)
+            or not all(isinstance(each, str) for each in columns)
+        ):
+            self._refuse(
+                (DECIDE, about, label),
+                f"a question for many columns has {ANSWER}, a word, and {COLUMNS}, a list of names.",
+            )
+        return columns, answer[ANSWER]
 
     def _apply(self, settings: dict[str, Any], about: str, column: str, answer: str) -> None:
         roles = _roles_in(settings)

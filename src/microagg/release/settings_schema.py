@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from microagg.release.settings import Settings
 from microagg.table.json_schemas import schema_of
 from microagg.table.proposing import ANSWERS
-from microagg.table.settings_text import DECIDE, VERSION, VERSION_KEY
+from microagg.table.settings_text import ANSWER, COLUMNS, DECIDE, VERSION, VERSION_KEY
 
 
 def settings_schema() -> dict[str, Any]:
@@ -36,8 +37,26 @@ def _decide() -> dict[str, Any]:
         "description": "What names, types and counts cannot tell: one of the words for each column.",
         "type": "object",
         "properties": {
-            about: {"type": "object", "additionalProperties": {"enum": [DECIDE, *answers]}}
+            about: {
+                "type": "object",
+                "additionalProperties": {"anyOf": [_answer(answers), _answer_for_many(answers)]},
+            }
             for about, answers in ANSWERS.items()
         },
+        "additionalProperties": False,
+    }
+
+
+def _answer(answers: Sequence[str]) -> dict[str, Any]:
+    return {"enum": [DECIDE, *answers]}
+
+
+def _answer_for_many(answers: Sequence[str]) -> dict[str, Any]:
+    """A question that is asked once for many columns."""
+    columns = {"type": "array", "items": {"type": "string"}}
+    return {
+        "type": "object",
+        "properties": {ANSWER: _answer(answers), COLUMNS: columns},
+        "required": [ANSWER, COLUMNS],
         "additionalProperties": False,
     }

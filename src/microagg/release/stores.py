@@ -72,7 +72,8 @@ def placed(
     if isinstance(goes, Url) and isinstance(comes, Url):
         _refuse_same(comes, goes)
     parent = beside or (goes.parent if isinstance(goes, Path) else Path(tempfile.gettempdir()))
-    with Spill(parent.absolute(), _known_by(goes), resume=resume) as kept:
+    records = parent if isinstance(goes, Url) else None
+    with Spill(parent, _known_by(goes), resume=resume, records=records) as kept:
         if isinstance(goes, Path):
             yield Placed(comes, goes, kept.folder, kept.folder)
             return
@@ -112,12 +113,17 @@ def _fetched(source: Url, folder: Path) -> Path:
         inside.mkdir(mode=0o700, exist_ok=True)
         place = inside
     for file in files_of(source):
-        if not (place / file.name).exists():
-            file.fetch(place / file.name)
+        _fetch_anew(file, place / file.name)
     labels = None if source.is_pattern else sidecar_of(source)
-    if labels is not None and labels.size() is not None and not (folder / labels.name).exists():
-        labels.fetch(folder / labels.name)
+    if labels is not None and labels.size() is not None:
+        _fetch_anew(labels, folder / labels.name)
     return named
+
+
+def _fetch_anew(file: Url, place: Path) -> None:
+    """Copy a file to a place; what a killed run has left there may be half of it, or an older one."""
+    place.unlink(missing_ok=True)
+    file.fetch(place)
 
 
 def _prime(target: Url, there: Path) -> None:

@@ -14,7 +14,7 @@ from microagg.errors import InputError
 from microagg.guarantees.promise import Acceptance
 from microagg.release.cells import confidential_of, units_in
 from microagg.release.settings import Settings
-from microagg.table.io.arrow import comparable
+from microagg.table.io.arrow import comparable, sorted_places
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.frames import to_arrow
 from microagg.table.schema import Role, Schema
@@ -185,12 +185,7 @@ def _ranks(column: pa.ChunkedArray) -> np.ndarray:
     """(n,): the place of each value among the different ones, in ascending order; that of what is missing is the last."""
     encoded = pc.dictionary_encode(column).combine_chunks()
     encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
-    try:
-        order = pc.sort_indices(encoded.dictionary).to_numpy()
-    except (
-        pa.ArrowNotImplementedError
-    ):  # a type without an order; any that does not depend on the rows will do
-        order = np.argsort(np.array([repr(value) for value in encoded.dictionary.to_pylist()]), kind="stable")
+    order = sorted_places(encoded.dictionary)
     ranks = np.empty(len(order) + 1, np.int64)
     ranks[order] = np.arange(len(order))
     ranks[-1] = len(order)

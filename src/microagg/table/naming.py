@@ -11,6 +11,9 @@ import re
 import unicodedata
 from enum import StrEnum
 
+LONGEST_NAME = 6
+"""Words of a name; what has more of them is a sentence."""
+
 
 class Says(StrEnum):
     """What a name can say of a column."""
@@ -29,6 +32,7 @@ class Says(StrEnum):
     CONFIDENTIAL = "what nobody should learn of a person"
     MONEY = "money"
     CODE = "a category"
+    KEY = "nothing but the number of something"
     AGE = "an age or a year"
 
 
@@ -47,12 +51,12 @@ _WORDS = {
     Says.PERSON: (
         "name names *name *names namen nom noms prenom* prénom* nome nomes cognome cognomi sobrenome* apelido* apellido* nombre nombres "
         "vorname* nachname* naam *naam imie imię nazwisko jmeno jméno prijmeni příjmení navn *navn namn *namn nimi sukunimi etunimi nev név "
-        "initials initialen pseudonym* alias signature unterschrift имя фамилия отчество фио ονομα επωνυμο 姓名 *名前* *氏名* 이름 성명"
+        "nm initials initialen pseudonym* alias signature unterschrift имя фамилия отчество фио ονομα επωνυμο 姓名 *名前* *氏名* 이름 성명"
     ),
     Says.CONTACT: (
         "mail mails *mail *mails email* mailadr* courriel* correo phone* *phone *phones telef* tel tlf telnr mobile mobil mobilnr mobilnummer* "
         "mobiltel* handy handynr handynummer* movil móvil cellphone* cellulare celular fax faxnr faxnummer* address* *address *addresses adres* "
-        "*adresse* *adressen direccion* dirección* indirizz* endereco* endereço* domicilio street* *street strasse* straße* *strasse *straße "
+        "*adresse* *adressen direccion* dirección* indirizz* endereco* endereço* domicilio street *street streetn* streetaddr* strasse* straße* *strasse *straße "
         "hausnummer* hausnr rue calle rua ulica gatuadress* kontakt* contact contacts twitter facebook instagram skype website homepage ip "
         "адрес телефон почта улица *住所* *電話* *地址* *电话* *邮箱* 주소 전화번호"
     ),
@@ -69,10 +73,11 @@ _WORDS = {
     Says.OWNER: _OWNERS,
     Says.TAX: "tax taxes steuer* impot* impôt* impuesto* imposta imposte belasting*",
     Says.WEIGHT: (
-        "pweight* pweights perwt hhwt hwt pwt wgt *wgt wt weighting gewichtung* hochrechnungsfaktor* hochrechnung* ponderation* pondération* "
-        "ponderacion* ponderación* ponderador ponderazione expansion* expansión* grossing *weights samplingweight* surveyweight* sampleweight*"
+        "pweight* pweights perwt hhwt *wgt pwgtp wtmec* wtint* wtss* wtsaf* weighting gewichtung* hochrechnungsfaktor* hochrechnung* ponderation* pondération* "
+        "ponderacion* ponderación* ponderador ponderazione expansion* expansión* grossing *weights samplingweight* surveyweight* sampleweight* "
+        "hwtfinl wtfinl finalwt asecwt wtsupp earnwt"
     ),
-    Says.BARE_WEIGHT: "weight weights gewicht* *gewicht poids peso pesi",
+    Says.BARE_WEIGHT: "weight weights hwt pwt wt wts wgt wgts gewicht* *gewicht poids peso pesi",
     Says.STRATUM: "stratum strata strate strates schicht schichten estrato estratos strato strati",
     Says.CONFIDENTIAL: (
         "income* *income *incomes einkommen* *einkommen revenu* ingreso* reddit* renta rentas rendimento* inkomen* inkomst* indkomst* dochod* "
@@ -102,7 +107,7 @@ _WORDS = {
         "profession* race ethni* etni* nationalit* citizenship* staatsang* language* sprache* langue* idioma lingua flag group groups grp gruppe* "
         "relat* urb* rural* religio* diagnos* icd area zone пол регион *性別* *性别* *地区*"
     ),
-    Says.AGE: "age ages alter *alter edad eta età leeftijd wiek year years *year jahr* *jahr annee année ano año anno born возраст 年齢 年龄",
+    Says.AGE: "age ages alter *alter edad eta età leeftijd wiek year years *year jahr* *jahr annee année ano año anno born time times futime date dates startdate enddate day days week weeks month months zeit datum возраст 年齢 年龄",
 }
 _THINGS = "filename* dateiname* variablename* columnname*"
 _UNIT_STEMS = (
@@ -112,16 +117,30 @@ _UNIT_STEMS = (
 )
 _SOMEBODY = (
     "person persona personne persoon individual individuum respondent respondant befragter employee mitarbeiter employe empleado participant "
-    "teilnehmer customer client kunde cliente klant member mitglied student pupil schueler schüler teacher lehrer doctor arzt medecin owner"
+    "teilnehmer customer client kunde cliente klant member mitglied student pupil schueler schüler teacher lehrer doctor arzt medecin owner "
+    "subject proband tch judge senator congressman player spieler athlete author authors autor artist candidate kandidat physician surgeon nurse "
+    "interviewer reviewer officer defendant applicant borrower tenant professor lecturer dozent"
 )
-_UNIT_WORDS = "hid hhid hhnr hhno hhnum idhh idhog idhogar idmen idmenage"
+_UNIT_WORDS = (
+    "hid hhid hhnr hhno hhnum idhh idhog idhogar idmen idmenage idunit unitid unitnr unitno unitnum ptid ptnum ptno ptnr compid compno "
+    "db030 hb030"  # EU-SILC
+)
+_IDENTITIES = "rb030 pb030 bioguide*"
+"""Numbers of persons in well-known surveys and registers; compared with the words of a name put together, digits included."""
+_WEIGHTS = "db090 rb050 rb060 rb062 rb063 rb064 pb040 pb060 pb080"
+"""Sampling weights of EU-SILC, compared in the same way."""
+_PERSON_STEMS = (
+    "person pers indiv ind subj subject sub respondent resp child kid mother mom woman pupil stud student teacher tch worker emp employee "
+    "cust customer client member player case rec record obs participant user doc doctor"
+)
+_OTHER_STEMS = "unit sch school hosp hospital inst institution farm plant shop store site center centre cluster psu group grp team item"
 _BESIDE_UNITS = "ori orig original of de du des del della der die das the la le el d l s n"
 _ABOUT_SAMPLES = (
     "sampling sample survey household hh person persons individual design final grossing calibration calibrated statistical expansion post "
     "cross longitudinal replicate probability stich* stichprobe* erhebung* haushalt* enquete enquête sondage encuesta muestra muestral"
 )
 _ABOUT_BODIES = (
-    "body birth kg lb lbs gram grams grammes kilo kilos pound pounds height korper* körper* koerper* geburt* geburts* corps naissance corporel "
+    "body* brain* birth* heart* liver* organ* loss gain change kg lb lbs gram grams grammes kilo kilos pound pounds height korper* körper* koerper* geburt* geburts* corps naissance corporel "
     "corporal nacer nacimiento child baby net gross vehicle truck product"
 )
 
@@ -132,7 +151,7 @@ def words_of(name: str) -> tuple[str, ...]:
     >>> words_of("ID-Straße"), words_of("firstName2"), words_of("OCCUCODE")
     (('id', 'strasse'), ('first', 'name', '2'), ('occucode',))
     """
-    apart = re.sub(r"(?<=[a-zß-öø-ÿ\d])(?=[A-ZÀ-ÖØ-Þ])", " ", name)
+    apart = re.sub(r"(?<=[a-zß-öø-ÿ\d])(?=[A-ZÀ-ÖØ-Þ])|(?<=\bID)(?=[a-z])", " ", name)
     return tuple(re.findall(r"[^\W\d_]+|\d+", _plain(apart)))
 
 
@@ -155,7 +174,9 @@ def what_it_says(name: str) -> frozenset[Says]:
         said.add(Says.NUMBER)
     if _any(_compiled(_THINGS), words):
         said.discard(Says.PERSON)
-    said |= _weight(words, said) | _by_itself(words)
+    said |= _weight(words, said) | _by_itself(words) | _numbered(words)
+    if _compiled(_WEIGHTS).fullmatch("".join(words)):
+        said.add(Says.WEIGHT)
     return frozenset(said - ({Says.BARE_WEIGHT} if Says.WEIGHT in said else set()))
 
 
@@ -178,10 +199,35 @@ def _by_itself(words: tuple[str, ...]) -> set[Says]:
     beside = re.compile(f"{_compiled(f'{_ID} {_NUMBER} {_BESIDE_UNITS}').pattern}|\\d+")
     said = set()
     for what, pattern in ((Says.UNIT, units), (Says.SOMEBODY, _compiled(_SOMEBODY))):
+        if what is Says.UNIT and pattern.fullmatch("".join(words)):
+            said.add(what)
         others = [word for word in words if not pattern.fullmatch(word)]
         if len(others) < len(words) and all(beside.fullmatch(word) for word in others):
             said.add(what)
     return said
+
+
+def _numbered(words: tuple[str, ...]) -> set[Says]:
+    """Return what the name says where it is a number or an id and nothing else: `nr`, `childid`, `SUBNUM`."""
+    ends = "(?:id|nr|no|num|nummer|number|key)"
+    stems = "|".join(_OTHER_STEMS.split() + _PERSON_STEMS.split())
+    keys = re.compile(rf"(?:{stems}){ends}|id(?:{stems})|[a-z]num|{_compiled(f'{_ID} {_NUMBER}').pattern}")
+    letters = [word for word in words if not word.isdigit()]
+    said = {Says.KEY} if letters and all(map(keys.fullmatch, letters)) else set()
+    persons = "|".join(_PERSON_STEMS.split())
+    joined = "".join(words)
+    if re.fullmatch(rf"(?:{persons}){ends}|id(?:{persons})|{_compiled(_IDENTITIES).pattern}", joined):
+        said.add(Says.IDENTITY)
+    return said
+
+
+def is_question(name: str) -> bool:
+    """Return whether a name is the text of a question, whose single words say little of the answers.
+
+    >>> is_question("How safe are the streets at night?"), is_question("street and house number")
+    (True, False)
+    """
+    return "?" in name or len(words_of(name)) > LONGEST_NAME
 
 
 @functools.cache

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from microagg.table.parameters import K
 from microagg.table.schema import Role
 from microagg.table.settings_text import (
+    ANSWER,
+    COLUMNS,
     DECIDE,
     VERSION,
     VERSION_KEY,
@@ -29,6 +31,8 @@ TO_DECIDE = (
     f'Put one of the words behind it in the place of each "{DECIDE}". The first one leaves a column as it is proposed, which is the '
     "careful answer; --as-proposed takes it for all that are left. To correct the lists above instead, leave the line out."
 )
+NOT_VALUES = "Texts that mean a missing value."
+FOR_ALL = "The answer is for all of these columns. Take a column out of the list to decide otherwise on a line of its own above."
 IN_THE_TABLE = "This is no matter of settings, but of the table:"
 LISTS = {
     Role.QUASI: "Columns by which somebody could be found: replaced by values that groups share.",
@@ -63,10 +67,13 @@ def text_of(
         parts.append(
             f"{comment('Columns of categories, though they are numbers.')}\n{entry('nominal', given['nominal'])}"
         )
+    if given.get("na"):
+        parts.append(f"{comment(NOT_VALUES)}\n{entry('na', given['na'])}")
     if given.get("kinds"):
         parts.append(_table("kinds", given["kinds"]))
     if reading:
         parts.append(f"{comment('What is known about the file.')}\n{_table('reading', reading)}")
+    parts += [comment(each) for each in proposal.on_rules]
     asked = [each for each in proposal.questions if each.answers and not _settled(each, nominal)]
     parts += [
         f"{comment(IN_THE_TABLE)}\n{comment(each.asks)}" for each in proposal.questions if not each.answers
@@ -86,6 +93,12 @@ def _settled(question: Question, nominal: Sequence[str] | str) -> bool:
 
 def _question(question: Question) -> str:
     words = " or ".join(f'"{word}"' for word in question.answers)
+    if question.is_one:
+        label = f"{len(question.columns)} columns"
+        return "\n".join([
+            f"[{toml_key(DECIDE, question.about, label)}]", comment(question.asks), comment(FOR_ALL),
+            f'{ANSWER} = "{DECIDE}"  # {words}', entry(COLUMNS, list(question.columns)),
+        ])  # fmt: skip
     lines = [f'{toml_key(name)} = "{DECIDE}"  # {words}' for name in question.columns]
     return "\n".join([f"[{toml_key(DECIDE, question.about)}]", comment(question.asks), *lines])
 

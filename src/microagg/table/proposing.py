@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from microagg.table.io.looks import Look, look_at
-from microagg.table.naming import Says, what_it_says
+from microagg.table.io.looks import MOST_IN_BLOCK, Look, look_at
+from microagg.table.naming import Says, is_question, what_it_says
 from microagg.table.proposal import Proposal, Proposed, Question
 from microagg.table.schema import Kind, Role
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 FEW = 12
 """Whole numbers with at most so many different values may be codes."""
 SMALLEST_STRATUM_ON_AVERAGE = 20
+MOST_OF_A_UNIT = 200
+"""Records of one household or company at most, on average, where it is numbered."""
+LARGEST_COUNT = 366
+"""Of visits, days or the like: what is larger is a number of something."""
 
 TEXTS = {
     "codes": (
@@ -32,6 +36,21 @@ TEXTS = {
     "amounts": (
         "Amounts, or numbers of persons: {}? Nearly every record has a whole number of its own there. As proposed these are "
         "quasi-identifying, and a group shares one number; what names a person or a company should be an identifier."
+    ),
+    "keys": (
+        "Numbers or codes of persons, households or companies: {}? Their values repeat, so one person may have several records. As proposed "
+        "these are left out, and k counts records; as unit, k counts persons or companies; a code of something else can be quasi-identifying."
+    ),
+    "blocks": (
+        "Numbers of persons, households or companies: {}? Records with the same value stand together. As proposed these are "
+        "quasi-identifying numbers; as unit, the column is left out and k counts persons or companies."
+    ),
+    "people": (
+        "Names of persons: {}? The columns are called like persons, and hold a few different texts. As proposed they are left out."
+    ),
+    "other text": (
+        "Numbers with other text among them: {}? As proposed these are left out. If the text means missing, name it with na; if it is a code "
+        "such as not applicable, with special."
     ),
     "weight": ("A sampling weight, or the weight of a body: {}? As proposed it is quasi-identifying."),
     "second weight": "A second sampling weight: {}? A release has one. As proposed it is left out; it could be quasi-identifying.",
@@ -48,6 +67,9 @@ ANSWERS = {
     "codes": ("numbers", "codes"),
     "money": ("quasi", "confidential"),
     "amounts": ("quasi", "identifier"),
+    "keys": ("identifier", "unit", "quasi"),
+    "blocks": ("quasi", "unit", "identifier"),
+    "people": ("identifier", "quasi"),
     "weight": ("quasi", "weight"),
     "second weight": ("identifier", "quasi"),
     "second unit": ("identifier", "unit"),
@@ -87,7 +109,9 @@ def proposal_from(looks: Sequence[Look]) -> Proposal:
     columns = []
     for look in looks:
         role, reason = _decided(look, state)
-        columns.append(Proposed(look.name, role, look.kind, reason, look.distinct, look.records, look.said))
+        columns.append(
+            Proposed(look.name, role, look.kind, reason, look.distinct, look.records, look.said, look.na)
+        )
     questions = (
         Question(about, tuple(names), TEXTS[about], ANSWERS.get(about, ()), ADVICE.get(about, ""))
         for about in TEXTS
@@ -138,11 +162,24 @@ def _can_be(what: Says, look: Look) -> bool:
     if look.dates or look.boolean or not (look.text or look.whole):
         return False
     if what is Says.PERSON:
-        return look.text
+        return look.text and not (is_question(look.name) and look.distinct <= FEW)
     if what is Says.SOMEBODY:  # that somebody is a student, yes or no, names nobody
-        return look.distinct > FEW
-    few = 2 if look.text else FEW
+        return look.distinct > FEW and not _counts_something(look)
+    if what is Says.CONTACT and _counts_something(look):
+        return False
+    few = 2 if look.text and not is_question(look.name) else FEW
     return look.distinct > few or look.values < 5 * look.distinct
+
+
+def _counts_something(look: Look) -> bool:
+    """Whether whole numbers are counts, such as visits to a doctor: none of them large, and with 0 and gaps or with many records each."""
+    small = look.whole and look.span <= LARGEST_COUNT
+    return small and ((not look.positive and look.distinct <= look.span) or _has_many_records(look))
+
+
+def _has_many_records(look: Look) -> bool:
+    """Whether a value has too many records, on average, to be the number of a person."""
+    return look.values >= MOST_IN_BLOCK * look.distinct
 
 
 def _decided(look: Look, state: _State) -> tuple[Role, str]:
@@ -184,6 +221,8 @@ def _weight(look: Look, said: frozenset[Says], state: _State) -> _Decided:
 def _unit(look: Look, said: frozenset[Says], state: _State) -> _Decided:
     if Says.UNIT not in said or look.nearly_unique or not 1 < look.distinct < look.values:
         return None
+    if look.whole and look.values > MOST_OF_A_UNIT * look.distinct:  # the size of a family, say
+        return None
     if Role.UNIT in state.taken:
         state.ask("second unit", look)
         return Role.IDENTIFIER, "sounds like a second household, company or patient"
@@ -195,12 +234,37 @@ def _unit(look: Look, said: frozenset[Says], state: _State) -> _Decided:
 
 def _identifier(look: Look, said: frozenset[Says], state: _State) -> _Decided:
     if why := names_somebody(look):
+        if said & {Says.IDENTITY, Says.SOMEBODY} and not said & {Says.PERSON, Says.CONTACT} and not look.like:
+            _ask_if_repeated(look, state)
         return Role.IDENTIFIER, why
+    if look.mixed and not look.mostly_repeated:
+        state.ask("other text", look)
+        return Role.IDENTIFIER, "numbers or dates with other text among them"
     if why := _alone_in(look, said):
         return Role.IDENTIFIER, why
+    if look.text and Says.SOMEBODY in said and 2 < look.distinct <= FEW:
+        state.ask("people", look)
+        return Role.IDENTIFIER, "called like a person, and text"
     if look.text and not look.mostly_repeated:
         return Role.IDENTIFIER, "text, and more than 5 % of it occurs once, so it could name somebody"
+    return _key(look, said, state)
+
+
+def _key(look: Look, said: frozenset[Says], state: _State) -> _Decided:
+    """Columns that number persons or companies, several records each, by name or by how their texts are built."""
+    if look.dates or look.boolean or said & {Says.CODE, Says.CONFIDENTIAL} or look.distinct <= FEW:
+        return None
+    number = look.whole and (look.stands_together or look.span > LARGEST_COUNT)
+    if not _has_many_records(look) and ((Says.KEY in said and (number or look.text)) or look.coded):
+        state.ask("keys", look)
+        return Role.IDENTIFIER, "the numbers or codes of something, and they repeat"
     return None
+
+
+def _ask_if_repeated(look: Look, state: _State) -> None:
+    """A number that names somebody and repeats may be the unit to protect."""
+    if not look.nearly_unique and look.distinct > FEW and not _has_many_records(look):
+        state.ask("keys", look)
 
 
 def _alone_in(look: Look, said: frozenset[Says]) -> str:
@@ -211,9 +275,9 @@ def _alone_in(look: Look, said: frozenset[Says]) -> str:
         return "text, and nearly every record has its own"
     if look.whole:
         owned = Says.OWNER in said and not said & {Says.MONEY, Says.CONFIDENTIAL}
-        if owned or said & {Says.NUMBER, Says.TAX, Says.UNIT}:
+        if owned or said & {Says.NUMBER, Says.TAX, Says.UNIT, Says.KEY}:
             return "called like a number of something, and nearly every record has its own"
-        if look.span <= 2 * look.records and Says.AGE not in said and look.records > FEW:
+        if look.span <= 2 * look.values and Says.AGE not in said and look.values > FEW:
             return "whole numbers that count the records, nearly one by one"
     return ""
 
@@ -236,6 +300,8 @@ def _confidential(look: Look, said: frozenset[Says], state: _State) -> _Decided:
 
 
 def _why_quasi(look: Look) -> str:
+    if look.na:
+        return "numbers or dates, and texts that mean missing; others may know them"
     if look.dates:
         return "dates or times; others may know them"
     if look.kind is Kind.NUMERIC:
@@ -253,6 +319,8 @@ def _ask(look: Look, said: frozenset[Says], role: Role, state: _State) -> None:
         state.ask("codes", look)
     if role is not Role.QUASI:
         return
+    if look.whole and look.in_blocks and not said & {Says.MONEY, Says.TAX, Says.AGE, Says.BARE_WEIGHT}:
+        state.ask("blocks", look)
     if said & {Says.MONEY, Says.TAX}:
         state.ask("money", look)
     elif look.whole and look.nearly_unique and not said & {Says.WEIGHT, Says.BARE_WEIGHT}:

@@ -13,6 +13,8 @@ VERSION_KEY = "microagg-settings"
 VERSION = 1
 DECIDE = "decide"
 """The table of what is to be decided, and what stands there until it is."""
+ANSWER, COLUMNS = "answer", "columns"
+"""Of a question that is asked once for many columns: the answer, and for which."""
 WIDTH = 100  # of a list on one line
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}

@@ -195,6 +195,18 @@ def test_without_randomness_rimhm_starts_from_the_cut_along_the_sum_of_z_scores(
     assert plain.sse(points, labels) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", [14, 19, 77, 170, 206, 312, 468])
+def test_where_the_first_groups_are_the_best_they_come_back(seed: int) -> None:
+    """On these points every turn ends with a higher loss than the start has."""
+    rng = np.random.default_rng(seed)
+    n, k, d = int(rng.integers(8, 30)), int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    points = np.round(rng.lognormal(0, 1, (n, d)), 2)
+    start = mdav(points, k)
+    found = plain.sse(points, run(IMHM, points, k))
+    assert found == pytest.approx(oracle(points, start, k, 1, squared=False), rel=1e-9)
+    assert found == pytest.approx(error(points, start), rel=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(28))
 @pytest.mark.parametrize("method", [IMHM, RIMHM], ids=lambda method: method.name)
 def test_hard_points_with_blocks(method: Method, seed: int) -> None:

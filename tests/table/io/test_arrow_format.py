@@ -28,7 +28,7 @@ TYPES: dict[str, Any] = {
     "day": pa.array([1, None, 3], pa.date32()),
     "moment": pa.array([1, None, 3], pa.timestamp("us", "Europe/Berlin")),
     "amount": pa.array([decimal.Decimal("1.10"), None, decimal.Decimal("2.20")]),
-    "town": pa.array(["Ulm", None, "Bonn"]).dictionary_encode(),
+    "town": pa.array(["Bonn", None, "Ulm"]).dictionary_encode(),
     "list": pa.array([[1], None, [2, None]]),
     "bytes": pa.array([b"a", None, b"\xff"]),
     "nothing": pa.nulls(3),

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from every_type import LEVELS, all_tables
+from every_type import all_tables
 from microagg.table.io.cells import cells_of
 from microagg.table.io.frames import column_like, open_frame, same_type, suggested_kind
 from microagg.table.io.giving import given_back
@@ -48,6 +48,8 @@ def assert_same(back: Any, given: Any) -> None:
     else:
         if isinstance(given.dtype, pd.CategoricalDtype):
             given = given.cat.remove_unused_categories()
+            if not given.cat.ordered:
+                given = given.cat.reorder_categories(sorted(given.cat.categories))
         pd.testing.assert_series_equal(back, given)
 
 
@@ -324,7 +326,8 @@ def test_released_categories_are_those_that_occur() -> None:
         back = given_back(frame["x"], variable, np.array(place), None, whole=True)
         table = same_type(frame.with_columns(back), COMPLETE[name])
         held = open_frame(table).to_arrow().column("x").unify_dictionaries().chunk(0)
-        assert held.dictionary.to_pylist() == [level for level in LEVELS if level in ("Bonn", "Kiel")], name
+        ordered = "ordered=True" in name or "ordered=1" in name or "Enum" in name
+        assert held.dictionary.to_pylist() == (["Kiel", "Bonn"] if ordered else ["Bonn", "Kiel"]), name
         assert held.to_pylist() == ["Bonn"] * 3 + ["Kiel"] * 3
 
 

@@ -137,3 +137,55 @@ def test_assessing_against_an_original_without_a_header(tmp_path: Path) -> None:
     anonymize_file(source, target, 3, quasi=["1", "2"], seed=1, keep_order=True, reading={"header": False})
     found = assess_files(source, target, quasi=["1", "2"], k=3, reading={"header": False})
     assert found.smallest_class >= 3
+
+
+HEADERS_AFTER_ALL = {
+    "a-name-among-values": "area,urban\n1,urban\n2,rural\n",
+    "a-year": "town,income,2019\nUlm,5,7\nBonn,6,8\n",
+    "one-of-many-texts": "sex,job,other,town\nf,a,other,x\nm,b,none,y\n",
+    "dates-below": "born,flag,1\n1987-04-01,x,3\nNA,x,4\n",
+}
+
+
+@pytest.mark.parametrize("name", HEADERS_AFTER_ALL)
+def test_a_header_of_which_few_names_look_like_values_is_read(tmp_path: Path, name: str) -> None:
+    content = HEADERS_AFTER_ALL[name]
+    (tmp_path / "in.csv").write_text(content)
+    assert read_table(tmp_path / "in.csv").column_names == content.split("\n")[0].split(",")
+
+
+def test_the_sentence_names_columns_by_their_places(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("Anna,34,flu,x\nBert,35,flu,y\n")
+    with pytest.raises(
+        ma.InputError, match=r"should be \(column 2\) and a value that occurs again below it \(column 3\)"
+    ):
+        read_table(tmp_path / "in.csv")
+
+
+def test_columns_without_names_are_said_to_have_none(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("age,,sex,\n31,1,f,2\n")
+    with pytest.raises(ma.InputError, match=r"columns 2 and 4 of .*in\.csv' have no name in the first row"):
+        read_table(tmp_path / "in.csv")
+
+
+def test_excel_headers_are_judged_alike(tmp_path: Path) -> None:
+    import openpyxl
+
+    for number, (rows, refused) in enumerate(
+        [
+            ([["area", "urban"], [1, "urban"], [2, "rural"]], False),
+            ([["town", "income", 2019], ["Ulm", 5, 7], ["Bonn", 6, 8]], False),
+            ([["Anna", 34, "flu"], ["Bert", 35, "flu"]], True),
+            ([["flu", "Anna"], ["flu", "Bert"]], True),
+        ]
+    ):
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.worksheets[0].append(row)
+        path = tmp_path / f"{number}.xlsx"
+        book.save(path)
+        if refused:
+            with pytest.raises(ma.InputError, match="--no-header"):
+                read_table(path)
+        else:
+            assert read_table(path).column_names == [str(cell) for cell in rows[0]]

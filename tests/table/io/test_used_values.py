@@ -68,11 +68,12 @@ def test_categories_of_nobody_are_not_released(tmp_path: Path, name: str, role: 
         assert table.column("town").to_pylist() == TOWNS
     elif name == "pandas-over-arrow":
         kept = pa.table({"town": table["town"].array.__arrow_array__()}).unify_dictionaries()
-        assert kept.column("town").chunk(0).dictionary.to_pylist() == ["Ulm", "Kiel", "Bonn"]
+        assert kept.column("town").chunk(0).dictionary.to_pylist() == ["Bonn", "Kiel", "Ulm"]
         assert table["town"].dtype == FRAMES[name]["town"].dtype
         assert list(table["town"]) == TOWNS
     elif isinstance(table, pd.DataFrame):
-        assert list(table["town"].cat.categories) == ["Ulm", "Kiel", "Bonn"], "in their order"
+        expected = ["Ulm", "Kiel", "Bonn"] if table["town"].cat.ordered else ["Bonn", "Kiel", "Ulm"]
+        assert list(table["town"].cat.categories) == expected, "in their order, or sorted"
         assert table["town"].cat.ordered == FRAMES[name]["town"].cat.ordered
         assert list(table["town"]) == TOWNS
     elif isinstance(table["town"].dtype, pl.Enum):

@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
@@ -49,7 +50,7 @@ class Input:
                 "the original table has been changed or moved since the release was made, so that nothing can be looked up in it; make "
                 "the release again, with a report."
             )
-        more = {} if tell is None else {"tell": tell}
+        more: dict[str, Any] = {} if tell is None else {"tell": tell}
         return Passes(self.source, self.source.chunks(self.chunk), executor, a_record=self.a_record, **more)
 
 

@@ -14,8 +14,9 @@ from microagg.engine.leaving_out import complete_chunk, kept_records, of_strata_
 from microagg.engine.passing import Passes
 from microagg.engine.promises import Promised
 from microagg.engine.territories import StrataCodes
+from microagg.engine.workers import versions_here
 from microagg.problem.problem import checked_k
-from microagg.release.beyond.columns import Scanned, gaps_in, scanned
+from microagg.release.beyond.columns import Scanned, compared_columns, gaps_in, scanned
 from microagg.release.beyond.promising import promised_in, units_of_records
 from microagg.release.cells import refuse_few
 from microagg.release.strata import notes_on_left_out, strata_as_data, wrong_strata
@@ -24,6 +25,13 @@ from microagg.table.schema import Role
 
 if TYPE_CHECKING:
     from microagg.release.beyond.run import Run
+    from microagg.release.settings import Settings
+
+
+def key_of_run(settings: Settings, *more: str) -> str:
+    """The same for runs that set the same aside: by their settings, by the versions of this program and its libraries, and by more."""
+    asked = json.dumps([settings.as_data(), versions_here()], sort_keys=True, default=str)
+    return hashlib.sha256("\0".join([asked, *more]).encode()).hexdigest()
 
 
 @dataclass
@@ -116,16 +124,17 @@ class TakingPart:
         run, before = self.run, self.passes.source
         kept = {column.name for column in run.schema.columns if column.role is not Role.IDENTIFIER}
         names = tuple(name for name in before.schema.names if name in kept)
-        asked = json.dumps(run.settings.as_data(), sort_keys=True, default=str)
-        key = hashlib.sha256(f"{asked}\0{self.found.digest}".encode()).hexdigest()[:16]
+        compared = compared_columns(run.schema), self.found.chunk_digests
+        key = key_of_run(run.settings, self.found.digest)[:16]
         path = f"{run.spill.folder}/left-{key}-{self._tables}"
-        self.passes = run.passes_over(kept_records(self.passes, task, names, *given, path))
+        self.passes = run.passes_over(kept_records(self.passes, task, names, *compared, *given, path))
         if self._tables:
             for file in before.files:
                 system.remove(Path(file))
         self._tables += 1
 
     def _scan(self) -> None:
-        """Find out about these records; the digest stays that of the table that was given."""
+        """Find out about these records; digest and sketch stay those of the table that was given."""
         run = self.run
-        self.found = replace(scanned(self.passes, run.schema, run.settings), digest=self.found.digest)
+        found = scanned(self.passes, run.schema, run.settings)
+        self.found = replace(found, digest=self.found.digest, sketch=self.found.sketch)

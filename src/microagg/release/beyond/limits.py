@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from microagg.engine.plan import needs_plan
 from microagg.errors import InputError, OnlyInMemory
+from microagg.methods.search import blockwise
 from microagg.methods.search.blockwise import largest_block
 from microagg.release.beyond.texts import guess_of, is_text_file
 from microagg.release.settings import Settings
@@ -84,6 +85,21 @@ def goes_beyond(
     if not engine and needed <= (free_memory() if given is None else given):
         return False
     return needs_plan(source.records, len(settings.quasi), settings.k)
+
+
+def notes_on_memory(memory: str | int | float | None, table: pa.Table, settings: Settings) -> tuple[str, ...]:
+    """What to know where a table that was worked on in memory may have taken more than was allowed: what is one block is never cut.
+
+    >>> notes_on_memory("1MB", pa.table({"age": [30] * 20_000}), Settings.of(k=2, quasi="age"))[0].split(";")[0]
+    'this table was worked on in memory as a whole, which may take up to about 3 MB besides the libraries'
+    """
+    needed = table.num_rows * _bytes_in_memory(table.schema, settings)
+    if memory is None or needed <= bytes_in(memory):
+        return ()
+    return (
+        f"this table was worked on in memory as a whole, which may take up to about {needed / 1e6:,.0f} MB besides the libraries; memory is "
+        f"heeded for parquet, Arrow and text files of more than {blockwise.MOST_AS_ONE:,} records",
+    )
 
 
 def _goes_beyond_as_text(path: Path, settings: Settings, memory: int, engine: bool) -> bool:

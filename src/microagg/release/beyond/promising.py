@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -55,12 +56,13 @@ def promised_in(
         return None, np.zeros(strata_in_all)
 
     def read(cells: pa.Table, standing: Standing) -> tuple[Attribute, ...]:
-        own = {
-            name: used_among(categories[name], cells.column(name))
-            for name in cells.column_names
-            if name in categories
+        kinds: dict[str, Any] = {
+            name: passes.source.schema.field(name).type for name in cells.column_names if name in categories
         }
-        kinds = {name: passes.source.schema.field(name).type for name in own}
+        own = {
+            name: used_among(categories[name], cells.column(name), ordered=kind.ordered)
+            for name, kind in kinds.items()
+        }
         return confidential_of(with_categories(cells, kinds, own), cells.column_names, settings, standing)
 
     promise, unit = settings.promise, unit_in(passes, schema, settings)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +17,20 @@ from microagg.engine.fitting import Asked, Fitted, fit
 from microagg.engine.passing import Passes
 from microagg.engine.plan import Cuts, Layout, Plan
 from microagg.engine.spill import Spill, told_if_full
+from microagg.engine.spill_record import left_spill
 from microagg.engine.territories import StrataCodes
 from microagg.engine.workers import Place
 from microagg.errors import InputError, OnlyInMemory
 from microagg.problem.problem import Progress, checked_k, checked_threads
 from microagg.release.beyond.closing import Closing
-from microagg.release.beyond.columns import Scanned, scanned
+from microagg.release.beyond.columns import Scanned, compared_columns, scanned
 from microagg.release.beyond.drawing import drawn, draws, set_groups_aside
 from microagg.release.beyond.finishing import Finishing, finish_block
-from microagg.release.beyond.leaving import TakingPart
+from microagg.release.beyond.leaving import TakingPart, key_of_run
 from microagg.release.beyond.limits import Budget, bytes_of_block, refuse_beyond, refuse_labels
 from microagg.release.beyond.setting_aside import Aside
 from microagg.release.beyond.single import risks_beyond
+from microagg.release.beyond.sums import records_in
 from microagg.release.beyond.telling import Telling
 from microagg.release.beyond.texts import is_text_file, text_taken_in
 from microagg.release.notes_on_names import AS_THEY_ARE
@@ -38,16 +38,19 @@ from microagg.release.publishing import refuse_publishing
 from microagg.release.release import Release
 from microagg.release.renaming import with_new_names, with_old_names
 from microagg.release.risks import refuse_unaccepted
+from microagg.release.rules import KeptRules, kept_rules
 from microagg.release.saving import refuse_places
 from microagg.release.settings import Settings
 from microagg.release.shuffling import key_of_order
 from microagg.release.strata import class_columns
+from microagg.release.true_values import refuse_near_unique, risks_of_categories
 from microagg.table.aggregate import WholeTable
 from microagg.table.aggregates import check_aggregates
 from microagg.table.io.arrow import give_back
 from microagg.table.io.chunks import Source, files_of
 from microagg.table.io.formats import options_for, options_shared
 from microagg.table.io.frames import column_facts, refuse_odd_types
+from microagg.table.io.identity import InputIdentity, watched_input
 from microagg.table.io.parts import format_to_write
 from microagg.table.io.places import Url, place_of
 from microagg.table.io.renaming import renamed_source
@@ -81,14 +84,16 @@ def protect_beyond(
     settings = with_new_names(settings.settled())
     parent = Path(spill) if spill is not None else target.parent
     with contextlib.ExitStack() as stack:
+        identity = stack.enter_context(watched_input(path))
         found, source = None, None
         if is_text_file(path):
             refuse_labels(path)
-            kept = stack.enter_context(Spill(parent, spare=Spill(parent, target).folder))
+            kept = stack.enter_context(Spill(parent, spare=left_spill(target, parent)))
             taken = text_taken_in(Path(str(path)), with_old_names(settings), kept, budget.memory)
             found, source = taken.dialect.options, taken.source
+            identity.refuse_changed()
         source = renamed_source(source or Source.of(path), settings.rename)
-        given = Given(source, path, target, settings, budget, parent, found)
+        given = Given(source, path, target, settings, budget, parent, found, identity)
         return _protected(
             given, keep_order=keep_order, expected=expected, expected_input=expected_input, resume=resume, threads=threads, crew=crew,
             progress=progress, before_search=before_search, reported=reported,
@@ -108,6 +113,8 @@ class Given:
     """The folder for what is set aside."""
     found: dict[str, Any] | None
     """How a text file is written."""
+    identity: InputIdentity
+    """Of the files, before they were read."""
 
 
 def _protected(
@@ -174,6 +181,7 @@ def _protected(
             kept,
             keep_order,
             expected_input,
+            given.identity,
             before_search,
             reported,
         )
@@ -220,9 +228,12 @@ class Run:
     spill: Spill
     keep_order: bool
     expected_input: Callable[[str], object] | None
+    identity: InputIdentity
     before_search: Callable[[Planned], object] | None = None
     reported: bool = False
     """Whether somebody waits for a report."""
+    rules: KeptRules = field(default_factory=KeptRules)
+    """Sums between columns that are kept."""
 
     def release(
         self,
@@ -243,6 +254,8 @@ class Run:
             self.settings.aggregates,
             {each.name for each in found.variables if each.hierarchy},
         )
+        refuse_near_unique(found.variables, found.frequencies, self.settings)
+        self.rules = kept_rules(records_in(passes, found.variables), found.variables, self.settings)
         room, bits = self.spill.folder, self.budget.class_bits
         refuse_unaccepted(self.settings, risks_beyond(passes, found.variables, self.settings, room, bits))
         said = self.settings
@@ -259,6 +272,7 @@ class Run:
             taking.counts,
             budget.a_block_record,
             budget.memory,
+            found.chunk_digests,
         )
         cuts = plan.cuts()
         if self.before_search is not None:
@@ -275,6 +289,8 @@ class Run:
                 self.executor, grouped, layout, about, room, budget.at_once, budget.a_block_record
             )
         give_back()
+        singles = (count for each in grouped.pieces for count in each["singles"])
+        refuse_unaccepted(self.settings, risks_of_categories(singles))
         last = Closing(
             self, layout, finishing, grouped, room, found.digest, options, expected, taking, fitted.capped
         )
@@ -283,7 +299,14 @@ class Run:
     def passes_over(self, source: Source) -> Passes:
         """Passes over a table, chunk by chunk."""
         budget = self.budget
-        return Passes(source, source.chunks(budget.chunk), self.executor, self.telling, budget.a_record)
+        return Passes(
+            source,
+            source.chunks(budget.chunk),
+            self.executor,
+            self.telling,
+            budget.a_record,
+            self.identity.refuse_changed,
+        )
 
     def _layout(self, found: Scanned, fitted: Fitted, strata: StrataCodes | None) -> Layout:
         weight = self.schema.names(Role.WEIGHT)
@@ -295,11 +318,12 @@ class Run:
         return Layout(
             tuple(variables), fitted.space, carried, self.source.records, self.settings.k, effort,
             None if plain else len(variables), strata, measured=fitted.measured, limits=fitted.limits,
+            compared=compared_columns(self.schema),
         )  # fmt: skip
 
     def _finishing(self, layout: Layout, found: Scanned, fitted: Fitted) -> Finishing:
         weight = found.weight
-        of_weight = weight and (weight.column, WholeTable((weight.decimals,), (None,), (None,)))
+        of_weight = weight and (weight.column, WholeTable((weight.precision,), (None,), (None,)))
         key = None
         if not self.keep_order:
             first, second = key_of_order(self.settings.seed or 0, found.digest).tolist()
@@ -308,7 +332,7 @@ class Run:
             self.schema, self.settings, layout.space, found.whole(fitted),
             tuple(class_columns(self.schema, self.settings)), found.known, key,
             self.budget.row_bits, self.budget.class_bits, of_weight, layout.spaces, fitted.limits,
-            found.categories, self._aside(layout, found),
+            found.categories, self._aside(layout, found), self.rules.sums,
         )  # fmt: skip
 
     def _aside(self, layout: Layout, found: Scanned) -> Aside:
@@ -327,7 +351,6 @@ class Run:
         )  # fmt: skip
 
     def _key(self, digest: str, cuts: str, finishing: Finishing) -> str:
-        """What blocks that are done must have in common with this run: settings, cuts and input."""
-        asked = json.dumps(self.settings.as_data(), sort_keys=True, default=str)
+        """What blocks that are done must have in common with this run: settings, versions, cuts and input."""
         bits = f"{finishing.row_bits} {finishing.class_bits} {self.keep_order}"
-        return hashlib.sha256("\0".join([asked, digest, cuts, bits]).encode()).hexdigest()
+        return key_of_run(self.settings, digest, cuts, bits)

@@ -338,8 +338,9 @@ def _sums(
         z, moved = (x - each.centre) / each.unit, x / each.unit - y / each.unit
         if each.constant:
             moved[np.abs(moved) <= _UNCHANGED * abs(each.most)] = 0.0
-        terms += [once * z, once * z * z, once * moved * moved, once * np.abs(moved)]
-        terms += [theirs * ((y - each.centre) / each.unit), z, z * z]
+        with np.errstate(over="ignore", invalid="ignore"):  # a cap may lie far beyond the column's range
+            terms += [once * z, once * z * z, once * moved * moved, once * np.abs(moved)]
+            terms += [theirs * ((y - each.centre) / each.unit), z, z * z]
         lows.append(float(y.min()))
         highs.append(float(y.max()))
     same = [same_cells(before, after, j) for j in range(len(before.variables))]

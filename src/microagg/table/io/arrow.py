@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
@@ -100,21 +101,111 @@ def _plain(kind: pa.DataType, *, within: bool = False) -> pa.DataType:
 
 
 def of_used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of categories without those that do not occur; the others in their order."""
+    """A column of categories without those that do not occur: in the order of an ordered type, else sorted.
+
+    The order that a library gave to categories without one is often that in which they first appear: it would tell who
+    came first. So a dictionary follows from the values that a column holds, and from a declared order alone.
+
+    >>> towns = pa.array(["Ulm", "Bonn", "Ulm"]).dictionary_encode()
+    >>> of_used_categories(pa.chunked_array([towns])).chunk(0).dictionary.to_pylist()
+    ['Bonn', 'Ulm']
+    """
     if not pa.types.is_dictionary(column.type):
         return column
-    whole = column.unify_dictionaries().combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        whole = whole.chunk(0) if whole.num_chunks else pa.array([], column.type)
+    kind: Any = column.type
+    whole = with_one_dictionary(column)
     used = compute.unique(compute.drop_null(whole.indices))
     places = compute.take(used, compute.sort_indices(used))
-    if len(places) == len(whole.dictionary) and column.num_chunks <= 1:
+    held = _encoded_categories(compute.take(whole.dictionary, places))
+    order = np.arange(len(held.dictionary)) if kind.ordered else sorted_places(held.dictionary)
+    new_places = np.full(len(whole.dictionary) + 1, -1, np.int64)  # the last is what is missing
+    ranks = np.append(np.argsort(order), -1)
+    new_places[places.to_numpy()] = ranks[compute.fill_null(held.indices, -1).to_numpy()]
+    if column.num_chunks <= 1 and np.array_equal(new_places[:-1], np.arange(len(whole.dictionary))):
         return column
-    indices = compute.cast(compute.index_in(whole.indices, value_set=places), column.type.index_type)
+    indices = new_places[compute.fill_null(compute.cast(whole.indices, pa.int64()), -1).to_numpy()]
     tidy = pa.DictionaryArray.from_arrays(
-        indices, compute.take(whole.dictionary, places), ordered=column.type.ordered
+        pa.array(indices, mask=indices < 0).cast(kind.index_type),
+        compute.take(held.dictionary, pa.array(order)),
+        ordered=kind.ordered,
     )
     return pa.chunked_array([tidy])
+
+
+def with_one_dictionary(column: pa.ChunkedArray) -> Any:
+    """A column of categories as one array.
+
+    >>> parts = [pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(each, pa.string())) for each in (["a"], [None])]
+    >>> with_one_dictionary(pa.chunked_array(parts)).to_pylist()
+    ['a', None]
+    """
+    if any(chunk.dictionary.null_count for chunk in column.chunks):  # which Arrow cannot put together
+        column = pa.chunked_array(
+            [_without_missing_categories(chunk) for chunk in column.chunks], column.type
+        )
+    whole = column.unify_dictionaries().combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        return whole.chunk(0) if whole.num_chunks else pa.array([], column.type)
+    return whole
+
+
+def _without_missing_categories(array: Any) -> pa.DictionaryArray:
+    """Categories of which none is missing: cells that had such a one are missing themselves."""
+    there = array.dictionary.is_valid().to_numpy(zero_copy_only=False)
+    places = np.append(np.where(there, np.cumsum(there) - 1, -1), -1)
+    indices = places[compute.fill_null(compute.cast(array.indices, pa.int64()), -1).to_numpy()]
+    return pa.DictionaryArray.from_arrays(
+        pa.array(indices, mask=indices < 0).cast(array.type.index_type),
+        array.dictionary.drop_null(),
+        ordered=array.type.ordered,
+    )
+
+
+INDEX_TYPE = pa.int32()
+"""Of the categories in files: that of a table in memory would tell how many categories there were before."""
+
+
+def with_written_indices(table: pa.Table) -> pa.Table:
+    """A table whose columns of categories have indices of the type that files have.
+
+    >>> towns = pa.array(["Ulm"]).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string()))
+    >>> with_written_indices(pa.table({"town": towns})).schema.field("town").type.index_type
+    DataType(int32)
+    """
+    for place, field in enumerate(table.schema):
+        kind: Any = field.type
+        if pa.types.is_dictionary(kind) and kind.index_type != INDEX_TYPE:
+            kind = pa.dictionary(INDEX_TYPE, kind.value_type, kind.ordered)
+            chunks = [
+                pa.DictionaryArray.from_arrays(
+                    compute.cast(chunk.indices, INDEX_TYPE), chunk.dictionary, ordered=kind.ordered
+                )
+                for chunk in table.column(place).chunks
+            ]
+            table = table.set_column(place, field.with_type(kind), pa.chunked_array(chunks, kind))
+    return table
+
+
+def _encoded_categories(categories: pa.Array) -> Any:
+    """Categories as different values and the place of each: a dictionary may hold one value twice, or a missing one."""
+    try:
+        return compute.dictionary_encode(categories)
+    except pa.ArrowNotImplementedError:  # lists and the like
+        texts = compute.dictionary_encode(pa.array([repr(each) for each in categories.to_pylist()]))
+        _, first = np.unique(texts.indices.to_numpy(), return_index=True)
+        return pa.DictionaryArray.from_arrays(texts.indices, compute.take(categories, pa.array(first)))
+
+
+def sorted_places(values: pa.Array) -> np.ndarray:
+    """The places of different values in ascending order; that of their texts where their type has no order.
+
+    >>> sorted_places(pa.array(["b", "a"])).tolist()
+    [1, 0]
+    """
+    try:
+        return compute.sort_indices(values).to_numpy()
+    except pa.ArrowNotImplementedError:
+        return np.argsort(np.array([repr(value) for value in values.to_pylist()]), kind="stable")
 
 
 def give_back() -> None:

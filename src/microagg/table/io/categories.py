@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from microagg.table.io.arrow import compute as pc
-from microagg.table.io.arrow import of_plain_type
+from microagg.table.io.arrow import of_plain_type, sorted_places, with_one_dictionary
 
 
 def in_plain_types(table: pa.Table) -> pa.Table:
@@ -32,9 +32,7 @@ def categories_in(table: pa.Table) -> dict[str, pa.Array]:
     found = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_dictionary(column.type):
-            whole = of_plain_type(column).unify_dictionaries()
-            kind: Any = whole.type
-            found[name] = whole.chunk(0).dictionary if whole.num_chunks else pa.array([], kind.value_type)
+            found[name] = with_one_dictionary(of_plain_type(column)).dictionary
     return found
 
 
@@ -65,15 +63,21 @@ def with_kinds(schema: pa.Schema, kinds: Mapping[str, Any]) -> pa.Schema:
     return pa.schema([field.with_type(kinds.get(field.name, field.type)) for field in schema])
 
 
-def used_among(categories: pa.Array, values: Any) -> pa.Array:
-    """Those categories that occur among some values, in their order.
+def used_among(categories: pa.Array, values: Any, *, ordered: bool) -> pa.Array:
+    """Those categories that occur among some values: in their order, or (not `ordered`) sorted.
 
-    >>> used_among(pa.array(["c", "a", "b"]), pa.array(["b", None, "c"])).to_pylist()
+    >>> used_among(pa.array(["c", "a", "b"]), pa.array(["b", None, "c"]), ordered=True).to_pylist()
     ['c', 'b']
+    >>> used_among(pa.array(["c", "a", "b"]), pa.array(["b", None, "c"]), ordered=False).to_pylist()
+    ['b', 'c']
     """
-    return categories.filter(pc.is_in(categories, value_set=used_in(values)))
+    used = used_in(values)
+    if ordered:
+        return pc.unique(categories.filter(pc.is_in(categories, value_set=used)))
+    return used.take(pa.array(sorted_places(used)))
 
 
 def used_in(values: Any) -> pa.Array:
     """The different values of a column."""
-    return pc.unique(pc.drop_null(values))
+    found = pc.unique(pc.drop_null(values))
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

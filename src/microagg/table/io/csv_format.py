@@ -7,12 +7,14 @@ import csv
 import functools
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from microagg.errors import InputError
 from microagg.table.io.format import Format
+from microagg.table.io.headers import FirstRow, refuse_unclear_names
+from microagg.table.io.quoting import with_gaps_at, with_unquoted_gaps
 from microagg.table.io.text_parameters import LINE_ENDS, OPTIONS, READING, UTF8, WRITING, refuse_same_signs
 from microagg.table.io.text_source import MAGIC, OTHERS, Source, open_text
 
@@ -27,12 +29,6 @@ LONGEST_ROW = 1 << 26
 NO_TEXT = set(range(32)) - set(b"\t\n\r\f")
 FORMULA = r"(?s)^'*[=+\-@\t\r]."
 ESCAPED = r"(?s)^'+[=+\-@\t\r]."
-DATA = re.compile(  # a number, an amount, a date or a time
-    r"\s*[+-]?[$€£]?\s*(\d[\d.,_' ]*|[.,]\d+)([eE][+-]?\d+)?\s*[%€$£]?\s*|\s*\d{1,4}([-./]\d{1,4}){2}([T ][\d:.+Z-]*)?\s*|\s*\d{1,2}(:\d\d)+\s*"
-)
-SAY_WHICH = (
-    "say --no-header (in Python header=False) if it is a record, --header (header=True) if it holds names"
-)
 
 
 def read(
@@ -40,24 +36,28 @@ def read(
     delimiter: str | None = None,
     *,
     header: bool | None = None,
+    skip_rows: int | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
     dates: str | None = None,
     line_end: str | None = None,
     escape_formulas: bool = False,
+    unquoted_gaps: Sequence[int] | None = None,
     packing: str = "",
     usual: str = ",",
 ) -> pa.Table:
-    """All columns as text; an empty cell without quotes is missing. The table remembers its dialect, which what becomes of the texts goes by.
+    """All columns as text; an empty cell without quotes is missing, and so is NA without quotes beside text in quotes (in columns that
+    are found out, or at the places `unquoted_gaps`). The table remembers its dialect, which what becomes of the texts goes by.
 
     Unless it is said whether there is a `header`, a first row that looks like a record is refused. `packing` and the `usual` delimiter
     are those of the entry.
     """
     found, source, first = begun(
-        path, delimiter, encoding=encoding, decimal=decimal, thousands=thousands, dates=dates, packing=packing, usual=usual
+        path, delimiter, encoding=encoding, decimal=decimal, thousands=thousands, dates=dates, skip_rows=skip_rows, packing=packing,
+        usual=usual,
     )  # fmt: skip
-    table = _read(path, source, first, found.delimiter, header)
+    table = _read(path, source, first, found.delimiter, header, gaps=unquoted_gaps)
     table = unescaped(table) if escape_formulas else table
     return found.put_on(table)
 
@@ -70,6 +70,7 @@ def begun(
     decimal: str | None = None,
     thousands: str | None = None,
     dates: str | None = None,
+    skip_rows: int | None = None,
     packing: str = "",
     usual: str = ",",
     aside: Path | None = None,
@@ -78,11 +79,14 @@ def begun(
     from microagg.table.io.dialect import Dialect
 
     refuse_same_signs({"decimal": decimal, "thousands": thousands})
-    source = open_text(path, packing, encoding, aside)
+    source = open_text(path, packing, encoding, aside).without_rows(skip_rows or 0)
+    if source is None:
+        raise InputError(f"{str(path)!r} has no more than skip_rows={skip_rows} rows; skip fewer.")
     first = _header_of(source)
     if not first.strip():
         raise InputError(
-            f"{str(path)!r} is empty or begins with an empty line; it needs a header and records."
+            f"{str(path)!r} is empty or begins with an empty line; it needs a header and records. If these come "
+            "later, say how many rows to pass over: --skip-rows (in Python skip_rows)."
         )
     found = Dialect(
         delimiter or _delimiter_in(first, usual),
@@ -96,44 +100,37 @@ def begun(
 
 
 def names_and_header(path: Path, first: str, delimiter: str, header: bool | None) -> tuple[list[str], bool]:
-    """The names of the columns, and whether the first row holds them; refused where that is not clear, or they are not."""
+    """The names of the columns, and whether the first row holds them; refused where it does not look so, or they are not clear."""
     names = names_in(first, delimiter, path)
     if header is False:
         return [str(column) for column in range(1, len(names) + 1)], False
-    if header is None and _numbers_among(names):
-        _refuse_header(path, "has a number or a date where names of columns should be")
-    _refuse_same_names(names, path)
+    if header is None and (row := FirstRow(names)).is_mostly_data:
+        row.refuse_record(path)
+    refuse_unclear_names(names, path)
     return names, True
 
 
-def refuse_names_as_values(path: Path, table: pa.Table, before: int = 0) -> None:
-    """Refuse a file of which nobody said that it has a header, if a name occurs among the values below it.
-
-    `before` is the number of records above those of the table. The place is named, never the value: it may be that of a record.
-    """
-    for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True), 1):
-        if _occurs(name, column):
-            row = before + _first_equal(column, name) + 1
-            _refuse_header(
-                path, f"has a value in column {place} that occurs again below it, in record {row:,}"
-            )
-
-
-def _read(path: Path, source: Source, first: str, delimiter: str, header: bool | None) -> pa.Table:
+def _read(
+    path: Path, source: Source, first: str, delimiter: str, header: bool | None, *, gaps: Sequence[int] | None
+) -> pa.Table:
     names, has_header = names_and_header(path, first, delimiter, header)
     if not has_header:
-        return _read_rows(path, source, delimiter, names, first=True)
+        return _read_rows(path, source, delimiter, names, first=True, gaps=gaps)
     if not first.endswith(("\n", "\r")):  # Arrow takes a lone line without an end for no header at all
         return _without_records(names)
-    table = _read_rows(path, source, delimiter, names, first=False)
+    table = _read_rows(path, source, delimiter, names, first=False, gaps=gaps)
     if table.column_names != names:
         raise InputError(f"the header of {str(path)!r} is not clear; put its column names in double quotes.")
     if header is None:
-        refuse_names_as_values(path, table)
+        row = FirstRow(names)
+        row.add_table(table)
+        row.refuse_record(path)
     return table
 
 
-def _read_rows(path: Path, source: Source, delimiter: str, names: list[str], *, first: bool) -> pa.Table:
+def _read_rows(
+    path: Path, source: Source, delimiter: str, names: list[str], *, first: bool, gaps: Sequence[int] | None
+) -> pa.Table:
     """The records of a file, from its `first` row on or after a header."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
@@ -144,7 +141,8 @@ def _read_rows(path: Path, source: Source, delimiter: str, names: list[str], *, 
         null_values=[""],
         quoted_strings_can_be_null=False,
     )
-    parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=source.has_quotes())
+    quotes = source.has_quotes()
+    parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quotes)
     for block in (None, LONGEST_RECORD):  # a record longer than a block takes a longer one
         reading = arrow_csv.ReadOptions(column_names=names if first else None, block_size=block)
         try:
@@ -157,46 +155,17 @@ def _read_rows(path: Path, source: Source, delimiter: str, names: list[str], *, 
     else:
         refuse_csv(path, source, parse, names, header=not first)
     refuse_open_quote(path, source, table, table.num_rows)
-    return table
+    if not quotes or table.column_names != names:
+        return table
+    if gaps is not None:
+        return with_gaps_at(table, source, delimiter, gaps, header=not first)
+    return with_unquoted_gaps(table, source, delimiter, header=not first)
 
 
 def _without_records(names: list[str]) -> pa.Table:
     import pyarrow as pa
 
     return pa.table({name: pa.array([], pa.string()) for name in names})
-
-
-def _numbers_among(names: list[str]) -> bool:
-    """Whether some names look like values; those of a matrix, which count its columns from 0 or 1, do not."""
-    counted = any(names == [str(column + start) for column in range(len(names))] for start in (0, 1))
-    return not counted and any(DATA.fullmatch(name) for name in names)
-
-
-def _occurs(name: str, column: pa.ChunkedArray) -> bool:
-    from microagg.table.io.arrow import compute
-
-    return bool(name) and bool(compute.any(compute.equal(column, name)).as_py())  # faster than to look where
-
-
-def _first_equal(column: pa.ChunkedArray, value: str) -> int:
-    from microagg.table.io.arrow import compute
-
-    return compute.index(column, value).as_py()
-
-
-def _refuse_header(path: Path, why: str) -> NoReturn:
-    raise InputError(f"the first row of {str(path)!r} {why}; {SAY_WHICH}.")
-
-
-def _refuse_same_names(names: list[str], path: Path) -> None:
-    """Say where, not which: what is taken for names may be a record."""
-    places: dict[str, int] = {}
-    for position, name in enumerate(names, 1):
-        if places.setdefault(name, position) != position:
-            raise InputError(
-                f"the first row of {str(path)!r} has the same name more than once, in columns {places[name]} and {position}; "
-                "rename one of them, or say --no-header (in Python header=False) if it is a record."
-            )
 
 
 def write(
@@ -226,15 +195,15 @@ def write(
     from microagg.table.io.number_style import Style
 
     refuse_same_signs({"decimal": decimal, "thousands": thousands})
-    table, bare = as_they_were_read(table, Style(decimal, thousands), dates)
+    table, bare, gaps = as_they_were_read(table, Style(decimal, thousands), dates)
     table = _with_texts(table, _escaped) if escape_formulas else table
     with TextSink(path, packing, encoding) as sink:
         end = LINE_ENDS[line_end]
         if (
-            bare or has_empty_lines(table) or not sink.is_plain or end != "\n"
+            bare or gaps or has_empty_lines(table) or not sink.is_plain or end != "\n"
         ):  # which alone every Arrow writes
             write_header(table.column_names, sink, delimiter, end)
-            write_lines(table, sink, delimiter, bare, end)
+            write_lines(table, sink, delimiter, bare, end, gaps)
         else:
             sink.write_table(table, delimiter)
 
@@ -264,9 +233,9 @@ def in_pieces(
         write_header(first.column_names, sink, delimiter, end)
 
         def write_piece(rows: pa.Table) -> None:
-            table, bare = as_they_were_read(rows, style, dates)
+            table, bare, gaps = as_they_were_read(rows, style, dates)
             table = _with_texts(table, _escaped) if escape_formulas else table
-            write_lines(table, sink, delimiter, bare, end)
+            write_lines(table, sink, delimiter, bare, end, gaps)
 
         yield write_piece
 
@@ -321,7 +290,12 @@ def _with_texts(table: pa.Table, change: Callable[[Any], Any]) -> pa.Table:
         if pa.types.is_dictionary(column.type) and is_text(column.type.value_type):
             column = compute.cast(column, column.type.value_type)
         columns.append(change(column) if is_text(column.type) else column)
-    return pa.table(columns, names=change(pa.array(table.column_names, pa.string())).to_pylist())
+    names = change(pa.array(table.column_names, pa.string())).to_pylist()
+    fields = [
+        pa.field(name, column.type, metadata=field.metadata)
+        for name, column, field in zip(names, columns, table.schema, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 def detect(path: Path, packing: str = "", usual: str = ",") -> dict[str, Any]:
@@ -430,7 +404,8 @@ def refuse_csv(path: Path, source: Source, parse: Any, names: list[str], *, head
     if ragged:
         raise InputError(
             f"{str(path)!r}, row {ragged[0]} (header not counted) does not have the {len(names)} columns of the header; "
-            "mend it, say another delimiter='…', or put double quotes around values with a separator in them."
+            "mend it, say another delimiter='…', put double quotes around values with a separator in them, or say "
+            "skip_rows if the header comes after other rows."
         )
     raise InputError(f"{str(path)!r} is not a readable csv file; check its delimiter and its quotes.")
 
@@ -467,6 +442,7 @@ def _entry(name: str, delimiter: str, packing: str = "", *, fixed: bool = False)
         in_pieces=functools.partial(in_pieces, packing=packing),
         packing=packing,
         read_back={"header": True},
+        unquoted_gaps=True,
     )
 
 

@@ -50,6 +50,9 @@ class Format:
     """Whether columns come back with their types. If not, all of them come back as text, and reading tells which are numbers."""
     nested: bool
     """Whether lists, structs and bytes can be held too."""
+    mixed: bool = False
+    """Of a format with types: whether each cell has one of its own, so that the texts of a column may mean numbers or dates. Such columns
+    are typed by the rules for text files where they are quasi-identifying, or mix types."""
     refuse_names: Callable[[Sequence[str]], None] | None = None
     """`refuse_names(names)`: raises InputError where such a file cannot have columns of these names; asked before any work is done."""
     empties: bool = True
@@ -79,6 +82,8 @@ class Format:
     """Options that the ending of the file's name answers by itself: the input's do not count for them."""
     read_back: Mapping[str, Any] = field(default_factory=dict)
     """What `read` is told besides the options about a file that `write` has written."""
+    unquoted_gaps: bool = False
+    """Whether `read` takes the places of columns in which markers without quotes mean missing, as `unquoted_gaps`."""
     needs: tuple[str, ...] = ()
     """Packages to import beyond those that microagg always has, and the extra of microagg that installs them."""
     extra: str = ""

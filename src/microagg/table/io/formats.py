@@ -15,7 +15,7 @@ from typing import Any
 
 from microagg.errors import InputError, needs_extra
 from microagg.table.io.format import Format
-from microagg.table.io.places import Url
+from microagg.table.io.places import Url, place_of
 from microagg.table.io.text_parameters import refuse_same_signs
 from microagg.table.parameters import Declared
 
@@ -55,6 +55,7 @@ def format_of(path: Path | Url) -> Format:
     >>> format_of(Path("survey.2024.CSV")).name
     'csv'
     """
+    place_of(path)  # which refuses addresses that nothing is read from, whose names may hold keys
     name = path.name.lower()
     fitting = [
         (len(suffix), format)

@@ -15,6 +15,7 @@ from microagg.errors import GuaranteeError
 from microagg.table.io import times
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text
+from microagg.table.io.canonical import canonical
 from microagg.table.io.distinct import Finder, distinct, number_of
 from microagg.table.io.frames import LARGEST_WHOLE, arrow_column, column_like, of_used_values
 from microagg.table.io.levels import ValueCounts
@@ -62,7 +63,7 @@ def given_back(
     if variable.kind is not Kind.NUMERIC:
         if known is not None and known.examples is not None:
             given = _series(given, known.examples)
-        return of_used_values(_levels(given, variable, values, atoms))
+        return in_one_form(of_used_values(_levels(given, variable, values, atoms)))
     _, column = arrow_column(given.to_frame(), given.name)
     if is_text(column.type):
         found = ValueCounts.of(distinct(column)) if known is None or known.values is None else known.values
@@ -73,6 +74,28 @@ def given_back(
         return _decimals(given, column, variable, values, atoms)
     nulls = column.null_count > 0 if known is None else known.nulls
     return _numbers(given, column, variable, values, atoms, whole=whole, nulls=nulls)
+
+
+def in_one_form(series: nw.Series[Any]) -> nw.Series[Any]:
+    """A column with one zero and one missing value, of the same type: see `canonical`.
+
+    >>> shares = nw.from_native(pa.chunked_array([[-0.0, 0.0, None]]), series_only=True).alias("share")
+    >>> [str(share) for share in in_one_form(shares)]
+    ['0.0', '0.0', 'None']
+    """
+    if not (series.dtype.is_float() or series.dtype in (nw.Categorical, nw.Object, nw.Unknown)):
+        return series
+    native = series.to_native()
+    if series.implementation.is_polars() and series.dtype in (nw.Categorical, nw.Object):
+        return series  # the categories of polars are texts, and its objects are refused elsewhere
+    if series.implementation.is_pandas_like() and hasattr(native, "cat"):
+        return series  # the categories of pandas are different numbers, and never missing
+    _, column = arrow_column(series.to_frame(), series.name)
+    tidy = canonical(column)
+    if tidy is column:
+        return series
+    whole = tidy.combine_chunks()
+    return _series(series, whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole)
 
 
 def _places(variable: Variable, values: np.ndarray, atoms: np.ndarray | None) -> np.ndarray:

@@ -57,8 +57,10 @@ def as_container(table: Any, given: Any) -> Any:
     series = as_series(given)
     if series is None:
         return table
-    released = nw.from_native(table, eager_only=True)[name_of(series)].to_native()
-    return released.rename(series.name) if hasattr(released, "rename") else released
+    (released,) = nw.from_native(table, eager_only=True).iter_columns()
+    native: Any = released.to_native()
+    kept = released.name == name_of(series)
+    return native.rename(series.name) if kept and hasattr(native, "rename") else native
 
 
 def as_series(given: Any) -> nw.Series[Any] | None:

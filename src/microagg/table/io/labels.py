@@ -166,12 +166,15 @@ def in_use(labels: Labels, column: pa.ChunkedArray) -> Labels:
 
     >>> towns = Labels("Town", {1: "Ulm", 2: "Bonn", -9: "refused"}, missing=((-99.0, -1.0),))
     >>> in_use(towns, pa.chunked_array([[1, 1, -9]]))
-    Labels(label='Town', values={1: 'Ulm', -9: 'refused'}, measure='', missing=(-9,))
+    Labels(label='Town', values={-9: 'refused', 1: 'Ulm'}, measure='', missing=(-9,))
     """
     if not labels.values and not labels.missing:
         return labels
     there = occurring(column)
-    values = {code: label for code, label in labels.values.items() if code in there}
+    codes = [code for code in labels.values if code in there]
+    if labels.measure != "ordinal" or not any(isinstance(code, str) for code in codes):
+        codes.sort(key=_order)  # that of texts with an order is all that tells it
+    values = {code: labels.values[code] for code in codes}
     missing = sorted((code for code in there if labels.is_missing(code)), key=_order)
     return replace(labels, values=values, missing=tuple(missing))
 

@@ -15,9 +15,12 @@ from microagg.table.io.arrow import compute as pc
 from microagg.table.io.frames import arrow_column, is_odd
 from microagg.table.io.labels import Understood, understood_in
 from microagg.table.io.marks import MARKER
-from microagg.table.io.text_columns import CODE, DAY, MOMENT, quasi_column
+from microagg.table.io.text_columns import CODE, DAY, MOMENT, quasi_column, without_markers
 from microagg.table.schema import ColumnSettings, Kind
 
+FEWEST_OF_BLOCKS = 30
+FEWEST_IN_BLOCK, MOST_IN_BLOCK = 1.25, 50
+"""How many records of one person, household or company stand together at least and at most, on average."""
 NEARLY = 0.95
 """From this share of different values on, a column is nearly unique."""
 SHARE = 0.05
@@ -26,10 +29,22 @@ _E_MAIL = r"[^\s@]@[^\s@]+\.[^\s@]"
 _ACCOUNT = r"(?i)^[a-z]{2}\d{2} ?([a-z0-9]{4} ?){2,7}[a-z0-9]{0,4}$"
 _PHONE = r"^\+\d[\d ()/.\-]{6,}$|^\(?0\d{1,5}\)?[ /\-][\d /.\-]{4,}$|^\(?\d{3}\)?[ .\-]\d{3}[ .\-]\d{4}$|^\d{3}-\d{2}-\d{4}$"
 _DATE = r"^\d{1,2}[./\-]\d{1,2}[./\-](\d{2}|\d{4})$|^\d{4}[./\-]\d{1,2}[./\-]\d{1,2}$"
+_WORDS = r"(\s+[^\s?]+){1,5}"
 _STREET = (
-    r"(?i)(stra(ß|ss)e|str\.|street|\bst\.?\b|avenue|\bave\b|\broad\b|\brd\.?\b|\blane\b|\brue\b|\bcalle\b|\bvia\b|\brua\b|straat|gatan|"
-    r"(platz|weg|gasse|allee)\b).*\d|^\d+[a-z]?,? .*(street|\bst\.?\b|avenue|\bave\b|\broad\b|\brd\.?\b|\blane\b|\brue\b|\bdrive\b)"
+    # Hauptstraße 5, Elm Street no. 5
+    r"(?i)(stra(ß|ss)e|str\.|street|\bst\.?|avenue|\bave\.?|\broad|\brd\.?|\blane|\bdrive|straat|gatan|platz|weg|gasse|allee)"
+    r"\s*,?\s*(n[or°º]\.?\s*)?\d+\s*[a-z]?\b"
+    # rue de la Paix 5, 5 rue de la Paix, 5 Elm Street
+    rf"|\b(rue|calle|via|rua|avenue|avenida){_WORDS}\s*,?\s*\d+\s*[a-z]?(,|$)|^\d+\s*[a-z]?,?\s+(rue|calle|via|rua|avenue|avenida)\s"
+    rf"|^\d+\s*[a-z]?,?{_WORDS}\s+(street|st|avenue|ave|road|rd|lane|ln|drive|boulevard|blvd)\.?(,|$)"
 )
+_KEY = r"^[A-Za-z]{0,4}[-_/]?\d{3,}[A-Za-z]?$"
+"""A letter or two and a number, as registers number people and companies."""
+_MISSING_WORDS = (
+    r"(?i)^(-+|\?+|–|—|none|#n/a|n\.?\s?a\.?|k\.?\s?a\.?|n\.?\s?d\.?|s/d|missing|unknown|unbekannt|keine angabe|inconnu|desconocido|"
+    r"refused|no answer|not available|not applicable|don'?t know)$"
+)
+"""Texts that mean a missing value where all others are numbers or dates, and are known to from no data."""
 LIKE = {
     "e-mail addresses": _E_MAIL,
     "bank accounts": _ACCOUNT,
@@ -60,6 +75,14 @@ class Look:
     """Of numbers: how far the largest is from the smallest."""
     like: str = ""
     """What its texts look like, of `LIKE`."""
+    runs: int = 0
+    """Stretches of the same value, one record after the other; 0 if they were not counted."""
+    coded: bool = False
+    """Whether nearly all of its texts are built like the number of a person or company: A000360."""
+    na: tuple[str, ...] = ()
+    """Texts among its numbers or dates that mean a missing value, and have to be said."""
+    mixed: bool = False
+    """Whether it holds numbers or dates with other text among them."""
     said: Kind | None = None
     """The kind that must be said to make it so, where its type suggests another."""
     readable: bool = True
@@ -71,13 +94,26 @@ class Look:
         return self.values > 1 and self.distinct >= NEARLY * self.values
 
     @property
+    def stands_together(self) -> bool:
+        """Whether values occur several times each, always one record after the other, as persons of a panel or a household do."""
+        several = FEWEST_IN_BLOCK * self.distinct <= self.values < MOST_IN_BLOCK * self.distinct
+        return several and 0 < self.runs <= 1.05 * self.distinct
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether that is so for many values, which is seldom chance."""
+        return self.distinct > FEWEST_OF_BLOCKS and self.stands_together
+
+    @property
     def mostly_repeated(self) -> bool:
         """Whether at most one in twenty values occurs once."""
         return self.single <= (1.0 - NEARLY) * self.values
 
 
-def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
+def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True, na: Sequence[str] = ()) -> Look:
     """A look at a column; `typed` is False for files in which everything is text, where numbers are found when they are read.
+
+    `na` are further markers of missing values.
 
     >>> look = look_at(nw.from_native(pa.table({"age": ["30", "30.0", "NA"]}), eager_only=True), "age")
     >>> look.kind.value, look.values, look.distinct, look.whole
@@ -87,7 +123,8 @@ def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
         _, column = arrow_column(frame, name)
     except InputError:
         return Look(name, Kind.NOMINAL, len(frame), readable=False)
-    kind, said, like = None, None, ""
+    column = without_markers(column, na) if na else column
+    kind, said, like, coded, words, mixed = None, None, "", False, (), False
     told = understood_in(frame.to_native(), [name]).get(name, Understood())
     if told.kind is not None:
         kind = told.kind
@@ -99,10 +136,10 @@ def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
         kind = kind or (Kind.ORDINAL if column.type.ordered else Kind.NOMINAL)
         column = pc.cast(column, column.type.value_type)
     elif is_text(column.type):
-        column, said = _read_text(name, column, typed=typed)
+        column, said, words, mixed = _read_text(name, column, typed=typed)
     if is_text(column.type):
         column = _without_markers(pc.cast(column, pa.large_string()))
-        like = _like(column)
+        like, coded = _like(column), _coded(column)
     if kind is None:
         plain = is_text(column.type) or pa.types.is_boolean(column.type) or pa.types.is_null(column.type)
         kind = Kind.NOMINAL if plain else Kind.NUMERIC
@@ -110,7 +147,7 @@ def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
     counts = pc.value_counts(values).field("counts") if len(values) else pa.array([], pa.int64())
     return Look(
         name, kind, len(frame), len(values), len(counts), int(pc.sum(pc.equal(counts, 1)).as_py() or 0), like=like,
-        said=said, text=is_text(column.type), boolean=pa.types.is_boolean(column.type),
+        runs=_runs(values), coded=coded, na=words, mixed=mixed, said=said, text=is_text(column.type), boolean=pa.types.is_boolean(column.type),
         dates=pa.types.is_temporal(column.type), **_of_numbers(values, kind),
     )  # fmt: skip
 
@@ -218,7 +255,7 @@ class LookFacts:
         if self.categories:
             column = pc.cast(column, column.type.value_type)
         elif is_text(column.type):
-            column, _ = _read_text(self.name, column, typed=True)
+            column, *_ = _read_text(self.name, column, typed=True)
         if is_text(column.type):
             column = _without_markers(pc.cast(column, pa.large_string()))
             like = _like(column, counts)
@@ -260,20 +297,58 @@ def _of_numbers(values: pa.ChunkedArray, kind: Kind) -> dict[str, Any]:
     return {"whole": whole, "positive": ends["min"] > 0.0, "span": ends["max"] - ends["min"]}
 
 
-def _read_text(name: str, column: pa.ChunkedArray, *, typed: bool) -> tuple[pa.ChunkedArray, Kind | None]:
-    """Text as the numbers or dates that it spells, or as it is; and the kind that must be said to have it so."""
+def _read_text(
+    name: str, column: pa.ChunkedArray, *, typed: bool
+) -> tuple[pa.ChunkedArray, Kind | None, tuple[str, ...], bool]:
+    """Text as the numbers or dates that it spells, or as it is; the kind and the missing values that must be said to have it so.
+
+    The last is whether there is other text among numbers or dates.
+    """
     text = pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
-    try:
-        read = quasi_column(name, text, ColumnSettings())[1]
-    except InputError:  # numbers or dates with other text among them: categories, if anything
-        return text, None if typed else Kind.NOMINAL
+    kind, na = None if typed else Kind.NOMINAL, ()
+    read = _read_as(name, text)
+    if read is None:
+        na = _missing_words(text)
+        read = _read_as(name, text, na) if na else None
+        if read is None or is_text(read.type):
+            return text, kind, (), True
     if is_text(read.type):
-        return text, None
+        return text, None, (), False
     if pa.types.is_temporal(read.type):  # in a table with types, text is never a date
-        return (text, None) if typed else (read, None)
+        return (text, None, (), False) if typed else (read, None, na, False)
     if pc.any(pc.match_substring_regex(text, CODE)).as_py():  # "007" is a code
-        return text, None if typed else Kind.NOMINAL
-    return read, Kind.NUMERIC if typed else None
+        return text, kind, (), False
+    return read, Kind.NUMERIC if typed else None, na, False
+
+
+def _read_as(name: str, text: pa.ChunkedArray, na: tuple[str, ...] = ()) -> pa.ChunkedArray | None:
+    """A column as a release would read it; None where it would be refused because of text among numbers or dates."""
+    try:
+        return quasi_column(name, text, ColumnSettings(na=na))[1]
+    except InputError:
+        return None
+
+
+def _missing_words(text: pa.ChunkedArray) -> tuple[str, ...]:
+    """The texts of a column that mean missing in any language of `_MISSING_WORDS`, in order."""
+    words = pc.unique(pc.filter(text, pc.match_substring_regex(text, _MISSING_WORDS)))
+    return tuple(sorted(word for word in words.to_pylist() if word is not None))
+
+
+def _runs(values: pa.ChunkedArray) -> int:
+    """Count the stretches of equal values that follow each other."""
+    if len(values) < 2 or not (
+        is_text(values.type) or pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+    ):
+        return 0
+    changes = pc.not_equal(values.slice(1), values.slice(0, len(values) - 1))
+    return 1 + int(pc.sum(changes).as_py() or 0)
+
+
+def _coded(text: pa.ChunkedArray) -> bool:
+    """Whether nearly all texts are built like numbers of persons or companies."""
+    there = len(text) - text.null_count
+    return there > 0 and _counted(pc.match_substring_regex(text, _KEY), pa.scalar(1)) >= NEARLY * there
 
 
 def _without_markers(text: pa.ChunkedArray) -> pa.ChunkedArray:

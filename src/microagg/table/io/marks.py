@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import pyarrow as pa
 from microagg.table.io.arrow import NUMBERS_AS_TEXT, OURS
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.text_parameters import has_clock
+from microagg.table.io.text_types import TYPED_AS, TextType
 
 _MARKERS = r"na|n/a|nan|null|\."
 MARKER = rf"(?i)^({_MARKERS})$"
@@ -33,6 +34,8 @@ GROUPED = OURS + b"-grouped"
 """Of numbers: that their digits are written in groups."""
 NOTES = OURS + b"-notes"
 """Of a whole table: what its reader has to tell."""
+MIXED = OURS + b"-mixed"
+"""Of text: that it was spelled from cells of several types, as spreadsheets have them."""
 LIKE_MARKERS = OURS + b"-values-like-markers"
 """Of text: that NA and the like are values there."""
 
@@ -111,6 +114,8 @@ def marks_for(
     markers_are_gaps: bool = False,
     values_like_markers: bool = False,
     grouped: bool = False,
+    mixed: bool = False,
+    typed: TextType | None = None,
 ) -> dict[bytes, bytes] | None:
     """The metadata of a field that carries these marks; None if there are none."""
     marks = dict(NUMBERS_AS_TEXT) if numbers else {}
@@ -124,6 +129,10 @@ def marks_for(
         marks[LIKE_MARKERS] = b"yes"
     if grouped:
         marks[GROUPED] = b"yes"
+    if mixed:
+        marks[MIXED] = b"yes"
+    if typed is not None:
+        marks[TYPED_AS] = typed.as_mark()
     return marks or None
 
 
@@ -197,19 +206,23 @@ def _of_another_type(marks: dict[bytes, bytes], source: pa.Field, made: pa.Field
     return {**kept, **(labelled(pa.field("", made.type), labels).metadata or {})}
 
 
-def marked_like(table: pa.Table, source: pa.Table) -> pa.Table:
+def marked_like(table: pa.Table, source: pa.Table, coarse: Iterable[str] = ()) -> pa.Table:
     """A table with the marks that the columns of another one have under the same names: those of a release like the original's.
+
+    Columns that are `coarse` hold ranges and the like, which are text in every file.
 
     >>> given = pa.schema([pa.field("age", pa.int64(), metadata=marks_for(missing="NA"))]).empty_table()
     >>> missing_mark(marked_like(pa.table({"age": [None, 3]}), given).schema.field("age"))
     'NA'
     """
-    fields = []
+    fields, coarse = [], set(coarse)
     for field in table.schema:
         place = source.schema.get_field_index(field.name)
         marks = {} if place < 0 else dict(source.schema.field(place).metadata or {})
         ours = {name: mark for name, mark in marks.items() if name.startswith(OURS)}
         if place >= 0 and source.schema.field(place).type != field.type:
             ours = _of_another_type(ours, source.schema.field(place), field)
+        if field.name in coarse:
+            ours.pop(TYPED_AS, None)
         fields.append(field.with_metadata({**(field.metadata or {}), **ours}))
     return table.cast(pa.schema(fields, table.schema.metadata))

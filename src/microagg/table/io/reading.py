@@ -15,14 +15,16 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
-from microagg.table.io.arrow import means_numbers
+from microagg.table.io.arrow import is_text, means_numbers
+from microagg.table.io.csv_writing import places_of_unquoted_gaps
 from microagg.table.io.dialect import Dialect, dialect_of, note_on_encoding, tell, with_signs_found
-from microagg.table.io.formats import format_of, known_names, options_for, options_to_read
+from microagg.table.io.formats import format_of, known_names, options_for, options_said, options_to_read
 from microagg.table.io.journal import settle
-from microagg.table.io.marks import Pattern, pattern_of
+from microagg.table.io.marks import MIXED, Pattern, marks_for, missing_mark, pattern_of
 from microagg.table.io.parts import format_of_part
 from microagg.table.io.places import Url, place_of
 from microagg.table.io.quick_looks import at_once, plain_numbers
+from microagg.table.io.quoting import marked_missing
 from microagg.table.io.sidecar import with_sidecar
 from microagg.table.io.spelled_columns import (
     in_plain_spelling,
@@ -37,6 +39,7 @@ from microagg.table.io.text_columns import (
     marks_of_text,
     parsed_numbers,
 )
+from microagg.table.io.text_types import TextType, text_type_of
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 
 _log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
@@ -75,6 +78,8 @@ def read_table(
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
     if not format.typed:
         table = _read_as_written(table, path, reading, frozenset(numeric), frozenset(quasi), asked)
+    elif format.mixed:
+        table = _read_as_cells(table, reading, frozenset(numeric), frozenset(quasi), asked)
     _log.info("read %d records of %d columns in %.2f s", *table.shape, time.perf_counter() - begun)
     return with_sidecar(table, path)
 
@@ -96,6 +101,28 @@ def _read_as_written(
     typed = _typed(table, numeric, quasi, asked, dialect)
     tell([*notes, *more, *notes_on_dates(typed, quasi, asked, dialect)])
     return dialect.put_on(typed)
+
+
+def _read_as_cells(
+    table: pa.Table,
+    reading: Mapping[str, Any],
+    numeric: frozenset[str],
+    quasi: frozenset[str],
+    asked: ColumnSettings,
+) -> pa.Table:
+    """Columns of a sheet as what they mean: texts of quasi-identifiers, and of columns that mix types, by the rules for text files."""
+    said = {name: reading.get(name) for name in ("decimal", "thousands", "dates")}
+    dialect = Dialect(**options_said(said))
+    fields, columns = [], []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        mixed = MIXED in (field.metadata or {})
+        if is_text(field.type) and (mixed or field.name in quasi or field.name in numeric):
+            field, column = typed_column(field.name, column, numeric, quasi, asked, dialect)
+        fields.append(field)
+        columns.append(column)
+    typed = pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=table.schema.metadata))
+    tell(notes_on_dates(typed, quasi, asked, dialect))
+    return typed
 
 
 def notes_on_dates(
@@ -129,7 +156,8 @@ def _typed(
         field, column = table.schema.field(place), table.column(place)
         if not pa.types.is_string(field.type):
             return field, column
-        return typed_column(field.name, column, numeric, quasi, asked, dialect)
+        made = typed_column(field.name, column, numeric, quasi, asked, dialect)
+        return marked_missing(made[0], missing_mark(field)), made[1]
 
     made = at_once(typed, range(table.num_columns), table.num_rows)
     fields, columns = zip(*made, strict=True)
@@ -165,10 +193,16 @@ def refuse_unreadable(path: Path) -> None:
         raise InputError(f"{str(path)!r} is not a file; name a {known_names()} file.")
 
 
-def read_written(path: Path, **options: Any) -> pa.Table:
-    """Read a file that was just written, and still lies beside its place, as it is: without types, all of it is text."""
+def read_written(path: Path, like: pa.Schema | None = None, **options: Any) -> pa.Table:
+    """Read a file that was just written, and still lies beside its place, as it is: without types, all of it is text.
+
+    `like` are the columns that were written, with their marks: they tell which of them have gaps without quotes.
+    """
     format = format_of_part(path)
-    return format.read(path, **options_for(format, options), **format.read_back)
+    how = dict(format.read_back)
+    if format.unquoted_gaps:
+        how["unquoted_gaps"] = () if like is None else places_of_unquoted_gaps(like)
+    return format.read(path, **options_for(format, options), **how)
 
 
 def read_as_numbers(path: str | Path, **reading: Any) -> pa.Table:
@@ -242,4 +276,8 @@ def _settle(
             return with_groups(field, spelled), spelled.column
         if spelled.column is column:
             return field, column
+        kind = text_type_of(field)
+        if kind is not None:  # categories stay to the letter, in the style of the file
+            kind = TextType(kind.kind, dialect.style.decimal, dialect.style.thousands)
+            return pa.field(name, column.type, metadata=marks_for(typed=kind)), column
     return pa.field(name, column.type), column

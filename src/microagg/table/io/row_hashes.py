@@ -10,10 +10,13 @@ import pyarrow as pa
 from microagg.kernels import hashing
 from microagg.table.io.arrow import comparable
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.canonical import exactly, has_other_forms
 
 
-def class_hashes(table: pa.Table, names: Sequence[str]) -> np.ndarray:
+def class_hashes(table: pa.Table, names: Sequence[str], *, exact: bool = False) -> np.ndarray:
     """(n, 2) uint64: a hash of the values that decide a class: 0 and -0 are one number, whatever is missing is alike.
+
+    With `exact`, 0 and -0 are different, and so are NaN and a missing value.
 
     >>> hashes = class_hashes(pa.table({"age": [30.0, 30.0, None], "sex": ["f", "f", "f"]}), ["age", "sex"])
     >>> bool((hashes[0] == hashes[1]).all()), bool((hashes[0] == hashes[2]).any())
@@ -21,7 +24,8 @@ def class_hashes(table: pa.Table, names: Sequence[str]) -> np.ndarray:
     """
     lanes = np.zeros((table.num_rows, 2), np.uint64)
     for name in names:
-        take_in(lanes, comparable(table.column(name)))
+        column = table.column(name)
+        take_in(lanes, exactly(column) if exact and has_other_forms(column) else comparable(column))
     return lanes
 
 

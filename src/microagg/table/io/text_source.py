@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import itertools
 import os
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 20
 BEGINNING = 1 << 16
+LONGEST_SKIPPED = 1 << 20
 MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 ENDINGS = {"gzip": ".gz", "zstd": ".zst"}
 OTHERS = {
@@ -39,14 +42,26 @@ class Source:
     """In UTF-8: the file itself, or what it unpacks and decodes to."""
     encoding: str
     """That of the file."""
+    skipped: int = 0
+    """Bytes at its beginning that are passed over."""
+
+    def without_rows(self, count: int) -> Source | None:
+        """Return the text after so many rows; None where it has no more of them in its first bytes."""
+        if not count:
+            return self
+        begin = codecs.BOM_UTF8 if _begins_with_mark(self.content) else b""
+        ends = re.finditer(rb"\r\n|\n|\r", self.beginning(LONGEST_SKIPPED))
+        end = next(itertools.islice(ends, count - 1, None), None)
+        return None if end is None else replace(self, skipped=len(begin) + end.end())
 
     def beginning(self, most: int) -> bytes:
         """The first bytes, without a byte order mark."""
         if isinstance(self.content, Path):
             with self.content.open("rb") as file:
+                file.seek(self.skipped)
                 first = file.read(most)
         else:
-            first = memoryview(self.content)[:most].tobytes()
+            first = memoryview(self.content)[self.skipped : self.skipped + most].tobytes()
         return first.removeprefix(codecs.BOM_UTF8)
 
     def ending(self, most: int) -> bytes:
@@ -60,7 +75,7 @@ class Source:
     def has_quotes(self) -> bool:
         """Whether there are double quotes after the first line: without, no value goes over several lines, and reading is faster."""
         begun = False
-        for block in _blocks(self.content):
+        for block in _blocks(self.content, self.skipped):
             if block.find(b'"', 0 if begun else max(0, block.find(b"\n"))) >= 0:
                 return True
             begun = True
@@ -68,11 +83,15 @@ class Source:
 
     def to_read(self) -> Any:
         """What Arrow reads."""
-        if isinstance(self.content, Path):
-            return self.content
         import pyarrow as pa
 
-        return pa.BufferReader(self.content)
+        if not isinstance(self.content, Path):
+            return pa.BufferReader(self.content.slice(self.skipped))
+        if not self.skipped:
+            return self.content
+        file = pa.OSFile(str(self.content))
+        file.seek(self.skipped)
+        return file
 
 
 def open_text(
@@ -144,14 +163,15 @@ def _told_if_full(place: Path | None) -> Iterator[None]:
         ) from None
 
 
-def _blocks(content: Path | pa.Buffer) -> Iterator[bytes]:
+def _blocks(content: Path | pa.Buffer, skipped: int = 0) -> Iterator[bytes]:
     if isinstance(content, Path):
         with content.open("rb") as file:
+            file.seek(skipped)
             while block := file.read(BLOCK):
                 yield block
     else:
         whole = memoryview(content)
-        for start in range(0, len(whole), BLOCK):
+        for start in range(skipped, len(whole), BLOCK):
             yield whole[start : start + BLOCK].tobytes()
 
 

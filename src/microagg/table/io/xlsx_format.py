@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
 from microagg.table.io.format import Format
-from microagg.table.io.text_parameters import HEADER
+from microagg.table.io.headers import LOOKED_AT, FirstRow, refuse_unclear_names
+from microagg.table.io.text_parameters import DATES, DECIMAL, HEADER, SKIP_ROWS, THOUSANDS, refuse_same_signs
 from microagg.table.io.unpacking import largest_table, refuse_larger
+from microagg.table.io.xlsx_cells import (
+    array_of_cells,
+    cell_as_text,
+    first_lost_date,
+    restore_early_dates,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,25 +59,56 @@ class SheetName:
 SHEET = SheetName("sheet", "The sheet of an Excel file to read; the first one if not given.")
 
 
-def read(path: Path, sheet: str | None = None, header: bool | None = None) -> pa.Table:
-    """The cells of one sheet; a column that mixes numbers, dates and texts becomes text."""
+def read(
+    path: Path,
+    sheet: str | None = None,
+    header: bool | None = None,
+    skip_rows: int | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    dates: str | None = None,
+) -> pa.Table:
+    """Read the cells of one sheet.
+
+    A column that mixes numbers, dates and texts becomes text, and is marked as mixed: `read_table` types
+    it by the rules for text files. `decimal`, `thousands` and `dates` say how its texts are written.
+    """
     import pyarrow as pa
 
-    from microagg.table.io.marks import with_notes
+    from microagg.table.io.marks import marks_for, with_notes
 
+    refuse_same_signs({"decimal": decimal, "thousands": thousands})
     _refuse_other_files(path)
     rows, others = _rows(path, sheet)
     if not rows or not rows[0]:
         raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+    if skip_rows and skip_rows >= len(rows):
+        raise InputError(f"{str(path)!r} has no more than skip_rows={skip_rows} rows; skip fewer.")
+    rows = rows[skip_rows or 0 :]
     names, records = _names(path, rows, header)
-    columns = [_column([row[place] for row in records]) for place in range(len(names))]
-    table = pa.Table.from_arrays(columns, names=names)
+    point = decimal or ("," if thousands == "." else ".")
+    fields, columns = [], []
+    for place, name in enumerate(names):
+        cells = [row[place] for row in records]
+        _refuse_lost_date(name, first_lost_date(cells))
+        column, mixed = array_of_cells(cells, point, dates)
+        fields.append(pa.field(name, column.type, metadata=marks_for(mixed=mixed)))
+        columns.append(column)
+    table = pa.Table.from_arrays(columns, schema=pa.schema(fields))
     if not others:
         return table
     more = "one more sheet" if others == 1 else f"{others} more sheets"
     return with_notes(
         table, [f"the Excel file has {more} besides the one that was read; name another with sheet"]
     )
+
+
+def _refuse_lost_date(name: str, place: int | None) -> None:
+    if place is not None:
+        raise InputError(
+            f"column {name!r}, row {place + 1} (header not counted): a date before 1900, which this Excel "
+            "file does not hold; write it as text, such as 1899-12-31, or save the table as csv."
+        )
 
 
 def _refuse_other_files(path: Path) -> None:
@@ -144,6 +181,7 @@ def _rows(path: Path, sheet: str | None) -> tuple[list[list[Any]], int]:
         if sheet is not None and sheet not in names:
             raise InputError(f"{str(path)!r} has no sheet {sheet!r}; it has {', '.join(map(repr, names))}.")
         rows = book.get_sheet_by_name(sheet or names[0]).to_python(skip_empty_area=False)
+        restore_early_dates(path, sheet or names[0], rows)
     except (MemoryError, InputError):
         raise
     except BaseException as error:  # a panic of Rust is no Exception
@@ -162,61 +200,29 @@ def _names(path: Path, rows: list[list[Any]], header: bool | None) -> tuple[list
     first = rows[0]
     if header is False:
         return [str(number) for number in range(1, len(first) + 1)], rows
-    if header is None and not all(isinstance(cell, str) for cell in first):
-        raise InputError(
-            f"the first row of {str(path)!r} looks like a record, not like names of columns; say --no-header (in Python "
-            "header=False) if it is a record, --header (header=True) if it holds names."
-        )
+    names = [cell_as_text(cell) for cell in first]
+    if header is None:
+        _judged(names, first, rows[1:]).refuse_record(path)
     for place, cell in enumerate(first, 1):
         if cell == "":
-            raise InputError(f"column {place} of {str(path)!r} has no name; write one into its first row.")
-    return [_as_text(cell) for cell in first], rows[1:]
+            raise InputError(
+                f"column {place} of {str(path)!r} has no name; write one into its first row, or say "
+                "skip_rows if the names come later."
+            )
+    refuse_unclear_names(names, path)
+    return names, rows[1:]
 
 
-def _column(cells: Iterable[Any]) -> pa.Array:
-    """The cells of a column as one type; an empty cell is missing."""
-    import pyarrow as pa
-
-    values = [None if cell == "" else cell for cell in cells]
-    held = {type(value) for value in values if value is not None}
-    if held <= {int, float}:
-        return _numbers(values)
-    if held == {bool}:
-        return pa.array(values, pa.bool_())
-    if held == {datetime.date}:
-        return pa.array(values, pa.date32())
-    if held <= {datetime.date, datetime.datetime}:
-        moments = [
-            datetime.datetime.combine(value, datetime.time()) if type(value) is datetime.date else value
-            for value in values
-        ]
-        return pa.array(moments, pa.timestamp("ms"))
-    if held == {datetime.time}:
-        return pa.array(values, pa.time64("us"))
-    if held == {datetime.timedelta}:
-        return pa.array(values, pa.duration("us"))
-    return pa.array([None if value is None else _as_text(value) for value in values], pa.string())
-
-
-def _numbers(values: list[Any]) -> pa.Array:
-    """Whole numbers if all are and float64 tells them apart; nothing at all is text, as in other files."""
-    import pyarrow as pa
-
-    there = [value for value in values if value is not None]
-    if not there:
-        return pa.array(values, pa.string())
-    if all(abs(value) < 2.0**53 and value == int(value) for value in there if value == value):
-        return pa.array([None if value is None else int(value) for value in values], pa.int64())
-    return pa.array(values, pa.float64())
-
-
-def _as_text(cell: Any) -> str:
-    """A cell that is no text among texts, as a spreadsheet shows it."""
-    if isinstance(cell, bool):
-        return "TRUE" if cell else "FALSE"
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2.0**53:
-        return str(int(cell))
-    return str(cell)
+def _judged(names: list[str], first: list[Any], records: list[list[Any]]) -> FirstRow:
+    """The first row with what the cells below it tell; a cell that is no text is a value, whatever its number."""
+    row = FirstRow(names, [j for j, cell in enumerate(first) if not isinstance(cell, str)])
+    few = records[:LOOKED_AT]
+    heads = [[cell_as_text(record[j]) for record in few] for j in range(len(names))]
+    recurring = [
+        j for j, cell in enumerate(first) if cell != "" and any(record[j] == cell for record in records)
+    ]
+    row.add(heads, recurring)
+    return row
 
 
 def write(table: pa.Table, path: Path) -> None:
@@ -241,7 +247,8 @@ XLSX = Format(
     empties=False,
     article="an",
     recognise=recognise,
-    reading=(HEADER, SHEET),
+    reading=(HEADER, SHEET, SKIP_ROWS, DECIMAL, THOUSANDS, DATES),
+    mixed=True,
     read_back={"header": True},
     needs=("python_calamine",),
     extra="excel",

@@ -1,0 +1,68 @@
+"""Text that an encoding cannot hold: one sentence with the column and the encoding, never with a letter of the data."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import microagg as ma
+from beyond import WAYS, run_in
+
+RECORDS = 40
+PLACES = ("kept text", "categories", "released mode", "name of a column", "last record")
+
+
+def table_with(place: str) -> pa.Table:
+    towns = ["Kolno", "Ulm"] * (RECORDS // 2)
+    name = "town"
+    if place == "last record":
+        towns[-1] = "Łódź"
+    elif place == "name of a column":
+        name = "Łódź"
+    else:
+        towns = ["Łódź" if town == "Ulm" else town for town in towns]
+    column = pa.array(towns).dictionary_encode() if place == "categories" else pa.array(towns)
+    return pa.table({"age": [20 + each % 7 for each in range(RECORDS)], name: column})
+
+
+def settings_for(place: str) -> dict[str, Any]:
+    shown = {"quasi": ["age", "town"]} if place == "released mode" else {"quasi": ["age"], "rest": "keep"}
+    return {"k": 4, "seed": 1, "effort": "quick", **shown}
+
+
+def refused(error: Exception, place: str, encoding: str) -> None:
+    """The sentence, and nothing of the data in what a user could see."""
+    shown = "".join(traceback.format_exception(error))
+    if place != "name of a column":
+        assert str(error).startswith(f"column 'town' has letters that {encoding} does not have")
+        assert not set("Łź") & set(shown), "neither the letter nor the value is shown"
+    assert f"letters that {encoding} does not have" in str(error)
+    assert "utf-8" in str(error), "says what to do"
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_saved_from_memory(tmp_path: Path, place: str, encoding: str) -> None:
+    release = ma.anonymize(table_with(place), **settings_for(place))
+    with pytest.raises(ma.InputError) as refusal:
+        release.save(tmp_path / "out.csv", encoding=encoding)
+    refused(refusal.value, place, encoding)
+    assert list(tmp_path.iterdir()) == []
+    release.save(tmp_path / "out.csv", encoding="utf-16")
+    assert "Łódź" in (tmp_path / "out.csv").read_bytes().decode("utf-16")
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("way", WAYS)
+def test_written_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, way: str) -> None:
+    pa.parquet.write_table(table_with(place), tmp_path / "in.parquet")
+    settings = {**settings_for(place), "writing": {"encoding": "cp1252"}}
+    with pytest.raises(ma.InputError) as refusal:
+        run_in(way, monkeypatch, tmp_path / "in.parquet", tmp_path / "out.csv", **settings)
+    refused(refusal.value, place, "cp1252")
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
