@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from microagg.errors import InputError
+from microagg.errors import InputError, needs_extra
 from microagg.table.io.kinds import is_png, is_svg, refuse_other_kind
 from microagg.table.io.writing import refuse_unwritable, replace_whole
 
-NEEDED = "pictures need matplotlib; install microagg with the extra 'plots'."
+NEEDED = needs_extra("pictures need", "matplotlib", "plots")
 SETTINGS = {
     "svg.fonttype": "none",  # text stays text: small, sharp, found by a search
     "text.parse_math": False,  # a name with two $ is no formula

@@ -73,6 +73,11 @@ class Source:
         """How many records there are."""
         return sum(map(sum, self.pieces))
 
+    @property
+    def original_names(self) -> list[str]:
+        """The names that the columns have in the files."""
+        return list(self.schema.names)
+
     def read(self, first: int, count: int, names: Sequence[str] | None = None) -> pa.Table:
         """The records first .. first + count - 1, of these columns or of all."""
         wanted = self.schema.names if names is None else list(names)

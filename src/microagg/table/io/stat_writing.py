@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text
 from microagg.table.io.labels import Code, Labels, code_of_tag, labels_of, occurring, plain_code, tag_of_code
+from microagg.table.io.stat_names import refuse_names
 from microagg.table.io.xlsx_writing import exact_numbers
 
 CUT = "…"
@@ -31,9 +31,6 @@ ROOM_LEFT = 1 << 16
 class Target:
     """What files of one package can hold."""
 
-    names: str
-    """What the name of a column must look like, and how long it may be in bytes."""
-    longest_name: int
     longest_text: int
     trailing: bool
     """Whether blanks at the end of a text are kept."""
@@ -51,15 +48,15 @@ class Target:
 
 TARGETS = {
     "SPSS": Target(
-        r"[^\W\d]\w*", 64, 32_767, False, 256, 120, 141_428, 86_400, 1, measures=True,
+        32_767, False, 256, 120, 141_428, 86_400, 1, measures=True,
         formats={"date": "SDATE10", "moment": "DATETIME23.3", "time": "TIME11.2", "whole": "F{width}.0", "number": "F{width}.{digits}"},
     ),
     "Stata": Target(
-        r"[^\W\d]\w*", 32, 2_000_000_000, True, 80, 32_000, 3_653, 1, 1000,
+        2_000_000_000, True, 80, 32_000, 3_653, 1, 1000,
         formats={"date": "%td", "moment": "%tc", "time": "%tcHH:MM:SS", "whole": "%{width}.0f", "number": "%{width}.0g"},
     ),
     "SAS": Target(
-        r"[A-Za-z_]\w*", 32, 32_767, False, 256, 0, 3_653, 1, 1,
+        32_767, False, 256, 0, 3_653, 1, 1,
         formats={"date": "E8601DA10.", "moment": "E8601DT23.3", "time": "E8601TM12.3", "whole": "", "number": ""},
     ),
 }  # fmt: skip
@@ -137,22 +134,6 @@ def _meant(package: str, message: str) -> Exception:
     if "write" in message:
         return OSError(errno.EIO, "the file could not be written")
     return pa.ArrowInvalid(f"not a table for {package}")
-
-
-def refuse_names(package: str, names: Sequence[str]) -> None:
-    """Refuse names of columns that a package does not know."""
-    target, seen = TARGETS[package], set()
-    for name in names:
-        if not re.fullmatch(target.names, name) or len(name.encode()) > target.longest_name:
-            raise InputError(
-                f"no {package} file can have a column called {name!r}: names are letters, digits and _, begin with a letter and have "
-                f"{target.longest_name} bytes at most; rename it, or write a file of another format."
-            )
-        if name.casefold() in seen and package != "Stata":
-            raise InputError(
-                f"{package} does not tell the column {name!r} from another by small letters and capitals; rename one of them."
-            )
-        seen.add(name.casefold())
 
 
 def _prepared(
