@@ -21,6 +21,7 @@ import microagg as ma
 from beyond import run_in
 from microagg.methods.search import blockwise
 from microagg.problem import blocks
+from microagg.release.beyond.filed import NOTE
 
 Row = dict[str, Any]
 CODE, MARKER = -8, -9
@@ -233,3 +234,40 @@ def test_in_memory_and_out_of_core_in_several_blocks(
     assert found[0] == found[1]
     manifest = json.loads(found[1]["out.parquet.internal.json"])
     assert "blocks" in " ".join(manifest["chosen"]) or "stratum" in CASES[case]
+
+
+def close(one: float, other: float) -> bool:
+    return one == other or math.isclose(one, other, rel_tol=1e-9) or (math.isnan(one) and math.isnan(other))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["numbers, weights", "mixed, weights, strata, l"])
+def test_figures_and_notes_are_the_same_in_memory_and_out_of_core(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_blocks: None, case: str
+) -> None:
+    """With weights of which one is more than half of its class, and kept columns in which records stand alone."""
+    rows = survey(7, 150)
+    for number, row in enumerate(rows):
+        row["w"] = 900 if number % 9 == 0 else row["w"]
+        row["code"] = f"c{number % 40}"
+    pa.parquet.write_table(as_table(rows), tmp_path / "in.parquet", row_group_size=50)
+    settings = settings_of(case, 4)
+    settings["keep"] = [*settings.get("keep", []), "code"]
+    found, notes = [], []
+    for way in ("memory", "beyond"):
+        release = run_in(way, monkeypatch, tmp_path / "in.parquet", tmp_path / f"{way}.parquet", **settings)
+        found.append({measure.name: figure for measure, figure in release.figures})
+        in_memory_only = ("values of single records", "the same table was grouped otherwise", NOTE)
+        notes.append([note for note in release.notes if not note.startswith(in_memory_only)])
+    here, there = found
+    assert here.keys() == there.keys()
+    for name, figure in here.items():
+        other = there[name]
+        assert close(figure.value, other.value), name
+        for mine, theirs in ((figure.columns, other.columns), (figure.details, other.details)):
+            assert mine.keys() == theirs.keys()
+            assert all(close(mine[each], theirs[each]) for each in mine), name
+    if "weight" in settings:
+        assert here["dominance"].details["classes in which one record has over half of the weight"] > 0
+        assert 0.0 < here["unique-with-kept"].value < 100.0
+    assert notes[0] == notes[1]

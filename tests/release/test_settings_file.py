@@ -36,6 +36,7 @@ EVERYTHING: dict[str, Any] = {
     "cap": {"age": "99.5%", "net income": (0, None), "x": ("1%", "99%"), "y": (-5, 10)},
     "reading": {"header": False, "delimiter": "\t", "decimal": ",", "encoding": "cp1252", "dates": "%d.%m.%Y"},
     "writing": {"escape_formulas": True, "delimiter": "|", "thousands": ""},
+    "rules": ["x = y - 'z + 1'"],
 }  # fmt: skip
 
 

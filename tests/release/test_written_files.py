@@ -6,6 +6,7 @@ Files are altered between writing and verifying, in memory and out of core, so t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -228,3 +229,26 @@ def test_values_read_back_from_a_typed_file_are_compared(
     with pytest.raises(ma.GuaranteeError, match="does not give back the values of column 'ill'"):
         release.save(tmp_path / "out.parquet", keep_order=keep_order)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("lost", "says"), [("records", "not 3-anonymous: 0 of"), ("findings", "was not looked at")]
+)
+def test_buckets_that_nobody_counted_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str, says: str
+) -> None:
+    """A task that comes back with nothing is not taken for one that found nothing wrong."""
+    count = closing.count_bucket
+
+    def forgetful(*given: Any) -> Any:
+        found = count(*given)
+        if lost == "findings":
+            return replace(found, findings=())
+        return type(found)() if forgotten.pop() else found
+
+    forgotten = [False, True]
+    monkeypatch.setattr(closing, "count_bucket", forgetful)
+    asked = {"keep": (), "confidential": ["ill"], "l": 2} if lost == "findings" else {}
+    with pytest.raises(ma.GuaranteeError, match=says):
+        save(tmp_path, "beyond", ".parquet", monkeypatch, same, **asked)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

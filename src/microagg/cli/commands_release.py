@@ -117,7 +117,7 @@ def _propose_instead(
     from microagg.cli import show
     from microagg.table.proposal import propose_for_file
 
-    k, proposed = K.parse(given["k"]), propose_for_file(there, **reading)
+    k, proposed = K.parse(given["k"]), propose_for_file(there, na=given.get("na", ()), **reading)
     if as_json:
         error = InputError(show.why_stopped(proposed))
         error.document = {"proposal": proposed.as_data(k)}  # pyright: ignore[reportAttributeAccessIssue]
@@ -126,7 +126,7 @@ def _propose_instead(
 
 
 @app.command()
-@takes_settings("reading")
+@takes_settings("na", "reading")
 def propose(
     source: Annotated[
         Path, typer.Argument(help=f"The confidential table: {known_suffixes()}; - for csv on standard input.")
@@ -148,7 +148,7 @@ def propose(
 
     least, reading = K.parse(k), said_of_file(given)
     with private_files(source, None, getattr(sys.stdin, "buffer", None)) as (there, _):
-        proposed = propose_for_file(there, **reading)
+        proposed = propose_for_file(there, na=given.get("na", ()), **reading)
     if as_json:
         answer(proposed.as_data(least))
     else:

@@ -31,6 +31,7 @@ from microagg.table.parameters import (
     OneName,
     Several,
 )
+from microagg.table.rules import Rules
 
 NO_K = "k is missing; give it with --k, or in a file of settings with --config."
 GIVEN = "given"
@@ -41,6 +42,7 @@ SEVERAL = "Comma-separated; may be repeated."
 METAVARS: dict[type, str] = {
     MethodByName: "NAME",
     MeasuresByName: "NAMES",
+    Rules: "RULES",
     Day: "YYYY-MM-DD",
     Markers: "TEXT",
     Orders: "COLUMN[=ORDER]",

@@ -80,7 +80,7 @@ def proposal(
 ) -> str:
     """Print what is proposed for the columns of a file, and the command that confirms it; returns the sentence that ends the command."""
     out.print(proposed.as_rich_table())
-    for question in proposed.questions:
+    for question in (*proposed.questions, *proposed.on_rules):
         out.print(f"\n{as_typed(str(question))}")
     if not proposed.names(Role.QUASI):
         return why_stopped(proposed)

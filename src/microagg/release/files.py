@@ -16,7 +16,14 @@ from microagg.engine.spill import remove_left_spill
 from microagg.errors import FitsInMemory, InputError, OnlyInMemory
 from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.showing import shown
-from microagg.release.beyond.limits import Budget, bytes_in, free_memory, goes_beyond, notes_on_memory
+from microagg.release.beyond.limits import (
+    Budget,
+    bytes_in,
+    goes_beyond,
+    memory_for,
+    notes_on_memory,
+    refuse_without_room,
+)
 from microagg.release.manifest import FORMAT
 from microagg.release.release import Prepared, Release, protect
 from microagg.release.risks import refuse_unaccepted
@@ -136,8 +143,11 @@ def read_for(
     refuse_unaccepted(settings)
     report_places(report, taken=places_of(source, target))
     if is_in_parts(source):
-        return read_whole(source)
-    return read_table(source, quasi=settings.numbers, asked=settings.columns, **settings.reading)
+        table = read_whole(source)
+    else:
+        table = read_table(source, quasi=settings.numbers, asked=settings.columns, **settings.reading)
+    refuse_without_room(source, table, settings)
+    return table
 
 
 @contextlib.contextmanager
@@ -176,7 +186,7 @@ def anonymize_beyond(
         said = bytes_in(memory)
     with shown(progress, "grouping records") as told:
         if engine is None:
-            budget = Budget(said or free_memory(), checked_threads(threads))
+            budget = Budget(said or memory_for(source), checked_threads(threads))
             release = protect_beyond(source, target, settings, budget, progress=told, **asked)
         else:
             with connected(engine, threads) as client:

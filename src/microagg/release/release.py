@@ -24,6 +24,7 @@ from microagg.problem.problem import Problem, Progress, checked_k
 from microagg.problem.watch import ctrl_c_heard
 from microagg.release.cells import confidential_of, read_cells, shown_cells, units_in, without_gaps
 from microagg.release.changes import Change, changes
+from microagg.release.choosing import loses_less, quick_groups, with_groups_of
 from microagg.release.exposure import exposure_of
 from microagg.release.manifest import FORMAT, internal_manifest, manifest_paths, public_manifest
 from microagg.release.measuring import (
@@ -36,6 +37,8 @@ from microagg.release.notes_on_columns import (
     notes_on_cells,
     notes_on_columns,
     notes_on_markers,
+    notes_on_numbers_as_text,
+    notes_on_precision,
     warning_of_single_columns,
 )
 from microagg.release.notes_on_gaps import notes_on_gaps
@@ -50,6 +53,13 @@ from microagg.release.report.notebook import summary_html
 from microagg.release.report.summary import headline_of
 from microagg.release.report.terminal import summary_for_terminal
 from microagg.release.risks import notes_on_disclosure, notes_on_earlier_releases, refuse_unaccepted
+from microagg.release.rules import (
+    kept_rules,
+    notes_on_rules,
+    released_records,
+    released_variables,
+    rules_as_data,
+)
 from microagg.release.saving import refuse_report_place, renderer, save_release
 from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
@@ -83,7 +93,9 @@ from microagg.table.io.marks import NOTES, marked_like, notes_of
 from microagg.table.io.parts import as_target, format_to_write
 from microagg.table.io.sidecar import labels_beside, sidecar_of
 from microagg.table.io.spelling import texts_like
+from microagg.table.io.text_types import with_values
 from microagg.table.io.writing import write_text
+from microagg.table.relations import records_of
 from microagg.table.schema import Role, Schema, assign_roles
 from microagg.table.variable import Cells
 
@@ -306,6 +318,7 @@ def anonymize(
     na: Sequence[Any] | str | float = (),
     precision: str = "column",
     cap: Mapping[str, Any] | Sequence[str] | str | None = None,
+    rules: Sequence[str] | str = (),
     accept_risk: Sequence[str] | str = (),
     publish: Sequence[str] | str = (),
     reading: Mapping[str, Any] | None = None,
@@ -335,9 +348,11 @@ def anonymize(
     "generalise" with a `hierarchy`, a tree over the values. Records with `missing` quasi-identifiers are grouped with their like
     ("group"), refused ("error") or left out ("drop"); `special` names codes that are no values ({"AGEYOUNG": [97]}), `na` further
     markers of missing values.
-    With precision="column" a group's value is rounded to the decimals of its column, so whole numbers stay whole; with "full" it is
-    the exact mean. `cap` gives columns a highest value ({"income": "99.5%"} or {"income": 50000}) or a lowest and a highest
+    With precision="column" a group's mean is rounded to the decimals that most values of its column have, so whole numbers stay
+    whole; where there is no such number of decimals, to three to four digits of the column's standard deviation. With "full" it is the exact mean. `cap` gives columns a highest value ({"income": "99.5%"} or {"income": 50000}) or a lowest and a highest
     ({"income": ("1%", "99%")}), which values beyond become before groups are formed; loss is measured against what they were.
+    `rules` declares sums that hold in every record (["total = wage + other"]), of up to three columns, each added or subtracted; they
+    hold in the release, too, as do sums that are found in the table, unless rules="none".
     `publish` names measures that the public report tells although they come from the original table (1,000 records and more);
     without it, that report follows from the released table and the settings. `accept_risk` names risks that are taken knowingly
     ("full-precision", "single-columns", "published-measures", "true-values"): without it such a release cannot be saved. `writing` says
@@ -392,14 +407,17 @@ def protect(
     # space and partition
     cells = read_cells(frame, schema, settings)
     refuse_near_unique(cells.variables, frequencies_in(cells), settings)
+    rules = kept_rules(records_of(cells), cells.variables, settings, by_column=method.scope == "column")
     grouped, capped = cap_cells(cells, settings.cap)
     space = Space.fit(grouped, settings.scale, settings.importance)
     refuse_unsearchable(space, settings)
     # a search needs the room; plain values can be read again
     points = space.points(grouped, out=grouped.values if cells.is_plain else None)
-    source = to_arrow(given)
+    used = {column.name for column in schema.columns if column.role is not Role.IDENTIFIER}
+    withheld = [name for name in given.columns if name not in used]
+    source = to_arrow(given, withheld)
     refuse_odd_types(frame, schema.released())
-    attributes = confidential_of(source if frame is given else to_arrow(frame), hidden, settings)
+    attributes = confidential_of(source if frame is given else to_arrow(frame, withheld), hidden, settings)
     units = units_in(frame, schema, settings)
     give_back()
     columns = None if cells.is_plain else len(cells.variables)
@@ -417,8 +435,8 @@ def protect(
         progress=progress,
         strata=None if strata is None else strata.labels,
     )
-    labels = found.labels
-    _log.info("%d groups found in %.2f s", labels.max() + 1, time.perf_counter() - begun)
+    quick = quick_groups(method, problem, settings, found, None if strata is None else strata.labels)
+    _log.info("%d groups found in %.2f s", found.labels.max() + 1, time.perf_counter() - begun)
     settings = replace(settings, params={**settings.params, **found.params})
     plain = cells.is_plain
     del problem, points, grouped
@@ -428,14 +446,23 @@ def protect(
 
     # aggregate and verify
     averaged, _ = cap_cells(cells, settings.cap)
-    weighting = weighted(weighting_of(frame, schema, settings), labels, settings)
+    weighting = weighting_of(frame, schema, settings)
     weights = None if weighting is None else weighting.before
-    made = aggregated(
-        averaged, labels, how=settings.aggregates, precision=settings.precision, k=k, seed=settings.seed or 0,
-        space=space, exact=cells, texts=texts_like(frame), weights=weights,
+
+    release_of = functools.partial(
+        aggregated, averaged, how=settings.aggregates, precision=settings.precision, k=k, seed=settings.seed or 0,
+        space=space, exact=cells, texts=texts_like(frame), weights=weights, kept=rules.sums,
     )  # fmt: skip
+    # loss is measured against what was there before any cap, on the scale that it has without one
+    measured = Space.fit(cells, settings.scale, settings.importance) if capped else space
+    made = release_of(found.labels)
+    if quick is not None and loses_less(measured, cells, other := release_of(quick.labels), made):
+        found, made = with_groups_of(found, quick), other
+    labels = found.labels
+    weighting = weighted(weighting, labels, settings)
     released = with_released(frame, schema, made, weighting, settings.precision)
-    arrow = with_labels_in_use(marked_like(to_arrow(released), source))
+    coarse = [variable.name for variable in made.cells.variables if variable.coarse]
+    arrow = with_labels_in_use(marked_like(to_arrow(released), source, coarse))
     give_back()
     anonymity = verify(arrow, class_columns(schema, settings), k, len(frame), method.scope)
     findings = promise.verify(
@@ -449,22 +476,23 @@ def protect(
     notes += notes_on_true_values(averaged, made)
     singles, _ = single_categories(made, frequencies_in(averaged))
     bound = found.bound and found.bound.about(averaged, quasi, space)
-    del averaged
-    # against what was there before any cap, on the scale that it has without one
-    measured = Space.fit(cells, settings.scale, settings.importance) if capped else space
+    del averaged, release_of
     groups = labels if labels.ndim == 2 else anonymity.labels
     loss, share, unrounded = loss_of(measured, cells, made, released, settings, labels, groups)
     weighting = weighting and weighting.with_totals(frame, schema, settings, made)
     manifest = internal_manifest(
         settings=settings, schema=schema, found=found, space=space, made=made, source=source, file=file,
         loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
-        exposure=exposure_of(arrow, schema, anonymity),
+        exposure=exposure_of(with_values(arrow), schema, anonymity),
+        rules=rules_as_data(settings, released_records(arrow, released_variables(cells.variables, settings))),
         strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
         format=format,
     )  # fmt: skip
     notes += notes_of(given.to_native()) + notes_on_labels(source, schema, settings)
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
+    notes += notes_on_numbers_as_text(cells.variables, settings)
     notes += notes_on_columns(schema, space, loss["IL"], unrounded)
+    notes += notes_on_precision(quasi, made.decimals, made.reasons) + notes_on_rules(rules)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
     notes += notes_on_gaps(promise, attributes) + notes_on_units(units, k) + notes_on_strata(strata, k)
     notes += notes_on_weights(weighting, labels, arrow, schema, settings)

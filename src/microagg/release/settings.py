@@ -31,6 +31,7 @@ from microagg.table.kind_parameters import (
     column_settings,
 )
 from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, K, Names, OneName, Whole
+from microagg.table.rules import RULES
 from microagg.table.scales import SCALE
 from microagg.table.schema import REST, ColumnSettings, Role
 
@@ -244,7 +245,7 @@ class Settings:
             "precision",
             ("column", "full"),
             "column",
-            "Round to the decimals of each column, or keep exact means.",
+            "Round means to the decimals of each column (raw floats by their spread), or keep exact means.",
         ),
         public=True,
     )
@@ -256,6 +257,7 @@ class Settings:
         ),
         public=True,
     )
+    rules: tuple[str, ...] = declared(RULES, public=True)
     accept_risk: tuple[str, ...] = declared(ACCEPT_RISK, public=False)
     publish: tuple[str, ...] = declared(
         MeasuresByName(

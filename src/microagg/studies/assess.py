@@ -283,7 +283,9 @@ def assess_files(
     """
     quasi = names_of(options.get("quasi", ()))
     said = {**(reading or {}), "asked": asked}
-    said_of_release = {**said, "header": True} if said.get("header") is False else said
+    said_of_release = {name: value for name, value in said.items() if name != "skip_rows"}
+    if said.get("header") is False:
+        said_of_release["header"] = True
     if quasi:
         weight = names_of(options.get("weight") or ())
         before = _table_of(original, weight, quasi=quasi, **said)

@@ -11,11 +11,17 @@ from microagg.engine.plan import Grouped, Layout
 from microagg.release.beyond.finishing import Finishing
 from microagg.release.beyond.losing import Lost
 from microagg.release.beyond.measuring import Measured
-from microagg.release.notes_on_columns import notes_on_columns, notes_on_encoding
+from microagg.release.notes_on_columns import (
+    notes_on_columns,
+    notes_on_encoding,
+    notes_on_numbers_as_text,
+    notes_on_precision,
+)
 from microagg.release.notes_on_gaps import notes_on_unknown
 from microagg.release.notes_on_names import notes_on_looks
 from microagg.release.notes_on_texts import note_on_formulas
 from microagg.release.risks import notes_on_dominance, told_of_dominance
+from microagg.release.rules import notes_on_rules
 from microagg.release.shared_values import note_on_shared
 from microagg.release.strata import notes_on_sizes
 from microagg.release.weighting import notes_on_weighting
@@ -50,10 +56,14 @@ def notes_beyond(
     notes += notes_on_encoding(
         names, gaps, space, settings.scale, 0, _alike(layout.variables, told, measured)
     )
+    notes += notes_on_numbers_as_text(layout.variables, settings)
     totals = grouped.totals.by_space(layout.spaces)[0]
     plain = [{"sse": each["unrounded"], "within": [], "one": None} for each in told]
     unrounded = Lost.of(space, totals, plain).il
     notes += notes_on_columns(run.schema, layout.space, manifest["loss"]["IL"], unrounded)
+    decimals = [each["decimals"] for each in manifest["scaling"].values()]
+    notes += notes_on_precision(names, decimals, [each.reason for each in finishing.precisions])
+    notes += notes_on_rules(run.rules)
     notes += _shared(told, measured)
     formulas = {name for each in told for name in each["formulas"]}
     notes += note_on_formulas([name for name in run.schema.released() if name in formulas])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +30,14 @@ from microagg.release.beyond.leaving import TakingPart, key_of_run
 from microagg.release.beyond.limits import Budget, bytes_of_block, refuse_beyond, refuse_labels
 from microagg.release.beyond.setting_aside import Aside
 from microagg.release.beyond.single import risks_beyond
+from microagg.release.beyond.sums import records_in
 from microagg.release.beyond.telling import Telling
 from microagg.release.beyond.texts import is_text_file, text_taken_in
 from microagg.release.notes_on_names import AS_THEY_ARE
 from microagg.release.publishing import refuse_publishing
 from microagg.release.release import Release
 from microagg.release.risks import refuse_unaccepted
+from microagg.release.rules import KeptRules, kept_rules
 from microagg.release.saving import refuse_places
 from microagg.release.settings import Settings
 from microagg.release.shuffling import key_of_order
@@ -227,6 +229,8 @@ class Run:
     before_search: Callable[[Planned], object] | None = None
     reported: bool = False
     """Whether somebody waits for a report."""
+    rules: KeptRules = field(default_factory=KeptRules)
+    """Sums between columns that are kept."""
 
     def release(
         self,
@@ -248,6 +252,7 @@ class Run:
             {each.name for each in found.variables if each.hierarchy},
         )
         refuse_near_unique(found.variables, found.frequencies, self.settings)
+        self.rules = kept_rules(records_in(passes, found.variables), found.variables, self.settings)
         room, bits = self.spill.folder, self.budget.class_bits
         refuse_unaccepted(self.settings, risks_beyond(passes, found.variables, self.settings, room, bits))
         said = self.settings
@@ -315,7 +320,7 @@ class Run:
 
     def _finishing(self, layout: Layout, found: Scanned, fitted: Fitted) -> Finishing:
         weight = found.weight
-        of_weight = weight and (weight.column, WholeTable((weight.decimals,), (None,), (None,)))
+        of_weight = weight and (weight.column, WholeTable((weight.precision,), (None,), (None,)))
         key = None
         if not self.keep_order:
             first, second = key_of_order(self.settings.seed or 0, found.digest).tolist()
@@ -324,7 +329,7 @@ class Run:
             self.schema, self.settings, layout.space, found.whole(fitted),
             tuple(class_columns(self.schema, self.settings)), found.known, key,
             self.budget.row_bits, self.budget.class_bits, of_weight, layout.spaces, fitted.limits,
-            found.categories, self._aside(layout, found),
+            found.categories, self._aside(layout, found), self.rules.sums,
         )  # fmt: skip
 
     def _aside(self, layout: Layout, found: Scanned) -> Aside:

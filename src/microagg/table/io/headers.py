@@ -47,14 +47,14 @@ class FirstRow:
         self._data = {j for j, name in enumerate(names) if DATA.fullmatch(name) and not counted}
         self._data.update(values)
         self._recurring: set[int] = set()
-        self._heads: list[list[str | None]] | None = None
+        self._heads: Sequence[Sequence[str | None]] | None = None
 
     @property
     def is_mostly_data(self) -> bool:
         """Whether more than half of the names are numbers or dates: no row below can change that."""
         return 2 * len(self._data) > self._named
 
-    def add(self, heads: list[list[str | None]], recurring: Iterable[int] = ()) -> None:
+    def add(self, heads: Sequence[Sequence[str | None]], recurring: Iterable[int] = ()) -> None:
         """Take in rows: the first cells of each column, and the columns in which their name occurs."""
         if self._heads is None:
             self._heads = heads
