@@ -62,10 +62,17 @@ def table_of(records: int = 3000) -> pa.Table:
     gaps = rng.random(records) < 0.1
     income = np.round(rng.lognormal(9.0, 1.0, records), 2)
     income[::97] = CODE
+    rent, heat = (
+        rng.lognormal(6.0, 0.3, records),
+        rng.lognormal(4.0, 0.3, records),
+    )  # raw floats, with their sum
     return pa.table(
         {
             "age": pa.array(rng.integers(18, 90, records)),
             "income": pa.array(income, mask=gaps),
+            "rent": pa.array(rent),
+            "heat": pa.array(heat),
+            "home costs": pa.array(rent + heat),
             "quasimodo": pa.array([SECRETS[each] for each in rng.integers(0, 2, records)]),
             "ill": pa.array([SECRETS[each] for each in rng.integers(0, 2, records)]),
             "home": pa.array([f"{SECRETS[0]} {each}" for each in rng.integers(0, 1500, records)]),
@@ -75,7 +82,7 @@ def table_of(records: int = 3000) -> pa.Table:
 
 
 SETTINGS: dict[str, Any] = {
-    "quasi": ["age", "income", "quasimodo"], "weight": "w", "confidential": ["ill"], "l": 2, "t": 0.6, "unit": "home", "k": 5, "seed": 7, "effort": "quick", "date": "2026-01-01",
+    "quasi": ["age", "income", "rent", "heat", "home costs", "quasimodo"], "weight": "w", "confidential": ["ill"], "l": 2, "t": 0.6, "unit": "home", "k": 5, "seed": 7, "effort": "quick", "date": "2026-01-01",
 }  # fmt: skip
 
 
@@ -485,7 +492,7 @@ def test_engines_that_cannot_be_used(
 
 def test_without_the_extra(tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    refused("local:2", source, tmp_path / "out.parquet", "needs dask; install microagg with the extra 'dask'")
+    refused("local:2", source, tmp_path / "out.parquet", "pip install 'microagg[dask]'")
 
 
 def test_small_tables_are_worked_on_here(tmp_path: Path, client: Any) -> None:

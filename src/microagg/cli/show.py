@@ -80,7 +80,7 @@ def proposal(
 ) -> str:
     """Print what is proposed for the columns of a file, and the command that confirms it; returns the sentence that ends the command."""
     out.print(proposed.as_rich_table())
-    for question in proposed.questions:
+    for question in (*proposed.questions, *proposed.on_rules):
         out.print(f"\n{as_typed(str(question))}")
     if not proposed.names(Role.QUASI):
         return why_stopped(proposed)
@@ -409,6 +409,13 @@ def before_and_after(source: Path, target: Path, done: Release) -> None:
         for row in table.take(group).to_pylist():
             shown.add_row(*("–" if value in (None, "") else str(value) for value in row.values()))
         out.print(shown)
+
+
+def first_page(done: Release) -> None:
+    """The first part of the internal report, as a data-protection officer reads it."""
+    out.print(f"\n{'─' * 20} the first page of the report {'─' * 20}\n")
+    out.print(as_typed(done.first_page()))
+    out.print("\nThe whole report as a page: add --report report.html to the command above.")
 
 
 def cleaned(done: Sequence[str]) -> None:

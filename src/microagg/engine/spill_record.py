@@ -106,6 +106,7 @@ def folder_in(descriptor: int) -> Path | None:
 
 
 def close_record(descriptor: int, path: Path, *, is_needed: bool) -> None:
+    """Let go of such a file, and remove it where it is not needed any more."""
     if not is_needed:  # while it is locked: who opens it meanwhile finds out that it is gone
         with contextlib.suppress(OSError):
             system.remove(path)

@@ -8,7 +8,7 @@ import json
 import math
 import platform
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,7 @@ RESULTS = {
     "guarantee": True,
     "all_columns": True,
     "may_identify": True,
+    "sums": True,
     "loss": True,
     "largest_share": False,
     "bound": False,
@@ -86,6 +87,7 @@ def internal_manifest(
     anonymity: Anonymity,
     exposure: Mapping[str, Any],
     capped: Mapping[str, Capped],
+    rules: Sequence[Mapping[str, Any]] = (),
     dropped: int = 0,
     strata: dict[str, Any] | None = None,
     weighting: dict[str, Any] | None = None,
@@ -112,6 +114,7 @@ def internal_manifest(
             **_found(anonymity),
         },
         **exposure,
+        "sums": list(rules),
         "loss": loss,
         "largest_share": largest_share,
         "bound": None if found.bound is None else _bound(found.bound, found.labels),

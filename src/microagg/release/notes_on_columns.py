@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,32 @@ def notes_on_columns(schema: Schema, space: Space, loss: float, unrounded: float
     kept = schema.names(Role.KEEP)
     if kept:
         notes.append(f"kept as they are, and able to single people out: {', '.join(map(repr, kept))}")
+    return tuple(notes)
+
+
+def notes_on_precision(
+    names: Sequence[str], decimals: Sequence[int | None], reasons: Sequence[str]
+) -> tuple[str, ...]:
+    """Tell which columns are rounded to other decimals than all of their values have.
+
+    >>> notes_on_precision(["age", "income"], [0, -1], ["own", "spread"])
+    ("no fixed number of decimals, so means are rounded by how far values are spread: 'income' to steps of 10",)
+    """
+    steps: dict[str, list[str]] = {"most": [], "spread": []}
+    for name, places, reason in zip(names, decimals, reasons, strict=True):
+        if places is not None and reason in steps:
+            steps[reason].append(f"{name!r} to steps of {Decimal(1).scaleb(-places):f}")
+    notes = []
+    if steps["most"]:
+        notes.append(
+            "a few values have more decimals than the others, and means are rounded like most values: "
+            f"{', '.join(steps['most'])}"
+        )
+    if steps["spread"]:
+        notes.append(
+            "no fixed number of decimals, so means are rounded by how far values are spread: "
+            f"{', '.join(steps['spread'])}"
+        )
     return tuple(notes)
 
 

@@ -300,6 +300,8 @@ def _confidential(look: Look, said: frozenset[Says], state: _State) -> _Decided:
 
 
 def _why_quasi(look: Look) -> str:
+    if look.na:
+        return "numbers or dates, and texts that mean missing; others may know them"
     if look.dates:
         return "dates or times; others may know them"
     if look.kind is Kind.NUMERIC:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from microagg.engine.counting import Ordered
 from microagg.engine.fitting import Fitted
 from microagg.engine.passing import Passes
 from microagg.engine.scanning import (
@@ -16,8 +17,6 @@ from microagg.engine.scanning import (
     Facts,
     LevelFacts,
     NumberFacts,
-    cells_in,
-    excused_values,
     merged,
     scan_chunk,
     settled,
@@ -30,6 +29,7 @@ from microagg.table.io.digests import digest_of_runs
 from microagg.table.io.giving import Known
 from microagg.table.io.row_sketch import sketch_of
 from microagg.table.io.whole import WholeColumn
+from microagg.table.precision import Precision
 from microagg.table.schema import Column, Kind, Role, Schema
 
 
@@ -39,7 +39,7 @@ class Weight:
 
     column: WholeColumn
     facts: NumberFacts
-    decimals: int | None
+    precision: Precision
     known: Known
 
     @property
@@ -80,7 +80,7 @@ class Scanned:
             for variable, each in pairs
         )
         heaviest = None if self.weight is None else self.weight.heaviest
-        return WholeTable(fitted.decimals, self.frequencies, atoms, heaviest)
+        return WholeTable(fitted.precisions, self.frequencies, atoms, heaviest)
 
 
 def scanned(passes: Passes, schema: Schema, settings: Settings) -> Scanned:
@@ -122,7 +122,7 @@ def scanned(passes: Passes, schema: Schema, settings: Settings) -> Scanned:
         weight = _weight_of(passes, weights[0].column, columns[-1], facts[-1], known[columns[-1].name])
     if settings.missing == "error":
         _refuse_gaps(columns[:count], facts[:count])
-    names, records = passes.source.schema.names, passes.source.records
+    names, records = passes.source.original_names, passes.source.records
     digest = digest_of_runs(names, records, runs)
     sketch = sketch_of(names, records, sampled)
     of_strata = [levels[name] for name in strata]
@@ -156,18 +156,9 @@ def _weight_of(passes: Passes, asked: Column, column: WholeColumn, facts: Facts,
         raise InputError(
             f"the weight {column.name!r} {what} in some row; weights are numbers above 0: leave such records out, or mend them."
         )
-    excused = None
-    if facts.asks_for_usual:
-        excused = np.zeros(len(facts.off), np.int64)
-        for more in passes.over("measuring", excused_chunk, column, facts):
-            excused += more
-    return Weight(column, facts, facts.decimals(excused), known)
-
-
-def excused_chunk(source: Any, first: int, count: int, column: WholeColumn, facts: NumberFacts) -> np.ndarray:
-    """A task: how many values of a column without gaps would excuse what it is off, if they were its usual one."""
-    cells = cells_in(source.read(first, count, [column.name]), [column], first)
-    return excused_values(np.ascontiguousarray(cells.values[:, 0]), facts)
+    ordered = Ordered(passes, (column,), {0: facts}, 0)
+    precision = facts.precision(lambda places: ordered.at({0: places})[0])
+    return Weight(column, facts, precision, known)
 
 
 def _refuse_gaps(columns: Sequence[WholeColumn], facts: Sequence[Facts]) -> None:

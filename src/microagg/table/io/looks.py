@@ -15,7 +15,7 @@ from microagg.table.io.arrow import compute as pc
 from microagg.table.io.frames import arrow_column, is_odd
 from microagg.table.io.labels import Understood, understood_in
 from microagg.table.io.marks import MARKER
-from microagg.table.io.text_columns import CODE, DAY, MOMENT, quasi_column
+from microagg.table.io.text_columns import CODE, DAY, MOMENT, quasi_column, without_markers
 from microagg.table.schema import ColumnSettings, Kind
 
 FEWEST_OF_BLOCKS = 30
@@ -110,8 +110,10 @@ class Look:
         return self.single <= (1.0 - NEARLY) * self.values
 
 
-def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
+def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True, na: Sequence[str] = ()) -> Look:
     """A look at a column; `typed` is False for files in which everything is text, where numbers are found when they are read.
+
+    `na` are further markers of missing values.
 
     >>> look = look_at(nw.from_native(pa.table({"age": ["30", "30.0", "NA"]}), eager_only=True), "age")
     >>> look.kind.value, look.values, look.distinct, look.whole
@@ -121,7 +123,8 @@ def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
         _, column = arrow_column(frame, name)
     except InputError:
         return Look(name, Kind.NOMINAL, len(frame), readable=False)
-    kind, said, like, coded, na, mixed = None, None, "", False, (), False
+    column = without_markers(column, na) if na else column
+    kind, said, like, coded, words, mixed = None, None, "", False, (), False
     told = understood_in(frame.to_native(), [name]).get(name, Understood())
     if told.kind is not None:
         kind = told.kind
@@ -133,7 +136,7 @@ def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
         kind = kind or (Kind.ORDINAL if column.type.ordered else Kind.NOMINAL)
         column = pc.cast(column, column.type.value_type)
     elif is_text(column.type):
-        column, said, na, mixed = _read_text(name, column, typed=typed)
+        column, said, words, mixed = _read_text(name, column, typed=typed)
     if is_text(column.type):
         column = _without_markers(pc.cast(column, pa.large_string()))
         like, coded = _like(column), _coded(column)
@@ -144,7 +147,7 @@ def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
     counts = pc.value_counts(values).field("counts") if len(values) else pa.array([], pa.int64())
     return Look(
         name, kind, len(frame), len(values), len(counts), int(pc.sum(pc.equal(counts, 1)).as_py() or 0), like=like,
-        runs=_runs(values), coded=coded, na=na, mixed=mixed, said=said, text=is_text(column.type), boolean=pa.types.is_boolean(column.type),
+        runs=_runs(values), coded=coded, na=words, mixed=mixed, said=said, text=is_text(column.type), boolean=pa.types.is_boolean(column.type),
         dates=pa.types.is_temporal(column.type), **_of_numbers(values, kind),
     )  # fmt: skip
 
