@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import mixed
+from made_certificates import largest_violation
 from microagg.bounds.bound import refuse_inexact
 from microagg.bounds.lower import lower_bound
 from microagg.errors import InputError
@@ -257,3 +258,11 @@ def test_a_claim_leaves_room_for_rounding(k: int) -> None:
         sse = whole - part * room
         told = {**certificate, "claim": {"sse": sse, "il": 100.0 * sse / sst}}
         assert check_certificate(told, values).holds == holds
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_set_of_records_costs_less_than_its_prices(seed: int) -> None:
+    """Every set of k to 2k - 1 records, one by one: the search finds prices up to a tolerance, which is taken off them."""
+    points, k = np.random.default_rng(seed).normal(size=(14, 2)), 2 + seed % 2
+    bound = lower_bound(points, k, time_limit=None)
+    assert largest_violation(points, k, bound.pi, list(bound.cuts)) < 0.0
