@@ -348,10 +348,12 @@ def anonymize(
 ) -> Release:
     """Make a table k-anonymous in its quasi-identifying columns, and l-diverse and t-close in its confidential ones if asked.
 
-    `table` is a pandas, polars or Arrow table, or a NumPy matrix (columns are then numbered from 0); the release's
-    table has the same type, rows and index in the order given. A LazyFrame of polars is collected, a relation of DuckDB fetched, and
+    `table` is a pandas, polars or Arrow table, a dict of lists, a Series, a record batch, or a NumPy matrix (columns are then numbered from
+    0), or the path of a file or an open file, which is read in memory; the release's
+    table has the same type (an Arrow table, of a file), rows and index in the order given. Periods of pandas become the moments at which they begin. A LazyFrame of polars is collected, a relation of DuckDB fetched, and
     the release's table is then a polars DataFrame or an Arrow table; order the rows of a query whose release is to be made again. Every column needs a role; `rest` says what happens to
-    the others ("error", "drop", "keep"). `weight` is the column of sampling weights: means are weighted by it, and each record gets
+    the others ("error", "drop", "keep"). Columns are named, chosen by a pattern ("q*"; a column that is named for a role is not taken for
+    another by a pattern) or by a selector of narwhals or polars. `weight` is the column of sampling weights: means are weighted by it, and each record gets
     its group's mean weight, so that weighted totals stay. `stratum` names columns that are released as they are and that no group
     crosses: records of a class share them, too. Strata with fewer than k records, or that cannot keep what is promised, are refused,
     or left out with small_strata="drop". `unit` is the column that says which household, company or patient a record belongs to: it
@@ -371,7 +373,8 @@ def anonymize(
     hold in the release, too, as do sums that are found in the table, unless rules="none".
     `publish` names measures that the public report tells although they come from the original table (1,000 records and more);
     without it, that report follows from the released table and the settings. `accept_risk` names risks that are taken knowingly
-    ("full-precision", "single-columns", "published-measures", "true-values"): without it such a release cannot be saved. `writing` says
+    ("full-precision", "single-columns", "published-measures", "true-values"): without it such a release cannot be saved. `rename` gives
+    columns of the release new names ({"net income": "net_income"}), where a file cannot have the old ones. `writing` says
     how `save` writes text files ({"delimiter": ";", "decimal": ","}); `reading` is what was known about the file that a table came
     from, which changes nothing here and is kept for `repeat`. `refine` improves the groups of any method by local search.
     `progress=True` shows a bar in a notebook or a terminal, and makes the first Ctrl-C (the
