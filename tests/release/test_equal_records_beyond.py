@@ -14,6 +14,7 @@ import small_blocks
 from microagg.release.files import anonymize_file
 
 
+@pytest.mark.slow
 def test_equal_records_that_do_not_fit_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks.make_small(monkeypatch.setattr)
     source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
