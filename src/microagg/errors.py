@@ -38,6 +38,15 @@ def credentials_in(text: str) -> list[str]:
     return sorted(hidden - {""}, key=len, reverse=True)
 
 
+def needs_extra(what: str, package: str, extra: str) -> str:
+    """Return the sentence that says which package is missing and how to install it.
+
+    >>> needs_extra("SPSS files need", "pyreadstat", "stats")
+    "SPSS files need pyreadstat, which is not there; pip install 'microagg[stats]' installs it."
+    """
+    return f"{what} {package}, which is not there; pip install 'microagg[{extra}]' installs it."
+
+
 class MicroaggError(Exception):
     """The parent of all errors that microagg raises on purpose. What addresses say of users and passwords is left out."""
 

@@ -492,7 +492,7 @@ def test_engines_that_cannot_be_used(
 
 def test_without_the_extra(tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    refused("local:2", source, tmp_path / "out.parquet", "needs dask; install microagg with the extra 'dask'")
+    refused("local:2", source, tmp_path / "out.parquet", "pip install 'microagg[dask]'")
 
 
 def test_small_tables_are_worked_on_here(tmp_path: Path, client: Any) -> None:

@@ -132,7 +132,7 @@ def propose(
         Path, typer.Argument(help=f"The confidential table: {known_suffixes()}; - for csv on standard input.")
     ],
     given: dict[str, Any],
-    k: Annotated[str, typer.Option("--k", help=K.help)] = "5",
+    k: Annotated[str, typer.Option("--k", "-k", help=K.help)] = "5",
     nominal: Annotated[
         list[str] | None,
         typer.Option(
@@ -201,7 +201,7 @@ def repeat(
 @app.command()
 def demo(
     folder: Annotated[Path, typer.Option(help="Where to write the demo's files.")] = Path("microagg-demo"),
-    k: Annotated[str, typer.Option("--k", help=K.help)] = "5",
+    k: Annotated[str, typer.Option("--k", "-k", help=K.help)] = "5",
     as_json: AsJson = False,
 ) -> None:
     """Anonymize a table of made-up people from start to finish."""
@@ -217,7 +217,12 @@ def demo(
         show.demo_intro(source, target, least, ASKED)
     with show.progress("grouping records") as progress:
         release = anonymize_file(source, target, least, seed=1, progress=progress, **ASKED)
-    _end_with(release, target, lambda: show.before_and_after(source, target, release), as_json=as_json)
+
+    def show_more() -> None:
+        show.before_and_after(source, target, release)
+        show.first_page(release)
+
+    _end_with(release, target, show_more, as_json=as_json)
 
 
 @app.command()

@@ -54,14 +54,17 @@ def check(
     from microagg.cli import documents, show
     from microagg.guarantees.check import check as check_table
     from microagg.table.io.reading import read_table
+    from microagg.table.patterns import expand_names
 
     given = settled(given, source, said_of_file(given))
-    reading, quasi = given.pop("reading", {}), given.pop("quasi", [])
+    reading = given.pop("reading", {})
     asked = column_settings(**{name: given[name] for name in MEANINGS if name in given})
-    found = check_table(
-        read_table(source, asked=asked, **reading), quasi, **given, suppressed=suppressed or ()
-    )
-    columns = [*quasi, *given.get("stratum", ())]
+    table = read_table(source, asked=asked, **reading)
+    for role in ("quasi", "stratum", "confidential"):
+        given[role] = expand_names(given.get(role, ()), table.column_names, role)
+    quasi = given.pop("quasi")
+    found = check_table(table, quasi, **given, suppressed=suppressed or ())
+    columns = [*quasi, *given["stratum"]]
     if as_json:
         answer(documents.anonymity(found, columns))
     else:
@@ -88,7 +91,9 @@ def assess(
     known: Annotated[
         list[str] | None, typer.Option(help="Columns that an intruder knows; all of --quasi if not given.")
     ] = None,
-    k: Annotated[str | None, typer.Option("--k", help="The k that the release is expected to have.")] = None,
+    k: Annotated[
+        str | None, typer.Option("--k", "-k", help="The k that the release is expected to have.")
+    ] = None,
     suppressed: Suppressed = None,
     as_json: AsJson = False,
 ) -> None:
@@ -120,7 +125,7 @@ def compare(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     given: dict[str, Any],
     k: Annotated[
-        list[str] | None, typer.Option("--k", help="One or more values of k, comma-separated.")
+        list[str] | None, typer.Option("--k", "-k", help="One or more values of k, comma-separated.")
     ] = None,
     methods: Annotated[
         list[str] | None,

@@ -411,6 +411,13 @@ def before_and_after(source: Path, target: Path, done: Release) -> None:
         out.print(shown)
 
 
+def first_page(done: Release) -> None:
+    """The first part of the internal report, as a data-protection officer reads it."""
+    out.print(f"\n{'─' * 20} the first page of the report {'─' * 20}\n")
+    out.print(as_typed(done.first_page()))
+    out.print("\nThe whole report as a page: add --report report.html to the command above.")
+
+
 def cleaned(done: Sequence[str]) -> None:
     """What was done to a folder in which runs had been killed."""
     for sentence in done:

@@ -195,8 +195,9 @@ def scan_chunk(
     columns = {each.column.name: _scanned(table, each, first) for each in asked}
     levels = {name: facts_of_levels(name, table.column(name)) for name in strata}
     digest = digest_of_chunk(table, compared)
-    sampled = sampled_rows(table, source.records)
-    return ChunkFacts(digests_of_runs(table), columns, levels, categories_in(table), digest, sampled)
+    as_read = table.rename_columns(source.original_names)  # digests are those of the table that was given
+    sampled = sampled_rows(as_read, source.records)
+    return ChunkFacts(digests_of_runs(as_read), columns, levels, categories_in(table), digest, sampled)
 
 
 def _scanned(table: pa.Table, asked: AskedColumn, first: int) -> ColumnScan:

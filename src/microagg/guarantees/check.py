@@ -19,6 +19,8 @@ from microagg.table.io.frames import open_frame, to_arrow
 from microagg.table.io.labels import as_labels_say
 from microagg.table.kind_parameters import column_settings
 from microagg.table.parameters import K, Names, OneName
+from microagg.table.patterns import expand_names
+from microagg.table.suggestions import describe_columns
 
 Checked = TypeVar("Checked", bound=Callable[..., Any])
 
@@ -87,16 +89,16 @@ def check(
     [0]
     """
     frame = open_frame(table)
-    names = list(dict.fromkeys(Names("quasi", "").parse(quasi)))
-    strata = [name for name in Names("stratum", "").parse(stratum) if name not in names]
-    hidden = list(dict.fromkeys(Names("confidential", "").parse(confidential)))
+    names, strata, hidden = (
+        list(expand_names(Names(what, "").parse(chosen), frame.columns, what))
+        for what, chosen in (("quasi", quasi), ("stratum", stratum), ("confidential", confidential))
+    )
+    strata = [name for name in strata if name not in names]
     belongs = OneName("unit", "", "put them together into one column first").parse(unit)
     withheld = [] if belongs is None else [belongs]
     for name in (*names, *strata, *hidden, *withheld):
         if name not in frame.columns:
-            raise InputError(
-                f"there is no column {name!r}; the table has {', '.join(map(repr, frame.columns))}."
-            )
+            raise InputError(f"there is no column {name!r}; {describe_columns(name, frame.columns)}.")
     if belongs in (*names, *strata, *hidden):
         raise InputError(f"column {belongs!r} was given two roles, unit and another; choose one.")
     if not names:
@@ -104,9 +106,7 @@ def check(
     asked = column_settings(kinds=kinds, nominal=nominal, ordinal=ordinal, special=special, na=na)
     for name in (*asked.kinds, *asked.special):
         if name not in frame.columns:
-            raise InputError(
-                f"there is no column {name!r}; the table has {', '.join(map(repr, frame.columns))}."
-            )
+            raise InputError(f"there is no column {name!r}; {describe_columns(name, frame.columns)}.")
     asked = as_labels_say(asked, frame.to_native())
     names += strata
     k = K.parse(k)

@@ -106,12 +106,12 @@ def notes_on_disclosure(
 
     `cells` are those that were averaged, `labels` the groups (for each column, where they differ), `classes` the records
     that are alike in all that is released, `found` what was released of mixed tables: only values that made a mean count, and
-    a total of times says nothing. With `weights`, a record makes up its weighted value.
+    a total of times says nothing, nor does one of 0 and 1. With `weights`, a record makes up its weighted value.
     """
     import numpy as np
 
     from microagg.measures.risk.classes import classes_of
-    from microagg.measures.risk.dominance import dominated_groups
+    from microagg.measures.risk.dominance import dominated_groups, is_indicator
 
     told, alike = [], None
     for j, variable in enumerate(cells.variables):
@@ -123,12 +123,12 @@ def notes_on_disclosure(
             continue
         own = classes if labels.ndim == 1 else labels[:, j]
         column = cells.values[:, j] + float(variable.origin) if variable.origin else cells.values[:, j]
-        column = column if weights is None else column * weights
         counted = ~np.isnan(column)
         if found is not None and not found.is_plain:
             counted &= ~np.isnan(found.cells.values[:, j])
-        if not counted.any():
+        if is_indicator(column[counted]):
             continue
+        column = column if weights is None else column * weights
         if counted.all() and labels.ndim == 1:
             groups = alike = alike or classes_of([own])
         else:

@@ -20,17 +20,22 @@ from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress
+from microagg.release.release import Release
 from microagg.release.report.claims import on_numbers
+from microagg.release.sources import is_path
 from microagg.studies.matching import RowOrder, in_order_of, out_of_order, row_order
 from microagg.studies.other_tools import cells_of_release, read_release, with_types
 from microagg.studies.suppressed import SuppressedRecords, find_suppressed_records
 from microagg.table.confidential import units_of
 from microagg.table.io.cells import cells_of
+from microagg.table.io.column_names import columns_of_file
 from microagg.table.io.frames import column_facts, open_frame, to_arrow
 from microagg.table.io.labels import as_labels_say
 from microagg.table.io.reading import read_as_numbers, read_table
 from microagg.table.kind_parameters import column_settings
+from microagg.table.patterns import expand_names, is_pattern
 from microagg.table.schema import Column, ColumnSettings, Role, assign_roles
+from microagg.table.suggestions import describe_columns
 from microagg.table.variable import Cells
 
 Names = Sequence[str | int] | str | int
@@ -72,6 +77,11 @@ class Assessment:
             if measure.name == name:
                 return figure
         raise InputError(f"measure {name!r} is not part of this assessment.")
+
+    def __repr__(self) -> str:
+        lines = [f"{measure.title}: {figure.value:.4g} {measure.unit}" for measure, figure in self.figures]
+        told = f"{len(self.pair.original):,} records in {self.classes:,} classes, the smallest of {self.smallest_class:,}"
+        return "\n".join([told, *lines])
 
     def as_data(self) -> dict[str, Any]:
         """Everything but the records as plain data: finite numbers or None, with names, units and meanings."""
@@ -143,7 +153,7 @@ def assess(
 ) -> Assessment:
     """Measure a release against its original, whoever made it.
 
-    Both tables are pandas, polars, Arrow or NumPy. Records are matched by row order, or by a `key` column that both have.
+    Both tables are pandas, polars, Arrow or NumPy, or both are paths of files; `release` may be what `anonymize` returned. Records are matched by row order, or by a `key` column that both have.
     A release saved by microagg has shuffled rows unless `keep_order` was set; without a key it cannot be matched and is
     refused. The row order is checked on the columns that the release left unchanged, or else on the quasi-identifiers; a
     note says when only those were available. Without `quasi`, all numeric columns that both tables have and that have no
@@ -159,13 +169,23 @@ def assess(
     >>> round(assessment.figure("il").value, 3), assessment.smallest_class
     (1.03, 2)
     """
+    if is_path(original) and is_path(release):
+        return assess_files(
+            original, release, quasi=quasi, confidential=confidential, keep=keep, weight=weight, stratum=stratum,
+            unit=unit, key=key, known=known, k=k, measures=measures, suppressed=suppressed, progress=progress,
+            asked=asked or column_settings(**said),
+        )  # fmt: skip
+    if isinstance(release, Release):
+        quasi, release = names_of(quasi) or list(release.settings.quasi), release.to_arrow()
     before, after = _opened(original, "original"), _opened(release, "release")
-    confidential, keep, weight, key = names_of(confidential), names_of(keep), _name(weight), _name(key)
-    strata, unit = names_of(stratum), _name(unit)
+    confidential = _expanded(confidential, after.columns, "confidential")
+    keep = _expanded(keep, after.columns, "keep")
+    strata = _expanded(stratum, after.columns, "stratum")
+    weight, key, unit = _name(weight), _name(key), _name(unit)
     of_original = [name for name in (weight, unit, key) if name]
     given = [*confidential, *keep, *strata, *of_original]
-    quasi = names_of(quasi) or _shared_numbers(before, after, given)
-    known = names_of(known)
+    quasi = _expanded(quasi, before.columns, "quasi") or _shared_numbers(before, after, given)
+    known = _expanded(known, quasi, "known")
     _refuse_missing(before, "original", [*quasi, *of_original])
     _refuse_missing(after, "release", [*quasi, *confidential, *keep, *strata, *([key] if key else [])])
     _refuse_two_parts(quasi, given)
@@ -282,6 +302,10 @@ def assess_files(
     Texts that look like numbers ("007") stay texts in columns other than quasi-identifiers and weights.
     """
     quasi = names_of(options.get("quasi", ()))
+    if any(map(is_pattern, quasi)):
+        quasi = options["quasi"] = list(
+            expand_names(quasi, columns_of_file(original, **(reading or {})), "quasi")
+        )
     said = {**(reading or {}), "asked": asked}
     said_of_release = {name: value for name, value in said.items() if name != "skip_rows"}
     if said.get("header") is False:
@@ -328,6 +352,11 @@ def names_of(names: Names) -> list[str]:
     return list(dict.fromkeys(str(name) for name in listed))
 
 
+def _expanded(names: Names, columns: Sequence[str], what: str) -> list[str]:
+    """Names of columns as a list of texts, with those that fit in place of a pattern."""
+    return list(expand_names(names_of(names), columns, what))
+
+
 def _name(name: str | int | None) -> str | None:
     return None if name is None else str(name)
 
@@ -348,8 +377,8 @@ def _shared_numbers(before: nw.DataFrame[Any], after: nw.DataFrame[Any], taken: 
 def _refuse_missing(frame: nw.DataFrame[Any], which: str, names: Sequence[str]) -> None:
     for name in names:
         if name not in frame.columns:
-            has = ", ".join(map(repr, frame.columns))
-            raise InputError(f"there is no column {name!r} in the {which}; it has {has}.")
+            instead = describe_columns(name, frame.columns, "it has")
+            raise InputError(f"there is no column {name!r} in the {which}; {instead}.")
 
 
 def _refuse_two_parts(quasi: Sequence[str], others: Sequence[str]) -> None:

@@ -22,6 +22,7 @@ ASKED: dict[str, Any] = {
     "identifier": ["person", "e_mail"],
     "confidential": ["diagnosis"],
     "rest": "drop",
+    "effort": "quick",
 }
 """What the demonstration asks for, besides k: categories, a date, an order that a csv file cannot carry, numbers with gaps."""
 SOURCE, TARGET = "residents.csv", "residents-protected.csv"

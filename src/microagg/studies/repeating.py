@@ -18,11 +18,10 @@ from microagg.release.manifest_reading import read_manifest, settings_of, versio
 from microagg.release.release import Release
 from microagg.release.risks import with_risks_accepted
 from microagg.release.settings import Settings
+from microagg.release.sources import read_for_settings
 from microagg.release.stores import placed
-from microagg.table.io.chunks import is_in_parts, read_whole
 from microagg.table.io.parts import as_target
 from microagg.table.io.places import Url
-from microagg.table.io.reading import read_table
 
 ANOTHER_TABLE = "this is not the table that the release was made from: its digest differs."
 
@@ -76,10 +75,7 @@ def _repeated_in_memory(
     anyway: bool,
     **asked: Any,
 ) -> Release:
-    if is_in_parts(source):
-        table = read_whole(source)
-    else:
-        table = read_table(source, quasi=settings.numbers, asked=settings.columns, **settings.reading)
+    table = read_for_settings(source, settings)
     digest_of = digest_in(then["format"])
     if digest_of(table) != then["input"]["digest"]:
         raise InputError(ANOTHER_TABLE)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from microagg.table.patterns import expand_names
 from microagg.table.schema import Kind, Role
 
 if TYPE_CHECKING:
@@ -326,7 +327,12 @@ def settled(given: Mapping[str, Any], source: str | Path, reading: Mapping[str, 
         return dict(given)
     others = {name: given[name] for name in ("kinds", "ordinal") if name in given}
     said = column_settings(**others).kinds
-    used = {*given.get("quasi", ()), *given.get("confidential", ())}
+    columns = list(proposal.roles)
+    used = {
+        name
+        for role in ("quasi", "confidential")
+        for name in expand_names(given.get(role, ()), columns, role)
+    }
     codes = [name for name in proposal.asked if name in used and name not in said]
     nominal = [name for each in named for name in (codes if each == ASKED else (each,))]
     return {**given, "nominal": list(dict.fromkeys(nominal))}

@@ -122,7 +122,7 @@ def scanned(passes: Passes, schema: Schema, settings: Settings) -> Scanned:
         weight = _weight_of(passes, weights[0].column, columns[-1], facts[-1], known[columns[-1].name])
     if settings.missing == "error":
         _refuse_gaps(columns[:count], facts[:count])
-    names, records = passes.source.schema.names, passes.source.records
+    names, records = passes.source.original_names, passes.source.records
     digest = digest_of_runs(names, records, runs)
     sketch = sketch_of(names, records, sampled)
     of_strata = [levels[name] for name in strata]

@@ -48,7 +48,7 @@ def notes_beyond(
 ) -> tuple[str, ...]:
     """All that can be told, in the order of `protect`."""
     settings, told = run.settings, [each["measured"] for each in grouped.pieces]
-    notes = notes_on_dominance(_dominated(layout.variables, settings.aggregates, measured), settings.k)
+    notes = notes_on_dominance(_dominated(layout.variables, settings.aggregates, measured, told), settings.k)
     notes += note_on_capped(capped)
     gaps = [each.name for each in layout.variables if each.kind is not Kind.NOMINAL and _has_atoms(each)]
     names = [each.name for each in layout.variables]
@@ -89,11 +89,18 @@ def _has_atoms(column: Variable) -> bool:
     return bool(getattr(column, "has_atoms", bool(column.marks)))
 
 
-def _dominated(variables: Sequence[Variable], how: Mapping[str, str], measured: Measured) -> list[str]:
+def _dominated(
+    variables: Sequence[Variable],
+    how: Mapping[str, str],
+    measured: Measured,
+    told: Sequence[Mapping[str, Any]],
+) -> list[str]:
     found, facts = [], measured.facts
     for variable in variables:
         name = variable.name
-        if name in facts.dominated and aggregate_of(variable, how).name == "mean" and facts.dominated[name]:
+        if name not in facts.dominated or aggregate_of(variable, how).name != "mean":
+            continue
+        if facts.dominated[name] and not all(name in block["indicators"] for block in told):
             found.append(told_of_dominance(name, facts.dominated[name], facts.averaged[name]))
     return found
 

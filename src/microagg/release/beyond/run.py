@@ -36,6 +36,7 @@ from microagg.release.beyond.texts import is_text_file, text_taken_in
 from microagg.release.notes_on_names import AS_THEY_ARE
 from microagg.release.publishing import refuse_publishing
 from microagg.release.release import Release
+from microagg.release.renaming import with_new_names, with_old_names
 from microagg.release.risks import refuse_unaccepted
 from microagg.release.rules import KeptRules, kept_rules
 from microagg.release.saving import refuse_places
@@ -52,6 +53,7 @@ from microagg.table.io.frames import column_facts, refuse_odd_types
 from microagg.table.io.identity import InputIdentity, watched_input
 from microagg.table.io.parts import format_to_write
 from microagg.table.io.places import Url, place_of
+from microagg.table.io.renaming import renamed_source
 from microagg.table.schema import Kind, Role, Schema, assign_roles
 
 
@@ -79,7 +81,7 @@ def protect_beyond(
     they are not what they should be. `before_search` gets what the search is about to get, and may raise: a dry run goes no further.
     With `reported`, what a report has to look up in the original is looked up.
     """
-    settings = settings.settled()
+    settings = with_new_names(settings.settled())
     parent = Path(spill) if spill is not None else target.parent
     with contextlib.ExitStack() as stack:
         identity = stack.enter_context(watched_input(path))
@@ -87,10 +89,11 @@ def protect_beyond(
         if is_text_file(path):
             refuse_labels(path)
             kept = stack.enter_context(Spill(parent, spare=left_spill(target, parent)))
-            taken = text_taken_in(Path(str(path)), settings, kept, budget.memory)
+            taken = text_taken_in(Path(str(path)), with_old_names(settings), kept, budget.memory)
             found, source = taken.dialect.options, taken.source
             identity.refuse_changed()
-        given = Given(source or Source.of(path), path, target, settings, budget, parent, found, identity)
+        source = renamed_source(source or Source.of(path), settings.rename)
+        given = Given(source, path, target, settings, budget, parent, found, identity)
         return _protected(
             given, keep_order=keep_order, expected=expected, expected_input=expected_input, resume=resume, threads=threads, crew=crew,
             progress=progress, before_search=before_search, reported=reported,

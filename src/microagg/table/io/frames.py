@@ -13,8 +13,16 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.arrow import bare, is_text, means_numbers, of_plain_type, of_used_categories
+from microagg.table.io.arrow import (
+    bare,
+    is_text,
+    means_numbers,
+    of_plain_type,
+    of_used_categories,
+    without_runs,
+)
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.inputs import as_container, as_table
 from microagg.table.io.labels import understood_in
 from microagg.table.io.reading import NUMBER, refuse_value
 from microagg.table.schema import ColumnFacts, Kind, refuse_duplicates
@@ -22,7 +30,7 @@ from microagg.table.schema import ColumnFacts, Kind, refuse_duplicates
 SPELLED = (bool, int, float, complex, str, bytes, Decimal, datetime.date, datetime.time, datetime.timedelta)
 """Types of Python whose text tells their value."""
 UNKNOWN_TYPE = "is of a type that cannot be released; make it numbers or text, or leave it out."
-KNOWN_TABLES = "the table must be a pandas, polars or Arrow table, a LazyFrame of polars, a relation of DuckDB, or a NumPy matrix."
+KNOWN_TABLES = "the table must be a pandas, polars or Arrow table, a LazyFrame of polars, a relation of DuckDB, a dict of lists, or a NumPy matrix."
 POLARS_WITHOUT_TRAIL = (1, 35, 1)
 """From here on a pickled Categorical of polars holds the categories that occur, and no others."""
 LARGEST = 1e100
@@ -32,8 +40,10 @@ LARGEST_WHOLE = 2.0**53  # from here on float64 skips whole numbers
 def open_frame(table: Any) -> nw.DataFrame[Any]:
     """A narwhals frame over a pandas, polars or Arrow table, or a NumPy matrix with columns named "0", "1", ...
 
-    A LazyFrame of polars is collected, a relation of DuckDB fetched as an Arrow table.
+    A LazyFrame of polars is collected, a relation of DuckDB fetched as an Arrow table; a dict of lists, a record batch or a Series
+    becomes a table (see `inputs.py`).
     """
+    table = as_table(table)
     if isinstance(table, np.ndarray):
         return _open_matrix(table)
     try:
@@ -55,6 +65,9 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
         raise InputError("the table has no records; there is nothing to protect.")
     if isinstance(native := frame.to_native(), pa.Table):
         _refuse_broken(native)
+        if any(pa.types.is_run_end_encoded(kind) for kind in native.schema.types):
+            columns = [without_runs(column) for column in native.columns]
+            frame = nw.from_native(pa.table(columns, names=native.column_names), eager_only=True)
     return frame
 
 
@@ -106,6 +119,11 @@ def same_type(frame: nw.DataFrame[Any], given: Any) -> Any:
     """The frame as the type that was given, without categories that no record has."""
     if isinstance(given, np.ndarray):
         return np.column_stack([frame[name].to_numpy() for name in frame.columns])
+    return as_container(_without_unused(frame), given)
+
+
+def _without_unused(frame: nw.DataFrame[Any]) -> Any:
+    """The native table of a frame, without categories that no record has."""
     native = frame.to_native()
     if isinstance(native, pa.Table):
         made = bare(native, marked=True).replace_schema_metadata(native.schema.metadata)
