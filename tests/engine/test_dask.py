@@ -155,6 +155,38 @@ def test_text_files_and_a_folder_of_parts(
     assert here == there
 
 
+def test_numbers_of_text_files_are_values_on_a_cluster_too(
+    tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        f"{20 + 7 * j % 51},{j % 90}.0,{'NA' if j % 9 == 0 else j % 4},{j % 2 == 0},{'NA' if j % 7 == 0 else chr(34) + 'flu' + chr(34)}"
+        for j in range(1300)
+    ]
+    text = tmp_path / "in.csv"
+    text.write_text("\n".join(["age,wage,rooms,owner,ill", *rows]) + "\n")
+    asked = {
+        "k": 3,
+        "quasi": ["age"],
+        "confidential": ["wage"],
+        "l": 2,
+        "rest": "keep",
+        "seed": 1,
+        "effort": "quick",
+    }
+    monkeypatch.setattr(Budget, "checked", small_budget(320, 2))
+    for target in ("out/", "out.parquet", "out.csv"):
+        for name, engine in (("memory", None), ("cluster", client)):
+            (tmp_path / name).mkdir(exist_ok=True)
+            anonymize_file(text, f"{tmp_path / name}/{target}", engine=engine, date="2026-01-01", **asked)
+    here, there = (
+        {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*") if path.is_file()}
+        for name in ("memory", "cluster")
+    )  # fmt: skip
+    assert here == there
+    kinds = pa.parquet.read_schema(tmp_path / "cluster" / "out.parquet").types
+    assert kinds == [pa.int64(), pa.float64(), pa.int64(), pa.bool_(), pa.string()]
+
+
 def test_from_a_store_to_a_store(
     tmp_path: Path, source: Path, client: Any, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,8 @@ def odd(*cells: float) -> np.ndarray:
         (np.array([1.0, 2.0, 1 / 3]), 0, "most"),
         (np.append(np.zeros(500), RAW[:20] ** 2), 3, "spread"),
         (np.round(RAW, 2), 2, "own"),
+        (np.round(RAW, 4), 4, "own"),
+        (np.round(RAW, 6), 3, "spread"),
         (np.append(np.round(RAW, 2), 1 / 3), 2, "most"),
         (RAW, 3, "spread"),
         (1e6 * RAW + 1e7, -3, "spread"),

@@ -106,9 +106,11 @@ def _fail(sentence: str, code: int, more: Any = None) -> NoReturn:
     told = printable(" ".join(_without_typed_secrets(sentence).split()))
     print(f"error: {told}", file=sys.stderr)
     if wants_json():
-        with contextlib.suppress(BrokenPipeError):
+        try:
             answer(error_document(told, code, more))
             sys.stdout.flush()
+        except OSError:  # nobody reads it, its disk is full, or there is no standard output
+            _give_up_output()
     sys.exit(code)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,10 @@ from microagg.table.io.quoting import (
 )
 from microagg.table.io.reading import notes_on_dates, refuse_unreadable, typed_column
 from microagg.table.io.spelled_columns import in_plain_terms
-from microagg.table.io.text_parameters import UTF8
+from microagg.table.io.text_parameters import UTF8, UTF8_WITH_MARK
 from microagg.table.io.text_pieces import batches_of_text, text_stream
 from microagg.table.io.text_source import Source as Text
+from microagg.table.io.text_source import open_text
 from microagg.table.io.text_types import text_type_of, with_values
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 
@@ -78,7 +80,7 @@ class TextFile:
 
     def tables(self) -> Iterator[pa.Table]:
         """Its records, as columns of text, some at a time."""
-        how = Path(self.path), self.packing, self.encoding, self.delimiter, self.names
+        how = Path(self.path), self.packing, self.delimiter, self.names
         dialect: Any = {"header": self.header, "quotes": self.quotes, "skipped": self.skipped}
         batches = map(pa.Table.from_batches, ([batch] for batch in batches_of_text(*how, **dialect)))
         if self.gaps:
@@ -99,12 +101,28 @@ class TextFile:
 def take_in(threads: Executor, tell: Tell, file: TextFile, folder: str) -> tuple[tuple[str, int], ...]:
     """A task: set the records of a text file aside as pieces of text; returns where they lie, and how many each has."""
     found = []
-    for number, rows in enumerate(in_tables_of(file.tables(), RECORDS_IN_A_PIECE)):
-        path = f"{folder}/texts-{number}.arrow"
-        set_aside(path, rows)
-        tell(rows.num_rows)
-        found.append((path, rows.num_rows))
+    with _in_utf8(file, Path(folder)) as plain:
+        for number, rows in enumerate(in_tables_of(plain.tables(), RECORDS_IN_A_PIECE)):
+            path = f"{folder}/texts-{number}.arrow"
+            set_aside(path, rows)
+            tell(rows.num_rows)
+            found.append((path, rows.num_rows))
     return tuple(found)
+
+
+@contextlib.contextmanager
+def _in_utf8(file: TextFile, folder: Path) -> Iterator[TextFile]:
+    """The same file in UTF-8, which lies in the folder meanwhile if it is in another encoding."""
+    if file.encoding in (UTF8, UTF8_WITH_MARK):
+        yield file
+        return
+    content = open_text(Path(file.path), file.packing, file.encoding, folder).content
+    assert isinstance(content, Path)
+    try:
+        yield replace(file, path=str(content), packing="", encoding=UTF8)
+    finally:
+        for name in ("unpacked", "decoded"):
+            (folder / name).unlink(missing_ok=True)
 
 
 def source_of(pieces: Sequence[tuple[str, int]], schema: pa.Schema) -> Source:

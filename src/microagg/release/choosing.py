@@ -30,7 +30,7 @@ QUICK_WAS_BETTER = "the groups of quick, for they lose less in what is released"
 def quick_groups(
     method: Method, problem: Problem, settings: Settings, found: Found, strata: np.ndarray | None
 ) -> Found | None:
-    """Find the groups of effort="quick"; None where they are not compared.
+    """Find the groups of effort="quick"; None where there is nothing to compare.
 
     They are for a longer search of the default method that was not stopped, on a small table.
     """
@@ -44,7 +44,10 @@ def quick_groups(
         name: value for name, value in settings.params.items() if name not in ("time_limit", "stop_after")
     }
     params = {**kept, "effort": "quick"}
-    return run_method(method, problem, params, seed=settings.seed or 0, refine=settings.refine, strata=strata)
+    quick = run_method(
+        method, problem, params, seed=settings.seed or 0, refine=settings.refine, strata=strata
+    )
+    return None if np.array_equal(quick.labels, found.labels) else quick
 
 
 def loses_less(space: Space, cells: Cells, one: Aggregated, other: Aggregated) -> bool:

@@ -16,7 +16,14 @@ from microagg.engine.spill import remove_left_spill
 from microagg.errors import FitsInMemory, InputError, OnlyInMemory
 from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.showing import shown
-from microagg.release.beyond.limits import Budget, bytes_in, free_memory, goes_beyond, notes_on_memory
+from microagg.release.beyond.limits import (
+    Budget,
+    bytes_in,
+    goes_beyond,
+    memory_for,
+    notes_on_memory,
+    refuse_without_room,
+)
 from microagg.release.manifest import FORMAT
 from microagg.release.release import Prepared, Release, protect
 from microagg.release.renaming import with_new_names
@@ -139,7 +146,9 @@ def read_for(
     """The table of a file that is to be anonymized; what cannot come to a release is refused before it is read."""
     refuse_unaccepted(settings)
     report_places(report, taken=places_of(source, target))
-    return read_for_settings(source, settings)
+    table = read_for_settings(source, settings)
+    refuse_without_room(source, table, settings)
+    return table
 
 
 @contextlib.contextmanager
@@ -178,7 +187,7 @@ def anonymize_beyond(
         said = bytes_in(memory)
     with shown(progress, "grouping records") as told:
         if engine is None:
-            budget = Budget(said or free_memory(), checked_threads(threads))
+            budget = Budget(said or memory_for(source), checked_threads(threads))
             release = protect_beyond(source, target, settings, budget, progress=told, **asked)
         else:
             with connected(engine, threads) as client:

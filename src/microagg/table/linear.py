@@ -322,9 +322,9 @@ class KeptSums:
                     found[part] = replace(found[part], decimals=limit)
         for column, parts in self.of_parts.items():
             decimals = [found[part].decimals for part in parts]
-            if None not in decimals:
-                finest = max((each for each in decimals if each is not None), default=0)
-                found[column] = replace(own[column], decimals=finest, reason="own")
+            known = [each for each in decimals if each is not None]
+            finest = max(known, default=0) if len(known) == len(decimals) else None
+            found[column] = replace(own[column], decimals=finest, reason="own")
         return found
 
     def applied(

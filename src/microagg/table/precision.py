@@ -2,7 +2,8 @@
 
 A column has the precision of most of its values: the fewest decimals that all of them have but one
 in twenty (or a single one). One odd cell among whole numbers therefore does not make means exact.
-Where there is no such number of decimals (raw floats), it follows from the column's spread.
+Where that takes more than four decimals (raw floats, also those written with six), the number of
+decimals follows from the column's spread.
 
 All that decides is a count or an order statistic, so a table gives the same number of decimals
 whether it is read at once or chunk by chunk.
@@ -20,7 +21,8 @@ import numpy as np
 
 from microagg.table.variable import Variable
 
-FINEST = 9  # a column that needs more decimals than this is taken to have no precision of its own
+FINEST = 9  # decimals that are looked at
+MOST = 4  # a column that needs more decimals than this is taken to have no precision of its own
 ODD = 20  # one value in so many may have more decimals than the column
 DIGITS = Decimal(300)  # steps within one standard deviation: three to four significant digits of it
 NARROW = Decimal("1e-9")  # of the range: a narrower middle of the values tells nothing of their spread
@@ -121,10 +123,10 @@ class PrecisionFacts:
             for exponent, count in theirs.items():
                 mine[exponent] = mine.get(exponent, 0) + count
 
-    def decimals(self, odd: int = 0) -> int | None:
-        """Return the fewest decimals that all values but `odd` have; None if that takes more than nine."""
+    def decimals(self, odd: int = 0, finest: int = FINEST) -> int | None:
+        """Return the fewest decimals that all values but `odd` have; None if that takes more than `finest`."""
         usual = self._usual_exponent()
-        for decimals in range(FINEST + 1):
+        for decimals in range(finest + 1):
             passing = int(self.passed[decimals])
             if math.ldexp(1.0, usual) * self._tolerance * 10.0**decimals < 0.25:
                 passing += sum(n for need, n in self.needs[decimals].items() if need <= usual)
@@ -144,7 +146,7 @@ class PrecisionFacts:
     @property
     def of_most(self) -> int | None:
         """The decimals that nearly all values have, if there is such a number."""
-        return self.decimals(max(1, self.values // ODD) if self.values > 2 else 0)
+        return self.decimals(max(1, self.values // ODD) if self.values > 2 else 0, MOST)
 
     def precision(self, finest: int, count: int, at: ValuesAt) -> Precision:
         """Return the precision of a column with `count` values, zeros included.

@@ -29,6 +29,8 @@ LONGEST_ROW = 1 << 26
 NO_TEXT = set(range(32)) - set(b"\t\n\r\f")
 FORMULA = r"(?s)^'*[=+\-@\t\r]."
 ESCAPED = r"(?s)^'+[=+\-@\t\r]."
+RAGGED = re.compile(r"CSV parse error: Row #(\d+): Expected \d+ columns, got \d+")
+"""How Arrow's message on a row with too few or too many cells begins; what follows quotes the row."""
 
 
 def read(
@@ -114,6 +116,7 @@ def _read(
     path: Path, source: Source, first: str, delimiter: str, header: bool | None, *, gaps: Sequence[int] | None
 ) -> pa.Table:
     names, has_header = names_and_header(path, first, delimiter, header)
+    source.refuse_larger(path, len(names))
     if not has_header:
         return _read_rows(path, source, delimiter, names, first=True, gaps=gaps)
     if not first.endswith(("\n", "\r")):  # Arrow takes a lone line without an end for no header at all
@@ -143,7 +146,7 @@ def _read_rows(
     )
     quotes = source.has_quotes()
     parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quotes)
-    for block in (None, LONGEST_RECORD):  # a record longer than a block takes a longer one
+    for block in (None, min(LONGEST_RECORD, source.size + 1)):  # a long record takes a longer one
         reading = arrow_csv.ReadOptions(column_names=names if first else None, block_size=block)
         try:
             table = arrow_csv.read_csv(source.to_read(), reading, parse, convert)
@@ -381,33 +384,39 @@ def names_in(header: str, delimiter: str, path: Path) -> list[str]:
 
 def refuse_csv(path: Path, source: Source, parse: Any, names: list[str], *, header: bool) -> NoReturn:
     """Say why Arrow could not read a csv file, and where; its own message would quote the row."""
-    import pyarrow as pa
-    import pyarrow.csv as arrow_csv
-
-    ragged: list[int] = []
-
-    def remember(row: Any) -> str:
-        ragged.append(row.number - header)
-        return "error"
-
-    parse.invalid_row_handler = remember
-    with contextlib.suppress(
-        pa.ArrowException, OSError
-    ):  # rows are numbered on one thread only, so read again
-        options = arrow_csv.ReadOptions(
-            use_threads=False, column_names=None if header else names, block_size=LONGEST_ROW
-        )
-        texts = arrow_csv.ConvertOptions(column_types={name: pa.string() for name in names})
-        for _ in arrow_csv.open_csv(source.to_read(), options, parse, texts):
-            if ragged:
-                break
-    if ragged:
+    ragged = _first_ragged_row(source, parse, names, header=header)
+    if ragged is not None:
         raise InputError(
-            f"{str(path)!r}, row {ragged[0]} (header not counted) does not have the {len(names)} columns of the header; "
+            f"{str(path)!r}, row {ragged} (header not counted) does not have the {len(names)} columns of the header; "
             "mend it, say another delimiter='…', put double quotes around values with a separator in them, or say "
             "skip_rows if the header comes after other rows."
         )
     raise InputError(f"{str(path)!r} is not a readable csv file; check its delimiter and its quotes.")
+
+
+def _first_ragged_row(source: Source, parse: Any, names: list[str], *, header: bool) -> int | None:
+    """Return the number of the first record with too few or too many cells; None if there is none.
+
+    Arrow's message tells the number. Its `invalid_row_handler` would, too, but no function of Python may be given
+    to a streaming reader: a thread of Arrow drops it some time after the reader is closed, and if the interpreter is
+    ending by then, the whole process aborts.
+    """
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+
+    # rows are numbered on one thread only, so read again
+    reading = arrow_csv.ReadOptions(
+        use_threads=False, column_names=None if header else names, block_size=LONGEST_ROW
+    )
+    texts = arrow_csv.ConvertOptions(column_types={name: pa.string() for name in names})
+    try:
+        with arrow_csv.open_csv(source.to_read(), reading, parse, texts) as reader:
+            for _ in reader:
+                pass
+    except (pa.ArrowException, OSError) as error:
+        if row := RAGGED.match(str(error)):
+            return int(row[1]) - header
+    return None
 
 
 def refuse_open_quote(path: Path, source: Source, table: pa.Table, rows: int) -> None:

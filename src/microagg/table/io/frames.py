@@ -13,7 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.arrow import bare, is_text, means_numbers, of_plain_type, of_used_categories
+from microagg.table.io.arrow import (
+    bare,
+    is_text,
+    means_numbers,
+    of_plain_type,
+    of_used_categories,
+    without_runs,
+)
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.inputs import as_container, as_table
 from microagg.table.io.labels import understood_in
@@ -58,6 +65,9 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
         raise InputError("the table has no records; there is nothing to protect.")
     if isinstance(native := frame.to_native(), pa.Table):
         _refuse_broken(native)
+        if any(pa.types.is_run_end_encoded(kind) for kind in native.schema.types):
+            columns = [without_runs(column) for column in native.columns]
+            frame = nw.from_native(pa.table(columns, names=native.column_names), eager_only=True)
     return frame
 
 

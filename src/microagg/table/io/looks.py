@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
@@ -75,8 +75,9 @@ class Look:
     """Of numbers: how far the largest is from the smallest."""
     like: str = ""
     """What its texts look like, of `LIKE`."""
-    runs: int = 0
-    """Stretches of the same value, one record after the other; 0 if they were not counted."""
+    runs: int = field(default=0, compare=False)
+    """Stretches of the same value, one record after the other; 0 if they were not counted. For proposals alone: it
+    depends on the order of rows, which nothing that is said of a release may do."""
     coded: bool = False
     """Whether nearly all of its texts are built like the number of a person or company: A000360."""
     na: tuple[str, ...] = ()

@@ -40,6 +40,7 @@ from microagg.table.io.text_columns import (
     parsed_numbers,
 )
 from microagg.table.io.text_types import TextType, text_type_of
+from microagg.table.io.unpacking import any_size
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 
 _log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
@@ -72,7 +73,13 @@ def read_table(
     settle(path)
     refuse_unreadable(path)
     begun = time.perf_counter()
-    table = format.read(path, **options_to_read(format, reading))
+    try:
+        table = format.read(path, **options_to_read(format, reading))
+    except MemoryError:
+        raise InputError(
+            f"there is not enough memory for {str(path)!r}, or it is damaged and claims more than it holds; "
+            "write it anew, split it, or use a larger machine."
+        ) from None
     refuse_duplicates(table.column_names)
     if table.num_rows == 0:
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
@@ -202,7 +209,8 @@ def read_written(path: Path, like: pa.Schema | None = None, **options: Any) -> p
     how = dict(format.read_back)
     if format.unquoted_gaps:
         how["unquoted_gaps"] = () if like is None else places_of_unquoted_gaps(like)
-    return format.read(path, **options_for(format, options), **how)
+    with any_size():
+        return format.read(path, **options_for(format, options), **how)
 
 
 def read_as_numbers(path: str | Path, **reading: Any) -> pa.Table:

@@ -6,6 +6,7 @@ pyreadstat writes frames of pandas or polars only, so it gets one of polars with
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from microagg.table.io.stat_names import refuse_names
 from microagg.table.io.xlsx_writing import exact_numbers
 
 CUT = "…"
+ROOM_LEFT = 1 << 16
+"""Bytes that must still fit on the disk after a file was written."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +92,21 @@ def write_by(package: str, table: pa.Table, path: Path, *, packed: bool = False)
     try:
         write(frame, str(path), **options)
     except pyreadstat.ReadstatError as error:
+        if "write" in str(error):
+            _refuse_full_disk(path)
         raise _meant(package, str(error)) from None
     except PyreadstatError:
         raise pa.ArrowInvalid(f"not a table for {package}") from None
+    _refuse_full_disk(path)
+
+
+def _refuse_full_disk(path: Path) -> None:
+    """Raise OSError if the disk takes no more: pyreadstat does not always notice, and leaves a file that is cut off."""
+    with path.open("r+b") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.write(bytes(ROOM_LEFT))
+        file.flush()
+        file.truncate(end)
 
 
 class _Said:

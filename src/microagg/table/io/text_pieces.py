@@ -21,7 +21,6 @@ LONGEST = 1 << 28
 def batches_of_text(
     path: Path,
     packing: str,
-    encoding: str,
     delimiter: str,
     names: Sequence[str],
     *,
@@ -31,11 +30,12 @@ def batches_of_text(
     wanted: Sequence[str] | None = None,
     missing: Sequence[str] = ("",),
 ) -> Iterator[pa.RecordBatch]:
-    """All records of a text file whose dialect is known, as columns of text; an empty cell without quotes is missing.
+    """All records of a text file in UTF-8, as columns of text; an empty cell without quotes is missing.
 
     Of all columns, or of those that are `wanted`; `missing` are the cells without quotes that are null.
 
-    What Arrow cannot read raises one of its errors.
+    What Arrow cannot read raises one of its errors. Other encodings are decoded beforehand: Arrow's decoding stream calls
+    Python from a thread of Arrow, which aborts the process if the interpreter ends at that moment.
     """
     convert = arrow_csv.ConvertOptions(
         column_types={name: pa.string() for name in names},
@@ -56,7 +56,7 @@ def batches_of_text(
         try:
             seen = 0
             with (
-                text_stream(path, packing, encoding, skipped) as stream,
+                text_stream(path, packing, UTF8, skipped) as stream,
                 arrow_csv.open_csv(stream, reading, parse, convert) as reader,
             ):
                 for batch in reader:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from microagg.errors import InputError
 from microagg.table.io.text_parameters import UTF8, UTF8_WITH_MARK
-from microagg.table.io.unpacking import largest_table, refuse_larger
+from microagg.table.io.unpacking import memory_limit, memory_of_text, refuse_larger
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK = 1 << 20
+UNPACKED = "without packing it"
 BEGINNING = 1 << 16
 LONGEST_SKIPPED = 1 << 20
 MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
@@ -44,6 +45,18 @@ class Source:
     """That of the file."""
     skipped: int = 0
     """Bytes at its beginning that are passed over."""
+    lines: int = 0
+    """How many there are at most, where that was counted: of text that was unpacked or decoded."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are."""
+        return self.content.stat().st_size if isinstance(self.content, Path) else self.content.size
+
+    def refuse_larger(self, path: Path, columns: int) -> None:
+        """Refuse a file of so many columns for whose records memory has no room."""
+        needed = memory_of_text(self.size, self.lines, columns)
+        refuse_larger(path, needed, memory_limit(path), UNPACKED)
 
     def without_rows(self, count: int) -> Source | None:
         """Return the text after so many rows; None where it has no more of them in its first bytes."""
@@ -103,16 +116,18 @@ def open_text(
     only where somebody says that the file is in UTF-8. What is unpacked or decoded lies in memory, or in the folder `aside`.
     """
     try:
-        content = _unpacked(path, packing, _Kept.of(aside, "unpacked")) if packing else path
+        content, lines = path, 0
+        if packing:
+            kept = _Kept.of(path, aside, "unpacked")
+            content, lines = _unpacked(path, packing, kept), kept.lines
         found = encoding or _encoding_of(path, content)
         if found in (UTF8, UTF8_WITH_MARK):
             if encoding is not None:
                 _refuse_unless_utf8(path, content)
-            return Source(content, UTF8_WITH_MARK if _begins_with_mark(content) else UTF8)
-        return Source(
-            _decoded(path, content, found, _Kept.of(aside, "decoded")),
-            "utf-16-le" if found == "utf-16" else found,
-        )
+            return Source(content, UTF8_WITH_MARK if _begins_with_mark(content) else UTF8, lines=lines)
+        kept = _Kept.of(path, aside, "decoded")
+        decoded = _decoded(path, content, found, kept)
+        return Source(decoded, "utf-16-le" if found == "utf-16" else found, lines=kept.lines)
     except OSError:
         raise InputError(f"{str(path)!r} cannot be read; check its permissions.") from None
 
@@ -120,24 +135,26 @@ def open_text(
 class _Kept:
     """Where bytes are kept: in memory, as far as there is room, or in a file that only its owner reads."""
 
-    def __init__(self, place: Path | None) -> None:
+    def __init__(self, path: Path, place: Path | None) -> None:
         import pyarrow as pa
 
-        self._place = place
+        self._path, self._place = path, place
         self._sink: Any = pa.BufferOutputStream()
         if place is not None:
             with _told_if_full(place):
                 self._sink = os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
-        self._most, self._held = None if place is not None else largest_table(), 0
+        self._most, self._held = None if place is not None else memory_limit(path), 0
+        self.lines = 0
 
     @staticmethod
-    def of(folder: Path | None, name: str) -> _Kept:
-        return _Kept(None if folder is None else folder / name)
+    def of(path: Path, folder: Path | None, name: str) -> _Kept:
+        return _Kept(path, None if folder is None else folder / name)
 
-    def write(self, path: Path, block: bytes) -> None:
+    def write(self, block: bytes) -> None:
         self._held += len(block)
+        self.lines += max(block.count(b"\n"), block.count(b"\r"))
         if self._most is not None:
-            refuse_larger(path, self._held, self._most)
+            refuse_larger(self._path, memory_of_text(self._held, self.lines), self._most, UNPACKED)
         with _told_if_full(self._place):
             self._sink.write(block)
 
@@ -196,7 +213,13 @@ def _unpacked(path: Path, packing: str, kept: _Kept) -> Path | pa.Buffer:
                 held += len(block)
                 if b"\0" * 64 in block:  # no text in any encoding: what is made to fill memory is mostly so
                     _refuse_zeros(path, held - len(block) + block.index(b"\0"))
-                kept.write(path, block)
+                if (
+                    len(block) == BLOCK and block.isspace()
+                ):  # readers keep the blocks before a record in memory
+                    raise InputError(
+                        f"{str(path)!r} has a megabyte of nothing but empty lines and blanks; remove them."
+                    )
+                kept.write(block)
     except MemoryError:
         raise
     except (pa.ArrowException, OSError):
@@ -307,7 +330,7 @@ def _decoded(path: Path, content: Path | pa.Buffer, encoding: str, kept: _Kept) 
                 text, begun = text.removeprefix("\ufeff"), True
             if "\0" in text:
                 _refuse_zeros(path, done)
-            kept.write(path, text.encode(UTF8))
+            kept.write(text.encode(UTF8))
             done += len(block)
         decoder.decode(b"", final=True)
     except UnicodeError as error:
