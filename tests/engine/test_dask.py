@@ -155,6 +155,20 @@ def test_text_files_and_a_folder_of_parts(
     assert here == there
 
 
+def test_new_names_and_patterns_on_a_cluster(
+    tmp_path: Path, source: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quasi = [f"{SETTINGS['quasi'][0][:-1]}*", *SETTINGS["quasi"][1:]]
+    settings = {**SETTINGS, "quasi": quasi, "rename": {SETTINGS["quasi"][1]: "the second"}}
+    monkeypatch.setattr(Budget, "checked", small_budget(320, 2))
+    for name, engine in (("memory", None), ("cluster", client)):
+        (tmp_path / name).mkdir()
+        anonymize_file(source, tmp_path / name / "out.parquet", engine=engine, **settings)
+    here, there = (contents(tmp_path / name / "out.parquet") for name in ("memory", "cluster"))
+    assert here == there
+    assert "the second" in pa.parquet.read_schema(tmp_path / "cluster" / "out.parquet").names
+
+
 def test_numbers_of_text_files_are_values_on_a_cluster_too(
     tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -524,7 +538,7 @@ def test_engines_that_cannot_be_used(
 
 def test_without_the_extra(tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    refused("local:2", source, tmp_path / "out.parquet", "pip install 'microagg[dask]'")
+    refused("local:2", source, tmp_path / "out.parquet", r"pip install 'microagg\[dask\]'")
 
 
 def test_small_tables_are_worked_on_here(tmp_path: Path, client: Any) -> None:
