@@ -101,6 +101,15 @@ def test_sums_and_counts_are_exact_and_the_rest_within_its_errors(
         ):  # there is nothing to learn in this table: 0 or 100, by chance
             assert told.error is not None
             assert abs(theirs[name].value - mine[name].value) <= 5 * told.error + 1e-12, name
+    for total, share in (
+        ("sse-minmax", "il-minmax"),
+    ):  # one is the other times a constant, and so are their errors
+        if theirs[total].sample is not None:
+            relative = [
+                (theirs[name].sample.error or 0.0) / theirs[name].value  # pyright: ignore
+                for name in (total, share)
+            ]
+            assert 0.3 < relative[0] / relative[1] < 3.0
     assert theirs["linkage"].sample is not None
     assert 0.0 < (theirs["linkage"].sample.error or 0.0) < 5.0
     # neither chunks nor threads nor buckets decide

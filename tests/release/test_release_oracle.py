@@ -21,6 +21,7 @@ import microagg as ma
 from beyond import run_in
 from microagg.methods.search import blockwise
 from microagg.problem import blocks
+from microagg.release.beyond import measuring
 from microagg.release.beyond.filed import NOTE
 
 Row = dict[str, Any]
@@ -273,3 +274,24 @@ def test_figures_and_notes_are_the_same_in_memory_and_out_of_core(
         assert 0.0 < here["unique-with-kept"].value < 100.0
     assert any("one record dominates" in note for note in notes[0])
     assert notes[0] == notes[1]
+
+
+def test_records_that_are_looked_up_count_by_their_own_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where an intruder looks some records of the sample up, linkage is their weighted share, not that of the first ones."""
+    monkeypatch.setattr(measuring, "LOOKED_UP", 30)
+    rows = survey(7, 150)
+    for number, row in enumerate(rows):
+        row["w"] = 1 if number < 75 else 40
+    pa.parquet.write_table(as_table(rows), tmp_path / "in.parquet")
+    settings = settings_of("numbers, weights", 3)
+    release = run_in("beyond", monkeypatch, tmp_path / "in.parquet", tmp_path / "out.parquet", **settings)
+    figure = {measure.name: figure for measure, figure in release.figures}["linkage"]
+    chosen, looked = release.measured._looked_up(), release.measured.looked
+    weights = np.array([rows[number]["w"] for number in chosen.tolist()], float)
+    assert len(chosen) == 30
+    assert weights.std() > 0.0
+    assert figure.value == pytest.approx(100.0 * float(looked.nearest @ weights / weights.sum()), rel=1e-12)
+    second = 100.0 * float(looked.second @ weights / weights.sum())
+    assert figure.details["second nearest"] == pytest.approx(second, rel=1e-12)
