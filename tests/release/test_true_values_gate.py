@@ -63,3 +63,16 @@ def test_from_file_to_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how:
     with pytest.raises(ma.InputError, match="accept_risk='true-values'"):
         run_in(way, monkeypatch, *places, **asked(how))
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_one_value_of_one_record_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    """All other wages are those of two records; 0 and -0 are one wage."""
+    wages = np.append(table(2).column("wage").to_numpy().astype(float), [0.0, -0.0])
+    ages = np.arange(len(wages)) % 5
+    places = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    pa.parquet.write_table(pa.table({"wage": wages, "age": ages}), places[0])
+    run_in(way, monkeypatch, *places, **asked("median"))
+    pa.parquet.write_table(pa.table({"wage": np.append(wages, 17.0), "age": np.append(ages, 2)}), places[0])
+    with pytest.raises(ma.InputError, match="accept_risk='true-values'"):
+        run_in(way, monkeypatch, *places, **asked("median"))
