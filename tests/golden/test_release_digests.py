@@ -20,7 +20,7 @@ from golden.release_cases import (
 
 CONSTRAINTS = Path(__file__).parents[2] / "constraints.txt"
 CASES = release_cases()
-EVERY = {"memory": 2, "out-of-core": 8, "dask": 8}
+EVERY = {"memory": 3, "out-of-core": 12, "dask": 12}
 """One case in so many is part of `make test`; all are part of `make test-all`."""
 
 
