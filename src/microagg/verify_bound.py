@@ -6,19 +6,24 @@ This file is meant to be read. It shares no code with the solver that writes cer
 **What is claimed.** The loss of a grouping is the sum of cost(S) over its groups S, where cost(S) is the sum of squared
 distances of the members to their mean, which equals (1/|S|) Σ_{i<j in S} d²_ij. Splitting a group of 2k or more records never
 raises the loss, so some best grouping has only groups with k <= |S| <= 2k-1. A certificate gives a number pi_i for each
-record, and *cuts*: sets c of 2m+1 records with a penalty p_c >= 0. Suppose that for EVERY set S of k to 2k-1 records
+record, and *cuts*: sets c of records, each with a whole number p >= 2 and a penalty q_c >= 0. Suppose that for EVERY set S of k to 2k-1 records
 
-    (*)    v(S) = Σ_{i in S} pi_i - Σ_c p_c·floor(|S ∩ c|/2) - cost(S)  <=  0.
+    (*)    v(S) = Σ_{i in S} pi_i - Σ_c q_c·floor(|S ∩ c|/p) - cost(S)  <=  0.
 
-Add (*) over the groups of a grouping. Each record is in one group, and the groups share out the 2m+1 records of a cut, so that
-Σ_S floor(|S ∩ c|/2) <= m. Hence loss >= Σ_i pi_i - Σ_c p_c·m, whatever the grouping: the claim may not exceed this sum.
+Add (*) over the groups of a grouping. Each record is in one group, and the groups share out the records of a cut, so that
+Σ_S floor(|S ∩ c|/p) <= floor(|c|/p). Hence loss >= Σ_i pi_i - Σ_c q_c·floor(|c|/p), whatever the grouping: the claim may not exceed this.
 How pi and cuts were found does not matter. All there is to check is (*), and that the data are those of the certificate.
 
+**Without cuts, size k is enough.** Suppose (*) holds up to e for all sets of k records, and take a set S of s >= k. Average
+(*) over all k-subsets of S: each record is in a share k/s of them, each pair in k(k-1)/(s(s-1)). With D the sum of the squared distances of all
+pairs in S: (k/s)·Σ_S pi <= (k-1)/(s(s-1))·D + e, so Σ_S pi <= (k-1)/(k(s-1))·D + e·s/k. As s(k-1) <= k(s-1), that is at most
+D/s + e·s/k = cost(S) + e·s/k. Over a grouping the sizes s add up to n, so the tolerances add up to e·n/k, as they do below.
+
 **How every S is checked without listing all.** Take one size s. Put on each pair of records the weight
-w_ij = d²_ij/s - (pi_i + pi_j)/(s-1) + Σ_{c holding i and j} p_c/o_c, with o_c the largest odd number not above min(2m+1, s).
-The pairs inside S then sum to w(S) <= -v(S): costs and pi come out exactly; t = |S ∩ c| records of a cut make t(t-1)/2
-pairs, and t(t-1)/2 divided by o_c is at most floor(t/2), because t odd has (t-1)/2·t and t <= o_c, and t even has t/2·(t-1) and
-t-1 <= o_c. So a set that breaks (*) has w(S) < 0. Now take from a set S of t >= 3 records the member whose weights to the
+w_ij = d²_ij/s - (a_i + a_j)/(s-1) + Σ_{c holding i and j} 2·b_c·q_c, where a_i = pi_i + Σ_{c holding i} b_c·q_c·(p-2) and
+b_c is the least of floor(t/p)/(t(t-p+1)) for p <= t <= min(|c|, s). The pairs inside S then sum to w(S) <= -v(S): costs and
+pi come out exactly, and t = |S ∩ c| records of a cut add b_c·q_c·(t(t-1) - (p-2)t) = q_c·b_c·t(t-p+1), which is at most
+q_c·floor(t/p): for t >= p by the choice of b_c, and below p it is not above 0. So a set that breaks (*) has w(S) < 0. Now take from a set S of t >= 3 records the member whose weights to the
 others (its *star*) sum to the most. The stars sum to 2w(S), so the largest is at least 2w(S)/t, and what is left has
 w <= w(S)·(t-2)/t: negative again. Going on, every S with w(S) < 0 is reached from a pair with w < 0 by adding one record at a
 time, through sets that are all negative, and each time the record added is the one that would be taken out again. Among equal stars the
@@ -52,7 +57,7 @@ MOST_RECORDS = 20_000
 MOST_SETS = 50_000_000
 CELLS = 1 << 18  # how many numbers an array of one step holds: small enough for the processor's cache
 
-Cuts = list[tuple[list[int], float]]  # records and penalty of each
+Cuts = list[tuple[list[int], int, float]]  # records, p and penalty of each
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Verdict:
 
     >>> verdict = check_certificate({"format": "something else"}, np.zeros((4, 1)))
     >>> verdict.holds, verdict.reason
-    (False, "the certificate's format is not microagg-bound/1.")
+    (False, "the certificate's format is not microagg-bound/2.")
     >>> print(Verdict(True, "", k=3, records=9, sse=2.5, il=12.5, columns=("age", "rent"), scale="zscore"))
     Proven: every grouping of these 9 records by 'age', 'rent' (scale zscore) into groups of at least 3 has an information \
 loss of at least 12.5 % (SSE 2.5).
@@ -145,13 +150,14 @@ def check_certificate(content: Any, values: np.ndarray) -> Verdict:
 
 def _check(content: Any, values: np.ndarray, found: dict[str, Any]) -> None:
     form = _field(content, "format", str)
-    _require(form == "microagg-bound/1", "the certificate's format is not microagg-bound/1.")
+    known = ("microagg-bound/1", "microagg-bound/2")  # in the first, p is 2 throughout
+    _require(form in known, "the certificate's format is not microagg-bound/2.")
     n, k = _field(content, "records", int), _field(content, "k", int)
     claim = _field(content, "claim", dict)
     sse, il = _numbers([claim.get("sse"), claim.get("il")], 2, "claim").tolist()
     found.update(k=k, records=n, sse=sse, il=il)
     pi = _numbers(_field(content, "pi", list), n, "pi")
-    cuts = [_cut(cut, n) for cut in _field(content, "cuts", list)]
+    cuts = [_cut(cut, n, form) for cut in _field(content, "cuts", list)]
     data = _field(content, "data", dict)
     points = _points(data, values, n)
     found.update(columns=tuple(_columns(data) or ()) or points.shape[1], scale=data["scale"])
@@ -169,43 +175,58 @@ def _check(content: Any, values: np.ndarray, found: dict[str, Any]) -> None:
     if n < 2 * k:  # there is one grouping only: all together
         proven = sst - eps
     else:
-        for size in range(k, 2 * k):
+        for size in range(k, 2 * k if any(penalty for _, _, penalty in cuts) else k + 1):
             _check_size(points, pi, cuts, size, eps, found)
-        penalties = [penalty for records, penalty in cuts for _ in range(len(records) // 2)]  # m times each
+        penalties = [penalty for records, p, penalty in cuts for _ in range(len(records) // p)]
         proven = math.fsum([*pi.tolist(), *(-penalty for penalty in penalties)]) - n / k * 1.5 * eps
     _require(sse <= proven, "the claim exceeds what the numbers of the certificate prove.")
 
 
 def _check_size(points: np.ndarray, pi: np.ndarray, cuts: Cuts, size: int, eps: float, found: dict) -> None:
     """Compare every set of this size that might break (*) with (*)."""
-    largest = float(np.abs(pi).max())
-    if size * largest <= eps:
+    if size * float(np.abs(pi).max()) <= eps:
         return  # no v(S) exceeds eps
+    shares = [_share(len(records), p, size) * penalty for records, p, penalty in cuts]
+    raised = pi.copy()
     cuts_of: list[list[int]] = [[] for _ in pi]
-    for number, (records, _) in enumerate(cuts):
+    for number, (records, p, _) in enumerate(cuts):
+        raised[records] += shares[number] * (p - 2)
         for record in records:
             cuts_of[record].append(number)
+    largest = float(np.abs(raised).max())
     most = max(len(numbers) for numbers in cuts_of)
     error = (points.shape[1] * size + most + 10) * 2.0**-52 * size * largest
     _require(error <= eps / 2, "the certificate's numbers are too uneven to be checked in double precision.")
 
     # as a table, filled up with the number of a last cut that costs nothing
     table = np.array([numbers + [len(cuts)] * (most - len(numbers)) for numbers in cuts_of], dtype=np.int64)
-    penalties = np.array([penalty for _, penalty in cuts] + [0.0])
+    penalties = np.array([penalty for _, _, penalty in cuts] + [0.0])
+    parts = np.array([p for _, p, _ in cuts] + [2])
     step = 1 + CELLS // (len(penalties) + size * (points.shape[1] + most))
-    for sets in _negative_sets(_weights(points, pi, cuts, size, eps), size, found):
+    for sets in _negative_sets(_weights(points, raised, cuts, shares, size, eps), size, found):
         for start in range(0, len(sets), step):
             some = sets[start : start + step]
             places = table[some].reshape(len(some), -1) + len(penalties) * np.arange(len(some))[:, None]
             shared = np.bincount(places.ravel(), minlength=len(some) * len(penalties))  # |S ∩ c|
-            relief = (shared.reshape(len(some), -1) // 2) @ penalties
+            relief = (shared.reshape(len(some), -1) // parts) @ penalties
             excess = pi[some].sum(axis=1) - relief - _costs(points, some)  # v(S)
             found["worst"] = max(found["worst"], float(excess.max()))
             _require(bool((excess <= eps).all()), "some group costs less than the certificate says.")
 
 
-def _weights(points: np.ndarray, pi: np.ndarray, cuts: Cuts, size: int, eps: float) -> np.ndarray:
-    """w of all pairs, each raised by its part of eps, as integers; 0 on the diagonal. v(S) > eps still makes w(S) < 0."""
+def _share(records: int, p: int, size: int) -> float:
+    """b of a cut: the least of floor(t/p) / (t(t-p+1)), a little lower; 0 where no set of this size can hold p of its records."""
+    ratios = [(t // p) / (t * (t - p + 1)) for t in range(p, min(records, size) + 1)]
+    return min(ratios, default=0.0) * (1.0 - 1e-15)
+
+
+def _weights(
+    points: np.ndarray, pi: np.ndarray, cuts: Cuts, shares: list[float], size: int, eps: float
+) -> np.ndarray:
+    """w of all pairs, each raised by its part of eps, as integers; 0 on the diagonal. v(S) > eps still makes w(S) < 0.
+
+    pi: the a of the text above.
+    """
     n, d = points.shape
     pairs = size * (size - 1) // 2
     cap = pairs * 2.0 * float(np.abs(pi).max()) / (size - 1)  # no weight is below -cap/pairs
@@ -216,9 +237,8 @@ def _weights(points: np.ndarray, pi: np.ndarray, cuts: Cuts, size: int, eps: flo
         squares = sum((points[rows, j, None] - points[None, :, j]) ** 2 for j in range(d))
         block = squares / size - (pi[rows, None] + pi[None, :]) / (size - 1) + eps / pairs
         weights[rows] = np.floor(np.minimum(block, cap) * scale)
-    for records, penalty in cuts:
-        odd = (min(len(records), size) - 1) // 2 * 2 + 1
-        share = math.floor(min(penalty / odd, cap) * scale)
+    for (records, _, _), each in zip(cuts, shares, strict=True):
+        share = math.floor(min(2.0 * each, cap) * scale)
         inside = np.ix_(records, records)
         weights[inside] = np.minimum(weights[inside] + share, math.floor(cap * scale))
     np.fill_diagonal(weights, 0)
@@ -349,14 +369,15 @@ def _columns(data: dict[str, Any]) -> list[str] | None:
     return columns
 
 
-def _cut(cut: Any, n: int) -> tuple[list[int], float]:
+def _cut(cut: Any, n: int, form: str) -> tuple[list[int], int, float]:
     records = _field(cut, "records", list)
+    p = 2 if form == "microagg-bound/1" else _field(cut, "p", int)
     proper = all(type(record) is int and 0 <= record < n for record in records)
-    proper = proper and len(set(records)) == len(records) and len(records) in range(3, 1000, 2)
-    _require(proper, "a cut is not a set of 3, 5, 7, ... or 999 records.")
+    proper = proper and len(set(records)) == len(records) and 2 <= p <= len(records) <= 999
+    _require(proper, "a cut is not a set of at most 999 records, of 2 or more for each part.")
     penalty = float(_numbers([cut.get("penalty")], 1, "penalty")[0])
     _require(penalty >= 0.0, "a penalty is negative.")
-    return records, penalty
+    return records, p, penalty
 
 
 def _read_values(path: Path, columns: list[str] | None) -> np.ndarray:

@@ -8,7 +8,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from microagg.table.io.kinds import refuse_other_kind
 from microagg.table.io.writing import refuse_unwritable, write_text
 from microagg.table.variable import Cells
 
-FORMAT = "microagg-bound/1"
+FORMAT = "microagg-bound/2"
 BEGINNING = b'{"format": "microagg-bound/'
 ENUMERATED = "everything enumerated"
 CUT = "optimal cut"
@@ -31,12 +31,20 @@ SAFETY = 1e-9  # of the total sum of squares: more than all rounding here and in
 NO_CERTIFICATE = "a certificate can be written for columns of plain numbers without gaps only; without one, the bound itself stands."
 
 
+class Cut(NamedTuple):
+    """A floor cut of a proof: groups that hold h of the records count floor(h / p) times the penalty."""
+
+    records: tuple[int, ...]
+    p: int
+    penalty: float
+
+
 @dataclass(frozen=True)
 class Bound:
     """A loss that no partition of the points into groups of at least k can go below.
 
     `pi` and `cuts` prove `certified_sse` to anybody: for every set S of k to 2k - 1 records, the pi of its members, less each
-    cut's penalty times half (rounded down) the number of the cut's records in S, add up to no more than the SSE of S. Where
+    cut's penalty times floor(h / p), where S holds h of the cut's records, add up to no more than the SSE of S. Where
     an integer program over all groups left in question has shown that a partition is optimal, or where one column alone varies,
     whose optimal cut no partition beats, `sse` is its loss, and the certificate proves a little less.
 
@@ -57,8 +65,8 @@ class Bound:
     certified_il: float
     pi: np.ndarray = dataclasses.field(repr=False)
     """A number for each record."""
-    cuts: tuple[tuple[tuple[int, ...], float], ...] = dataclasses.field(repr=False)
-    """Sets of an odd number of records, each with its penalty."""
+    cuts: tuple[Cut, ...] = dataclasses.field(repr=False)
+    """Sets of records, each with the p that it counts by and its penalty."""
     method: str
     """How it was found: "one group", "optimal cut", "instant", "columns", "columns and cuts" or "everything enumerated"."""
     optimal: bool
@@ -103,7 +111,7 @@ class Bound:
             "claim": {"sse": self.certified_sse, "il": self.certified_il},
             "data": data,
             "pi": self.pi.tolist(),
-            "cuts": [{"records": list(records), "penalty": penalty} for records, penalty in self.cuts],
+            "cuts": [{"records": list(cut.records), "p": cut.p, "penalty": cut.penalty} for cut in self.cuts],
         }
 
     def save(self, path: str | Path) -> None:
@@ -162,14 +170,14 @@ def bound_from(
     points: np.ndarray,
     k: int,
     pi: np.ndarray,
-    cuts: list[tuple[tuple[int, ...], float]],
+    cuts: list[Cut],
     method: str,
     optimum: float | None = None,
 ) -> Bound:
     """A bound from numbers that prove one; `optimum` is the loss of a partition that was shown to be the best."""
     n, sst = len(points), total_squares(points)
-    kept = tuple((records, penalty) for records, penalty in cuts if penalty > 0.0)
-    terms = [*pi.tolist(), *(-penalty * (len(records) // 2) for records, penalty in kept)]
+    kept = tuple(cut for cut in cuts if cut.penalty > 0.0)
+    terms = [*pi.tolist(), *(-cut.penalty * (len(cut.records) // cut.p) for cut in kept)]
     certified = max(math.fsum(terms) - SAFETY * sst, 0.0)
     proven = certified if optimum is None else max(certified, optimum * (1.0 - 1e-12))
     share = 100.0 / sst if sst > 0.0 else 0.0

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from microagg.bounds.bound import CUT, ENUMERATED, Bound, bound_from, total_squares
-from microagg.bounds.columns import MOST_WORK, TOLERANCE, Climb, costs_of_groups
+from microagg.bounds.bound import CUT, ENUMERATED, Bound, Cut, bound_from, total_squares
+from microagg.bounds.columns import CUT_ROUNDS, NEIGHBOURS, TOLERANCE, WORK, Climb, costs_of_groups
 from microagg.bounds.listening import Listener
 from microagg.bounds.neighbours import SCANNED, nearest_others
 from microagg.kernels import sums
@@ -20,7 +20,6 @@ from microagg.problem.watch import Watch
 LARGE = 20_000  # more records than this get no linear program
 LARGEST_K = 20  # nor does a larger k: its groups are too many to be priced
 ROUNDS = 1000
-NEIGHBOURS = 30  # times k: how many neighbours pricing does well with
 
 
 def lower_bound(
@@ -92,8 +91,11 @@ def _squared_error(points: np.ndarray, labels: np.ndarray) -> float:
 class Proof:
     """A bound that rises with every `step` until it is `finished`, or until the listener breaks it off."""
 
-    def __init__(self, points: np.ndarray, k: int, listener: Listener, most_work: int = MOST_WORK) -> None:
-        self.points, self.k, self.listener, self._most_work = points, k, listener, most_work
+    def __init__(
+        self, points: np.ndarray, k: int, listener: Listener, work: int = WORK, cut_rounds: int = CUT_ROUNDS
+    ) -> None:
+        self.points, self.k, self.listener = points, k, listener
+        self._effort = (work, cut_rounds)
         self.sst = total_squares(points)
         self.climb: Climb | None = None
         self._pi = np.zeros(len(points))
@@ -122,7 +124,7 @@ class Proof:
         mean_price = float(np.mean(self._pi))
         self._unit = max(mean_price, 1e-12 * self._unit)
         scaled = np.ascontiguousarray(centred / np.sqrt(self._unit))
-        self.climb = Climb(scaled, k, near / self._unit, records, self._most_work)
+        self.climb = Climb(scaled, k, near / self._unit, records, *self._effort)
 
     @property
     def value(self) -> float:
@@ -162,7 +164,8 @@ class Proof:
             climb = self.climb
             pi = (climb.best.pi - TOLERANCE / self.k) * self._unit
             penalties = climb.best.penalties * self._unit
-            cuts = list(zip(climb.master.cuts.records, penalties.tolist(), strict=True))
+            of_cuts = zip(climb.best_cuts.records, climb.best_cuts.parts.tolist(), penalties.tolist(), strict=True)
+            cuts = [Cut(*each) for each in of_cuts]
             how = "columns and cuts" if penalties.any() else "columns"
         if how == "one group":
             optimum = self.sst

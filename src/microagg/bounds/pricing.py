@@ -10,9 +10,14 @@ largest sum (its *star*; of equals, the record with the highest number): the mea
 every set whose mean is low is reached from a pair of low mean by adding one record at a time, each addition being the member
 that would be taken out again. Going only this way (reverse search) meets each set once and needs no memory of those met.
 
-A cut of 2m + 1 records with a penalty adds penalty * floor(h / 2) to a set that holds h of them. Let o be the largest odd number
-that is at most 2m + 1 and at most s. A share of 1 / o for each of the h (h - 1) / 2 pairs never exceeds that: an odd h is at
-most o and has h floor(h / 2) pairs; an even h has (h - 1) floor(h / 2), and h - 1 is at most o.
+A cut of r records adds penalty * floor(h / p) to a set that holds h of them. Let b be the least of floor(h / p) / (h (h - p + 1))
+over all h from p to min(r, s). Then b h (h - p + 1) never exceeds floor(h / p): not from p on, by the choice of b, and below p it is
+0 or negative. It is a sum over pairs: 2 b for each pair inside the cut, and -b (p - 2) / (s - 1) for each end of a pair that is in the
+cut, which is as if the record's price were higher by b (p - 2) times the penalty.
+
+Without cuts, sets of k records are enough: if none of them costs less than its prices, no larger one does. Over the k-subsets T of a set S of
+s records, the prices of S count k / s times and the sum D of its pairs' squared distances (k - 1) / (s (s - 1)) times, on average; so
+the prices of S are at most D (k - 1) / (k (s - 1)), and that is at most D / s, the cost of S, because s (k - 1) <= k (s - 1).
 """
 
 from __future__ import annotations
@@ -76,7 +81,7 @@ def _would_be_taken_out(points, path, t, v, inverse, prices, share_starts, share
 @kernel
 def _walk(
     points, starts, others, squares, highest, unlisted, s, prices, limit,
-    share_starts, share_others, shares, cut_starts, cut_of, penalties,
+    share_starts, share_others, shares, cut_starts, cut_of, penalties, parts, bonus,
     path, stars, totals, stack, marks, places, counts, state, max_work, found, excess,
 ):  # fmt: skip
     """List sets of s records with an excess of at most `limit`; goes on where `state` says, until max_work records were looked at.
@@ -203,9 +208,10 @@ def _walk(
                 extra = 0.0
                 for q in range(t + 1):
                     u2 = v if q == t else path[q]
+                    extra += bonus[u2]
                     for f in range(cut_starts[u2], cut_starts[u2 + 1]):
                         counts[cut_of[f]] += 1
-                        if counts[cut_of[f]] % 2 == 0:
+                        if counts[cut_of[f]] % parts[cut_of[f]] == 0:
                             extra += penalties[cut_of[f]]
                 for q in range(t + 1):
                     u2 = v if q == t else path[q]
@@ -234,7 +240,7 @@ class Prices(NamedTuple):
 
     def sum(self, cuts: Cuts) -> float:
         """What these prices prove, if no set has a negative excess."""
-        return math.fsum(self.pi) - math.fsum(self.penalties * cuts.halves)
+        return math.fsum(self.pi) - math.fsum(self.penalties * cuts.floors)
 
     def towards(self, other: Prices, share: float) -> Prices:
         """A point on the way to other prices: excess is linear in prices, so between two proofs all are proofs."""
@@ -254,6 +260,17 @@ class Sets(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.excess)
+
+
+def joined_sets(listed: list[tuple[np.ndarray, np.ndarray]], complete: bool) -> Sets:
+    """Put lists of sets of one size each (rows of records, and their excess) together."""
+    sizes = np.concatenate([np.full(len(x), rows.shape[1]) for rows, x in listed] or [np.empty(0, np.int64)])
+    return Sets(
+        np.concatenate([rows.reshape(-1) for rows, _ in listed] or [np.empty(0, np.int32)]),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.concatenate([x for _, x in listed] or [np.empty(0)]),
+        complete,
+    )
 
 
 def _unlisted(reach: np.ndarray, prices: np.ndarray) -> np.ndarray:
@@ -305,10 +322,11 @@ class Pricing:
         n = len(self._points)
         starts, others, squares, reach = self._neighbours
         for s in range(self._k, min(2 * self._k - 1, n) + 1):
-            per_record = prices.pi / (s - 1)
+            bonus = cuts.bonus(prices.penalties, s)
+            per_record = (prices.pi + bonus) / (s - 1)
             highest = np.maximum.reduceat(per_record[others], starts[:-1])
             unlisted = _unlisted(reach / s, per_record)
-            shares = cuts.shares(prices.penalties, s)
+            shares = cuts.pair_shares(prices.penalties, s)
             state = np.zeros(7, np.int64)
             self._places[:] = -1
             self._marks[:] = -1
@@ -319,7 +337,7 @@ class Pricing:
                     break
                 before = state[6]
                 number = _walk(
-                    self._points, starts, others, squares, highest, unlisted, s, per_record, limit, *shares, *cuts.of_records, prices.penalties,
+                    self._points, starts, others, squares, highest, unlisted, s, per_record, limit, *shares, *cuts.of_records, prices.penalties, cuts.parts, bonus,
                     self._path, self._stars, self._totals, self._stack, self._marks, self._places, cuts.counts,
                     state, min(left, SLICE), rows, values,
                 )  # fmt: skip
@@ -329,12 +347,4 @@ class Pricing:
             self.scans += int(state[4])
             if not complete:
                 break
-        sizes = np.concatenate(
-            [np.full(len(x), rows.shape[1]) for rows, x in found] or [np.empty(0, np.int64)]
-        )
-        return Sets(
-            np.concatenate([rows.reshape(-1) for rows, _ in found] or [np.empty(0, np.int32)]),
-            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            np.concatenate([x for _, x in found] or [np.empty(0)]),
-            complete,
-        )
+        return joined_sets(found, complete)

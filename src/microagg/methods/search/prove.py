@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from microagg.bounds.bound import Bound
-from microagg.bounds.columns import MOST_WORK, TOLERANCE, Climb, costs_of_groups, taken
+from microagg.bounds.columns import CUT_ROUNDS, TOLERANCE, Climb, costs_of_groups, taken
+from microagg.bounds.columns import WORK as PRICING_WORK
 from microagg.bounds.listening import Listener
 from microagg.bounds.lower import ROUNDS, Proof
 from microagg.errors import InputError
@@ -28,7 +29,7 @@ Search = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 """A search for better partitions: search(labels, rng, turn) -> labels. Turn 0 comes before any bound and should be short."""
 
 LISTED = 100_000  # how many groups one integer program takes
-WORK = 1_000_000_000  # how far to look for them
+WORK = 10_000_000_000  # how far to look for them
 # Groups for each record in the programs that look for a better partition. Those over few groups are solved at the root of their
 # tree, in no time, so all of them are tried; from the first that is not, larger steps are taken, and a little patience.
 FEWEST, MOST, STEP, LARGE_STEP = 1.5, 4.0, 0.125, 0.5
@@ -40,14 +41,15 @@ class Pace(NamedTuple):
     """How much is spent before something else is tried."""
 
     work: int  # how far pricing may look
+    cut_rounds: int  # how many rounds of cuts there are
     patience: int  # programs in a row that took their time and found nothing better
     patience_again: int  # the same once such a program has helped, or another search has been made
     narrow: float  # a gap, as a share of the bound, that is not worth another search
 
 
-TO_THE_END = Pace(MOST_WORK, patience=2, patience_again=2, narrow=1e-3)
+TO_THE_END = Pace(PRICING_WORK, CUT_ROUNDS, patience=2, patience_again=2, narrow=1e-3)
 # where no proof is wanted in the end: more of it took half as long again or twice as long on Census, for 0 to 4 thousandths of the loss
-IN_SHORT = Pace(500_000_000, patience=2, patience_again=1, narrow=2e-3)
+IN_SHORT = Pace(4_000_000_000, 4, patience=2, patience_again=1, narrow=2e-3)
 
 
 def prove(
@@ -126,7 +128,7 @@ class Duel:
         self, problem: Problem, labels: np.ndarray, listener: Listener, pace: Pace = TO_THE_END
     ) -> None:
         self.problem, self.labels, self.listener, self.pace = problem, labels, listener, pace
-        self.proof = Proof(problem.points, problem.k, listener, pace.work)
+        self.proof = Proof(problem.points, problem.k, listener, pace.work, pace.cut_rounds)
         self.optimal = len(problem.points) < 2 * problem.k or self.proof.sst == 0.0
         self.stuck = False
         self._loss = loss_of_partition(problem.points, labels)
@@ -229,7 +231,7 @@ class Duel:
         slack = TOLERANCE * len(self.labels)  # what the other groups of a partition may be below 0
         room = max(self.gap / self.proof.unit, 0.0) * (1.0 + 1e-9) + slack
         sets = climb.pricing.sets(
-            climb.best, climb.master.cuts, room, most=LISTED, work=WORK, stop=self.listener
+            climb.best, climb.best_cuts, room, most=LISTED, work=WORK, stop=self.listener
         )
         if sets.complete and not self.listener():
             ended = self._improve(climb, sets.members, sets.offsets, NODES)
@@ -260,7 +262,7 @@ class Duel:
 
         And whether these are all.
         """
-        excess = excess_of(climb)
+        excess = climb.excess(climb.best, climb.best_cuts)
         possible = np.flatnonzero(excess <= self.gap / self.proof.unit)
         order = possible[np.argsort(excess[possible], kind="stable")]
         chosen = np.sort(order[: int(per_record * len(self.labels))])
@@ -302,14 +304,3 @@ def groups_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     members = np.argsort(labels, kind="stable").astype(np.int32)
     return members, np.concatenate([[0], np.cumsum(np.bincount(labels))]).astype(np.int64)
-
-
-def excess_of(climb: Climb) -> np.ndarray:
-    """What each group that a climb knows costs above the prices of its best proof."""
-    master = climb.master
-    sizes = np.diff(master.offsets)
-    numbers = np.repeat(np.arange(len(sizes)), sizes)
-    prices = np.bincount(numbers, climb.best.pi[master.members], minlength=len(sizes))
-    cut, column, pairs = master.cuts.held(master.members, master.offsets)
-    penalties = np.bincount(column, climb.best.penalties[cut] * pairs, minlength=len(sizes))
-    return master.costs - prices + penalties
