@@ -1,9 +1,11 @@
-# make demo: set up and protect a made-up table.
+# make demo: set up the core alone, and protect a made-up table.
 # make quick: the tests that take no time.   make test: every check.   make test-all: and every repetition.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO := .venv-demo
+QUIETLY := -qq --disable-pip-version-check --no-compile -c constraints.txt
 PYCANON := .venv-pycanon
 LOWEST := .venv-lowest
 WORKERS ?= auto
@@ -12,8 +14,25 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=load --maxsch
 
 .PHONY: demo fuzz quick test test-all test-lowest lint types imports warm unit pycanon docs bench clean
 
-demo: $(READY)
-	$(BIN)/microagg demo
+demo: $(DEMO)/.ready
+	@$(DEMO)/bin/python -m microagg demo
+
+# The core alone, in an environment of its own: the dependencies of pyproject.toml, and src on the path. Twice
+# quiet: errors of the installer are shown, its warnings on the configuration of this machine are not. Where the
+# installer of $(PYTHON) can serve another environment, that one needs none of its own.
+$(DEMO)/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "microagg needs Python 3.11 or newer"; exit 1; }
+	@echo "Setting up $(DEMO) with the core of microagg (once) ..."
+	@if $(PYTHON) -m pip --python $(PYTHON) --version > /dev/null 2>&1; \
+	then $(PYTHON) -m venv --clear --without-pip $(DEMO); else $(PYTHON) -m venv --clear $(DEMO); fi
+	@$(PYTHON) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" \
+		> $(DEMO)/core.txt
+	@if $(DEMO)/bin/python -c 'import pip' 2> /dev/null; \
+	then $(DEMO)/bin/python -m pip install $(QUIETLY) -r $(DEMO)/core.txt; \
+	else $(PYTHON) -m pip --python $(DEMO)/bin/python install $(QUIETLY) -r $(DEMO)/core.txt; fi
+	@$(DEMO)/bin/python -c "import pathlib, sysconfig; \
+		pathlib.Path(sysconfig.get_path('purelib'), 'microagg.pth').write_text('$(CURDIR)/src')"
+	@touch $(DEMO)/.ready
 
 quick: warm
 	$(PYTEST) -m 'not slow and not nightly' --durations=10 --durations-min=1
@@ -77,5 +96,5 @@ bench: $(READY)
 	$(BIN)/python benchmarks/speed/run.py
 
 clean:
-	rm -rf $(VENV) $(PYCANON) $(LOWEST) microagg-demo
+	rm -rf $(VENV) $(DEMO) $(PYCANON) $(LOWEST) microagg-demo
 	find . -name __pycache__ -prune -exec rm -rf {} +

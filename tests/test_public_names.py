@@ -66,6 +66,8 @@ def test_the_names_of_the_design_are_there() -> None:
         "lower_bound",
         "methods",
         "check",
+        "assess",
+        "compare",
         "propose",
         "datasets",
     }

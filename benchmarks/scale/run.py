@@ -118,6 +118,7 @@ def page(results: list[dict[str, Any]]) -> str:
         "output such a file, or a folder of parquet parts (`out/`: each of 4,194,304 records, its manifests beside it).",
         "A text file is taken in first: read from end to end, set aside, and typed as in memory, a column at a time; the largest of them takes about five",
         "times the bytes of its text, and is refused with the figure where `--memory` is less.",
+        "Below 500,000 records, and from other formats, a table is read and grouped as a whole whatever `--memory` says; a note tells if that may take more.",
         "",
         "What is set aside lies in a folder with a random name that its owner alone can look into (mode 700), beside the output or where `--spill`",
         "says, and goes in the end, on errors and on Ctrl-C. A run that was killed goes on with `--resume`, by a file of mode 600 beside the output that",

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from microagg.release.files import anonymize_file
     from microagg.release.release import Release, anonymize
     from microagg.release.settings import Settings
+    from microagg.studies.assess import assess
+    from microagg.studies.compare import compare
     from microagg.table.proposal import propose
 
 # Every public name and its room. Nothing is imported before it is used: `import microagg` stays quick.
@@ -42,6 +44,8 @@ _HOMES = {
     "information_loss": "microagg.measures.loss.sse",
     "lower_bound": "microagg.bounds.lower",
     "check": "microagg.guarantees.check",
+    "assess": "microagg.studies.assess",
+    "compare": "microagg.studies.compare",
     "methods": "microagg.methods",  # the package itself can be called
     "datasets": "microagg.datasets",
     "MicroaggError": "microagg.errors",
@@ -61,7 +65,9 @@ __all__ = [
     "__version__",
     "anonymize",
     "anonymize_file",
+    "assess",
     "check",
+    "compare",
     "datasets",
     "information_loss",
     "lower_bound",

@@ -2,11 +2,58 @@
 
 from __future__ import annotations
 
+import re
+
+_TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+""")
+_ADDRESS = re.compile(r"(?<![A-Za-z0-9+.-])(?!file:)([A-Za-z][A-Za-z0-9+.-]+:/{1,3})(.*)", re.DOTALL)
+
+
+def without_credentials(text: str) -> str:
+    """Return a text in which addresses have no user, password and query.
+
+    >>> without_credentials("there is no file 'https:/me:secret@host/in.csv?key=1'; check the path.")
+    "there is no file 'https:/host/in.csv'; check the path."
+    """
+    return _TOKEN.sub(lambda token: _ADDRESS.sub(_bare_address, token[0]), text)
+
+
+def _bare_address(found: re.Match[str]) -> str:
+    rest, end = found[2], ""
+    if rest[-1:] in ("'", '"'):
+        rest, end = rest[:-1], rest[-1]
+    return f"{found[1]}{rest.rpartition('@')[2].partition('?')[0]}{end}"
+
+
+def credentials_in(text: str) -> list[str]:
+    """Return what an address says besides scheme, host and path, so that it can be hidden; the longest first.
+
+    >>> credentials_in("https://me:secret@host/in.csv?key=1")
+    ['me:secret', 'secret', 'key=1']
+    """
+    hidden: set[str] = set()
+    for _, rest in _ADDRESS.findall(text):
+        address, _, query = rest.partition("?")
+        user = address.rpartition("@")[0]
+        hidden |= {query, user, user.partition(":")[2]}
+    return sorted(hidden - {""}, key=len, reverse=True)
+
+
+def needs_extra(what: str, package: str, extra: str) -> str:
+    """Return the sentence that says which package is missing and how to install it.
+
+    >>> needs_extra("SPSS files need", "pyreadstat", "stats")
+    "SPSS files need pyreadstat, which is not there; pip install 'microagg[stats]' installs it."
+    """
+    return f"{what} {package}, which is not there; pip install 'microagg[{extra}]' installs it."
+
 
 class MicroaggError(Exception):
-    """The parent of all errors that microagg raises on purpose."""
+    """The parent of all errors that microagg raises on purpose. What addresses say of users and passwords is left out."""
 
     exit_code = 1
+
+    def __init__(self, *about: object) -> None:
+        super().__init__(*(without_credentials(each) if isinstance(each, str) else each for each in about))
 
 
 class InputError(MicroaggError, ValueError):

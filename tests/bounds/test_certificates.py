@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import mixed
+from made_certificates import largest_violation
 from microagg.bounds.bound import refuse_inexact
 from microagg.bounds.lower import lower_bound
 from microagg.errors import InputError
@@ -229,3 +231,38 @@ def test_many_valued_columns_have_no_bound() -> None:
     with pytest.raises(InputError, match="column 'town' is nominal with so many values"):
         refuse_inexact(space, cells.names)
     refuse_inexact(Space.fit(cells.values), cells.names)
+
+
+def test_a_column_that_counts_nothing_is_no_column() -> None:
+    """With an importance of 0 a certificate would prove something about fewer columns than it names."""
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(9, 2))
+    certificate = lower_bound(values, 3).certificate()
+    for importance, holds in (([1.0, 1.0], True), ([1.0, 0.0], False), ([-1.0, 1.0], False)):
+        told = {**certificate, "claim": {"sse": 0.0, "il": 0.0}}
+        told["data"] = {**certificate["data"], "importance": importance}
+        verdict = check_certificate(told, values)
+        assert verdict.holds == holds
+        assert holds or "importance" in verdict.reason
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_claim_leaves_room_for_rounding(k: int) -> None:
+    """What the prices add up to is proven but for what rounding may hide: n / k groups, each off by one and a half eps."""
+    values = np.random.default_rng(k).normal(size=(12, 2))
+    certificate = lower_bound(values, k, time_limit=None).certificate()
+    sst = float(((values - values.mean(axis=0)) ** 2).sum())
+    penalties = sum(cut["penalty"] * (len(cut["records"]) // 2) for cut in certificate["cuts"])
+    whole, room = math.fsum(certificate["pi"]) - penalties, 12 / k * 1.5 * 1e-9 * sst / 12
+    for part, holds in ((1.05, True), (0.9, False), (0.0, False)):
+        sse = whole - part * room
+        told = {**certificate, "claim": {"sse": sse, "il": 100.0 * sse / sst}}
+        assert check_certificate(told, values).holds == holds
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_set_of_records_costs_less_than_its_prices(seed: int) -> None:
+    """Every set of k to 2k - 1 records, one by one: the search finds prices up to a tolerance, which is taken off them."""
+    points, k = np.random.default_rng(seed).normal(size=(14, 2)), 2 + seed % 2
+    bound = lower_bound(points, k, time_limit=None)
+    assert largest_violation(points, k, bound.pi, list(bound.cuts)) < 0.0

@@ -88,12 +88,12 @@ def test_the_public_manifest_says_what_may_be_said(microagg: Microagg, tmp_path:
     internal, public = manifests(tmp_path)
     assert set(public) == {
         "format", "microagg", "settings", "records", "roles", "guarantee", "loss", "rows", "output", "release",
-        "all_columns", "may_identify",
+        "all_columns", "may_identify", "sums",
     }  # fmt: skip
     assert set(public["settings"]) == {
         "k", "quasi", "confidential", "keep", "l", "t", "diversity", "c", "exact", "method", "params", "refine", "scale", "precision", "cap",
         "publish", "kinds", "nominal", "ordinal", "importance", "aggregate", "hierarchy", "missing", "special", "na",
-        "weight", "stratum", "small_strata",
+        "weight", "stratum", "small_strata", "rules",
     }  # fmt: skip
     assert public["output"] == {"file": "out.csv"}
     assert internal["input"]["file"] == "in.csv"

@@ -75,10 +75,12 @@ def test_a_broken_method(
 
 
 def test_a_broken_engine(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(
-        "microagg.release.release.run_method",
-        lambda method, problem, *_, **__: Found(lonely_labels(len(problem.points))),
-    )
+    def broken(method: Any, problem: Any, *_: Any, **__: Any) -> Found:
+        return Found(lonely_labels(len(problem.points)))
+
+    # both the search and the quick one that it is compared with
+    monkeypatch.setattr("microagg.release.release.run_method", broken)
+    monkeypatch.setattr("microagg.release.choosing.run_method", broken)
     refused(microagg, tmp_path, "not 4-anonymous")
 
 

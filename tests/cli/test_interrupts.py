@@ -115,7 +115,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "files.read_table",
+        "files.read_for_settings",
         "release.run_method",
         "release.aggregated",
         "saving.write_table",

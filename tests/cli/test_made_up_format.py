@@ -114,7 +114,7 @@ def test_a_missing_package_is_named_before_any_work(
     monkeypatch.setattr("microagg.release.release.anonymize", None)
     tables.write(tables.people(), tmp_path / "in.csv")
     done = microagg("anonymize", "in.csv", "out.ribbon", *K, *tables.ROLES)
-    done.refused("install microagg with the extra 'ribbons'")
+    done.refused("pip install 'microagg[ribbons]'")
 
 
 def test_repeat_reads_its_file_once(microagg: Microagg, source: Path, tmp_path: Path) -> None:

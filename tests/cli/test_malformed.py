@@ -13,7 +13,7 @@ from running import run
 
 HERE = Path(__file__).parents[1]
 MEGABYTES = 1500
-"""What reading may take beyond the libraries: the files are small, and the limit on what they unpack to is 64 MB."""
+"""What reading may take beyond the libraries: the files are small, and 128 MB are said to be free."""
 
 
 @pytest.mark.slow

@@ -105,7 +105,7 @@ def holds(seed: int, folder: Path) -> None:
         arrow_of(cells), k, quasi, confidential=["c"], method=method.name, seed=seed, **asked,
         special={"q_income": CODES} if "q_income" in cells else None, refine=bool(rng.random() < 0.3),
         scale=str(rng.choice(["zscore", "minmax", "robust", "rank", "none"])),
-        importance={quasi[0]: float(rng.choice([0.5, 1.0, 4.0]))},
+        importance={quasi[0]: float(rng.choice([0.5, 1.0, 4.0]))}, accept_risk="true-values",
         **{p.name: 3 for p in method.parameters if isinstance(p, Effort)},
     )  # fmt: skip
     told = release.table.to_pydict()

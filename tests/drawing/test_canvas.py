@@ -101,6 +101,6 @@ def test_threads_that_draw_do_not_disturb_one_another() -> None:
 
 def test_without_matplotlib_one_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(canvas, "can_draw", lambda: False)
-    with pytest.raises(InputError, match="extra 'plots'"), blank_figure((2.0, 2.0)):
+    with pytest.raises(InputError, match=r"pip install 'microagg\[plots\]'"), blank_figure((2.0, 2.0)):
         pass
     assert can_draw()

@@ -62,10 +62,17 @@ def table_of(records: int = 3000) -> pa.Table:
     gaps = rng.random(records) < 0.1
     income = np.round(rng.lognormal(9.0, 1.0, records), 2)
     income[::97] = CODE
+    rent, heat = (
+        rng.lognormal(6.0, 0.3, records),
+        rng.lognormal(4.0, 0.3, records),
+    )  # raw floats, with their sum
     return pa.table(
         {
             "age": pa.array(rng.integers(18, 90, records)),
             "income": pa.array(income, mask=gaps),
+            "rent": pa.array(rent),
+            "heat": pa.array(heat),
+            "home costs": pa.array(rent + heat),
             "quasimodo": pa.array([SECRETS[each] for each in rng.integers(0, 2, records)]),
             "ill": pa.array([SECRETS[each] for each in rng.integers(0, 2, records)]),
             "home": pa.array([f"{SECRETS[0]} {each}" for each in rng.integers(0, 1500, records)]),
@@ -75,7 +82,7 @@ def table_of(records: int = 3000) -> pa.Table:
 
 
 SETTINGS: dict[str, Any] = {
-    "quasi": ["age", "income", "quasimodo"], "weight": "w", "confidential": ["ill"], "l": 2, "t": 0.6, "unit": "home", "k": 5, "seed": 7, "effort": "quick", "date": "2026-01-01",
+    "quasi": ["age", "income", "rent", "heat", "home costs", "quasimodo"], "weight": "w", "confidential": ["ill"], "l": 2, "t": 0.6, "unit": "home", "k": 5, "seed": 7, "effort": "quick", "date": "2026-01-01",
 }  # fmt: skip
 
 
@@ -146,6 +153,38 @@ def test_text_files_and_a_folder_of_parts(
     )  # fmt: skip
     assert len(here) > 6
     assert here == there
+
+
+def test_numbers_of_text_files_are_values_on_a_cluster_too(
+    tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        f"{20 + 7 * j % 51},{j % 90}.0,{'NA' if j % 9 == 0 else j % 4},{j % 2 == 0},{'NA' if j % 7 == 0 else chr(34) + 'flu' + chr(34)}"
+        for j in range(1300)
+    ]
+    text = tmp_path / "in.csv"
+    text.write_text("\n".join(["age,wage,rooms,owner,ill", *rows]) + "\n")
+    asked = {
+        "k": 3,
+        "quasi": ["age"],
+        "confidential": ["wage"],
+        "l": 2,
+        "rest": "keep",
+        "seed": 1,
+        "effort": "quick",
+    }
+    monkeypatch.setattr(Budget, "checked", small_budget(320, 2))
+    for target in ("out/", "out.parquet", "out.csv"):
+        for name, engine in (("memory", None), ("cluster", client)):
+            (tmp_path / name).mkdir(exist_ok=True)
+            anonymize_file(text, f"{tmp_path / name}/{target}", engine=engine, date="2026-01-01", **asked)
+    here, there = (
+        {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*") if path.is_file()}
+        for name in ("memory", "cluster")
+    )  # fmt: skip
+    assert here == there
+    kinds = pa.parquet.read_schema(tmp_path / "cluster" / "out.parquet").types
+    assert kinds == [pa.int64(), pa.float64(), pa.int64(), pa.bool_(), pa.string()]
 
 
 def test_from_a_store_to_a_store(
@@ -485,7 +524,7 @@ def test_engines_that_cannot_be_used(
 
 def test_without_the_extra(tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    refused("local:2", source, tmp_path / "out.parquet", "needs dask; install microagg with the extra 'dask'")
+    refused("local:2", source, tmp_path / "out.parquet", "pip install 'microagg[dask]'")
 
 
 def test_small_tables_are_worked_on_here(tmp_path: Path, client: Any) -> None:

@@ -25,7 +25,7 @@ from microagg.table.io.arrow import compute as pc
 from microagg.table.io.cells import cells_of
 from microagg.table.io.chunks import Source
 from microagg.table.io.digests import digest_of, digest_of_runs
-from microagg.table.precision import decimals_of_variable
+from microagg.table.precision import Precision, precision_of
 from microagg.table.scales import SCALES
 from microagg.table.schema import Column, Kind, Role
 
@@ -148,11 +148,11 @@ def test_a_space_in_passes_is_that_of_the_whole(
     assert [fitted.space.about_column(j) for j in range(len(columns))] == [
         expected.about_column(j) for j in range(len(columns))
     ]
-    decimals = [
-        decimals_of_variable(each, whole.values[:, j]) if each.kind is Kind.NUMERIC else None
+    precisions = [
+        precision_of(each, whole.values[:, j]) if each.kind is Kind.NUMERIC else Precision()
         for j, each in enumerate(variables)
     ]
-    assert list(fitted.decimals) == decimals
+    assert list(fitted.precisions) == precisions
     spaces = [expected, Space.fit(whole)][: 1 if scale == "zscore" and not importance else 2]
     totals = coordinate_totals(fitted.measured, cells.rows(slice(0, 300)))
     totals.plus(coordinate_totals(fitted.measured, cells.rows(slice(300, None))))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import microagg as ma
+from failing import Failing
 from microagg.engine import spill, spill_record
 from microagg.engine.spill import Spill, remove_left_spill
 from microagg.engine.spill_record import left_spill
@@ -206,3 +207,17 @@ def test_without_locks_a_run_does_not_remove_its_own_folders(
         assert second.folder.exists()
         assert len([name for name in names_in(target.parent) if name.endswith(".resume")]) == 1
     assert names_in(parent) == names_in(target.parent) == []
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_a_call_that_fails_leaves_nothing(places: tuple[Path, Path], at: int) -> None:
+    """Setting a mode and taking a lock of the record come first, then those of the folder."""
+    parent, target = places
+    with pytest.MonkeyPatch.context() as patch:
+        calls = Failing(patch, "disk full", at)
+        with pytest.raises(ma.InputError, match="No space left"):
+            Spill(parent, target).__enter__()
+        assert calls.failed
+    assert names_in(parent) == names_in(target.parent) == []
+    with Spill(parent, target):
+        pass

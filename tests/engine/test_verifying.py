@@ -12,7 +12,7 @@ import pytest
 
 from microagg.engine.plan import Piece, Pieces
 from microagg.engine.spill import write_piece
-from microagg.engine.verifying import Counted, count_bucket, count_values, hash_chunk, values_chunk
+from microagg.engine.verifying import Counted, count_bucket, count_values, hash_chunk, runs_of, values_chunk
 from microagg.guarantees.k import anonymity, class_labels
 from microagg.table.io.chunks import Source
 from microagg.table.io.digests import RowSums, digest_of_rows
@@ -108,3 +108,11 @@ def test_values_are_counted_bucket_by_bucket(tmp_path: Path, name: str) -> None:
         assert tuple(map(sum, zip(*counts, strict=True))) == (look.distinct, look.single)
     else:
         assert sum(each[0] for each in counts) == 4
+
+
+def test_hashes_that_share_one_lane_are_not_equal() -> None:
+    """Both halves of a hash count: else it would be one of 64 bits."""
+    pairs = np.array([[1, 1], [1, 2], [2, 2], [1, 1], [2, 2], [2, 1]], np.uint64)
+    order, starts = runs_of(pairs)
+    runs = [pairs[each].tolist() for each in np.split(order, starts[1:])]
+    assert runs == [[[1, 1], [1, 1]], [[1, 2]], [[2, 1]], [[2, 2], [2, 2]]]

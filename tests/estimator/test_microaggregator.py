@@ -384,7 +384,7 @@ def test_without_scikit_learn_there_is_a_sentence(tmp_path: Path) -> None:
     )
     done = run("-c", code, folder=tmp_path)
     assert done.out.strip() == (
-        "Microaggregator needs scikit-learn 1.6 or newer; install microagg with the extra 'sklearn'."
+        "Microaggregator needs scikit-learn 1.6 or newer, which is not there; pip install 'microagg[sklearn]' installs it."
     ), done
 
 

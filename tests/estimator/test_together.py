@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import narwhals as nw
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from microagg.estimator.groups import ReleasedGroups
 from microagg.estimator.together import equal_rows_together
+from microagg.table.schema import Column, Kind, Role
 
 
 def by_hand(labels: list[int], row: list[int], points: list[list[float]], k: int) -> list[int]:
@@ -56,3 +60,11 @@ def test_as_by_hand(seed: int) -> None:
 def test_groups_without_equal_rows_stay_to_the_bit() -> None:
     labels = np.array([0, 0, 1, 1], np.int32)
     assert equal_rows_together(labels, np.arange(4), np.zeros((4, 1)), 2) is labels
+
+
+def test_a_cell_that_tells_nothing_lies_at_the_mean_of_the_records() -> None:
+    """Groups count as often as they have records, and groups without a value do not count."""
+    released = nw.from_native(pa.table({"age": [0.0, 10.0, None], "rent": [7.0, 7.0, 1.0]}), eager_only=True)
+    columns = tuple(Column(name, Role.QUASI, Kind.NUMERIC) for name in ("age", "rent"))
+    groups = ReleasedGroups.of(released, np.array([9, 1, 5]), columns)
+    assert groups.middle.tolist() == [1.0, 5.0]

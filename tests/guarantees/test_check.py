@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+
+import numpy as np
 import pyarrow as pa
 
 import microagg as ma
@@ -14,3 +17,20 @@ def test_a_check_is_true_where_it_holds() -> None:
     assert not ma.check(TABLE, ["age"], k=3)
     assert not ma.check(TABLE, ["age"], k=2, confidential=["ill"], l=2)
     assert not ma.check(pa.table({"age": [30]}), ["age"], k=2)
+
+
+def test_k_and_quasi_in_either_order() -> None:
+    calls = (
+        ma.check(TABLE, ["age"], 2),
+        ma.check(TABLE, quasi=["age"], k=2),
+        ma.check(TABLE, k=2, quasi=["age"]),
+        ma.check(TABLE, 2, ["age"]),  # pyright: ignore[reportArgumentType]
+        ma.check(TABLE, 2, quasi=["age"]),  # pyright: ignore[reportCallIssue]
+        ma.check(TABLE, "age", k=2),
+    )
+    assert [(each.k, each.sizes.tolist()) for each in calls] == [(2, [2, 3])] * len(calls)
+    assert list(inspect.signature(ma.check).parameters)[:3] == ["table", "quasi", "k"]
+
+
+def test_columns_of_a_matrix_are_named_by_their_numbers() -> None:
+    assert ma.check(np.array([[30, 1], [30, 2]]), ["0"], k=2)

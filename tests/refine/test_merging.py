@@ -66,3 +66,63 @@ def test_the_cheapest_union_that_helps_is_chosen():
     labels = np.repeat(np.arange(4, dtype=np.int32), 2)
     # 2 merges with 3 at first, for 0.25; then 1 with both of them, for it needs a value that 0 has not
     assert repair(problem, labels).tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
+
+
+def merged_by_hand(problem: Problem, labels: np.ndarray) -> list[set[int]]:
+    """The rules of `repair`, one by one: every failing group wishes for another, and the cheapest wish comes first.
+
+    A wish is looked at again only when its turn comes and the group that it is about has changed.
+    """
+    accept = problem.accept
+    assert accept is not None
+    members = {g: np.flatnonzero(labels == g) for g in range(int(labels.max()) + 1)}
+    version = dict.fromkeys(members, 0)
+
+    def lacking(records: np.ndarray) -> float:
+        return accept.shortfall(np.sort(records))
+
+    def cost(a: int, b: int) -> float:
+        means = [problem.points[members[g]].mean(axis=0) for g in (a, b)]
+        sizes = [len(members[g]) for g in (a, b)]
+        return float(((means[0] - means[1]) ** 2).sum() * sizes[0] * sizes[1] / sum(sizes))
+
+    def wish(a: int) -> tuple[float, int, int, int, int]:
+        others = sorted((b for b in members if b != a), key=lambda b: (cost(a, b), b))
+        best, chosen = np.inf, others[0]
+        for b in others:
+            taken = (
+                lacking(members[a]) + lacking(members[b]) - lacking(np.concatenate([members[a], members[b]]))
+            )
+            if taken > 1e-12 and cost(a, b) / taken < best:
+                best, chosen = cost(a, b) / taken, b
+        return best, a, version[a], chosen, version[chosen]
+
+    waiting = [wish(a) for a in members if lacking(members[a]) > 0.0]
+    while waiting and len(members) > 1:
+        waiting.sort(key=lambda each: (each[0], each[1]))
+        _, a, own, b, theirs = waiting.pop(0)
+        if a not in members or version[a] != own:
+            continue
+        if b in members and version[b] == theirs:
+            kept, gone = sorted((a, b))
+            members[kept] = np.concatenate([members[kept], members.pop(gone)])
+            version[kept] += 1
+            if lacking(members[kept]) == 0.0 or len(members) == 1:
+                continue
+            a = kept
+        waiting.append(wish(a))
+    return [set(records.tolist()) for records in members.values()]
+
+
+@pytest.mark.parametrize("asked", [*ASKED, {"l": 2, "diversity": "recursive", "c": 1.5}], ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_cheapest_wish_for_what_is_lacking_comes_first(asked: dict, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.lognormal(0.0, 1.0, (44, 2))
+    ill = Attribute("ill", Kind.NOMINAL, (points[:, 0] * 3).astype(np.int64) % 5)
+    wage = Attribute("wage", Kind.NUMERIC, np.round(points[:, 1], 1))
+    problem = Problem.of(points, 3, accept=Promise.of(**asked).accept((ill, wage)))
+    before = ma.partition(points, 3, "mdav")
+    after = repair(problem, before)
+    found = {frozenset(np.flatnonzero(after == g).tolist()) for g in range(int(after.max()) + 1)}
+    assert found == set(map(frozenset, merged_by_hand(problem, before)))

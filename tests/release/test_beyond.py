@@ -194,7 +194,6 @@ def test_what_is_not_done_beyond_memory_is_done_in_memory_unless_that_is_said(
         in_passes(monkeypatch, source, tmp_path / target, **settings)
     assert not (tmp_path / target).exists()
     monkeypatch.setattr("microagg.release.beyond.limits.free_memory", lambda: 1)
-    monkeypatch.setattr("microagg.release.files.free_memory", lambda: 1)
     anonymize_file(source, tmp_path / target, **settings)
     assert (tmp_path / target).exists()
     assert left_in(tmp_path) == []

@@ -210,13 +210,14 @@ def test_notes_are_those_of_a_table_in_memory(tmp_path: Path, monkeypatch: pytes
         "region": pa.array((np.arange(1500) % 2).tolist()),
         "remark": pa.array(["=1+1" if each % 7 == 0 else "fine" for each in range(1500)]),
         "score2": pa.array(rng.integers(0, 3, 1500)),
+        "employed": pa.array(np.where(rng.random(1500) < 0.97, 0, 1)),
     }
     for name, column in added.items():
         table = table.append_column(name, column)
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(table, source, row_group_size=300)
     settings = {
-        "quasi": ["age", "wage", "rent", "rent again", "flag", "score2", "debt"], "confidential": ["ill", "sick", "tax"],
+        "quasi": ["age", "wage", "rent", "rent again", "flag", "score2", "debt", "employed"], "confidential": ["ill", "sick", "tax"],
         "keep": ["id", "remark"], "stratum": ["region"], "weight": "w", "k": 3, "seed": 7, "effort": "quick", "date": "2026-01-01",
         "rest": "drop", "scale": "minmax", "cap": {"age": 85},
     }  # fmt: skip
@@ -224,6 +225,9 @@ def test_notes_are_those_of_a_table_in_memory(tmp_path: Path, monkeypatch: pytes
     there = in_passes(monkeypatch, source, tmp_path / "b.parquet", **settings)
     told = [note for note in here.notes if not note.startswith("'sick' spells values")]
     assert len(told) >= 9
+    (dominance,) = [note for note in told if "dominates" in note]
+    assert "'wage'" in dominance
+    assert "'employed'" not in dominance  # 0 and 1 make a count, which nobody dominates
     assert [note for note in there.notes if note != NOTE and "grouped otherwise" not in note] == told
 
 

@@ -22,7 +22,7 @@ Of all, 55 % are ill. With t = 0.36 stratum A (100 % ill) is too far from that; 
 """
 GAPS = 4
 ASKED: dict[str, Any] = {
-    "k": 4, "quasi": ["age"], "stratum": "area", "confidential": ["ill"], "identifier": ["name"], "t": 0.36,
+    "k": 4, "quasi": ["age"], "stratum": "area", "confidential": ["ill", "habit"], "identifier": ["name"], "t": 0.36,
     "small_strata": "drop", "missing": "drop", "seed": 1, "effort": "quick", "date": "2026-01-01",
 }  # fmt: skip
 
@@ -36,9 +36,12 @@ def table() -> pa.Table:
     rows += [{"area": "C", "ill": "no", "age": None}] * GAPS
     for number, row in enumerate(rows):
         row |= {"age": row.get("age", 20 + 7 * number % 50), "name": f"canary {number}"}
+        row["habit"] = (
+            f"h{number % 2}"  # no stratum lacks any: what one column lacks, another does not make up for
+        )
     for row in rows[-GAPS:]:
         row["age"] = None
-    return pa.Table.from_pylist(rows).select(["name", "age", "area", "ill"])
+    return pa.Table.from_pylist(rows).select(["name", "age", "area", "ill", "habit"])
 
 
 def written(folder: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> tuple[Any, dict[str, Any], bytes]:
@@ -63,7 +66,7 @@ def test_what_is_left_out_in_each_round_is_added_up(
     assert any("60 records in 2 strata" in note for note in told)
     rows = pa.parquet.read_table(tmp_path / f"{way}.parquet")
     assert set(rows.column("area").to_pylist()) == {"C"}
-    assert ma.check(rows, ["age", "area"], k=4, confidential=["ill"], t=0.36).holds
+    assert ma.check(rows, ["age", "area"], k=4, confidential=["ill", "habit"], t=0.36).holds
 
 
 def test_both_ways_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,4 +86,4 @@ def test_what_is_set_aside_has_no_identifiers(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(leaving_out, "write_piece", looking)
     written(tmp_path, monkeypatch, "beyond")
     assert len(aside) >= 3, "gaps, and two rounds of strata"
-    assert {name for rows in aside for name in rows.column_names} == {"age", "area", "ill"}
+    assert {name for rows in aside for name in rows.column_names} == {"age", "area", "ill", "habit"}

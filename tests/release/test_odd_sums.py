@@ -121,3 +121,19 @@ def test_in_memory_they_are_published() -> None:
     asked = {"publish": ["il"], "accept_risk": ["published-measures"], "method": "mdav", "seed": 1}
     release = ma.anonymize(table, k=5, quasi=["age"], weight="w", **asked)
     assert release.manifest["settings"]["publish"] == ["il"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_more_than_all_may_be_lost_where_records_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """100 % is the most only where all records are released alike, not where those of one stratum are."""
+    rng = np.random.default_rng(8)
+    table = pa.table({"a": rng.integers(0, 10, 48), "b": rng.integers(0, 90, 48), "area": [0] * 8 + [1] * 40})
+    asked = {"k": 8, "quasi": ["a", "b"], "stratum": "area", "cap": {"a": (1000, None)}}
+    manifest = manifest_of(tmp_path, monkeypatch, way, table, **asked)
+    rows = pa.parquet.read_table(tmp_path / "out.parquet").to_pandas()
+    assert (
+        len(rows[rows["area"] == 0].drop_duplicates()) == 1 < len(rows[rows["area"] == 1].drop_duplicates())
+    )
+    assert manifest["loss"]["IL"] > 1000.0

@@ -155,6 +155,8 @@ def half_a_step(column: Any) -> float:
     """How far rounding to a column's decimals may take a mean from what it was."""
     values = column.dropna()
     decimals = next(decimals for decimals in range(10) if (values.round(decimals) == values).all())
+    if decimals > 4:  # raw floats: three digits of the standard deviation
+        return float(values.std()) / 200.0
     return 0.5 * 10.0**-decimals + 1e-9
 
 

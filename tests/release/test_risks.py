@@ -86,6 +86,13 @@ class TestDominance:
     def test_nothing_is_told_where_nothing_dominates(self) -> None:
         assert not dominance_told(ma.anonymize(tables.people(40), 4, **ROLES, seed=1))
 
+    @pytest.mark.parametrize(("largest", "expected"), [(1, 0), (9, 1)])
+    def test_0_and_1_make_a_count_which_no_record_dominates(self, largest: int, expected: int) -> None:
+        column = np.where(np.arange(60) % 7 == 0, largest, 0)
+        table = incomes().set_column(0, "income", pa.array(column))
+        release = ma.anonymize(table, 5, ["income", "age"], method="mdav", seed=1, importance={"age": 50})
+        assert len(dominance_told(release)) == expected
+
     def test_two_in_a_group_know_each_other(self) -> None:
         told = [ma.anonymize(tables.people(20), k, **ROLES, seed=1).notes for k in (2, 3)]
         assert [any("whoever knows one knows the other" in note for note in notes) for notes in told] == [

@@ -80,7 +80,7 @@ def test_the_command_line_has_an_option_for_each_setting() -> None:
         "--dask",
     }
     own |= {"--manifest", "--public-manifest", "--dry-run", "--json"}
-    own |= {f"--{name}" for name in reading_options()} | {"--escape-formulas"}
+    own |= {flag_of(name) for name in reading_options()} | {"--escape-formulas"}
     own |= {flag_of(f"out_{name}") for name in writing_options() if name != "escape_formulas"}
     assert options_of("anonymize") - {"--help"} == flags | searching | {"--param"} | own
     assert options_of("check") >= {"--k", "--quasi", "--confidential", "--l", "--t", "--diversity", "--c"}

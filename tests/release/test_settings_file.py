@@ -35,7 +35,9 @@ EVERYTHING: dict[str, Any] = {
     "unit": "home", "small_strata": "drop", "rest": "keep", "exact": True, "accept_risk": ["full-precision", "true-values"],
     "cap": {"age": "99.5%", "net income": (0, None), "x": ("1%", "99%"), "y": (-5, 10)},
     "reading": {"header": False, "delimiter": "\t", "decimal": ",", "encoding": "cp1252", "dates": "%d.%m.%Y"},
+    "rename": {"net income": "net_income", 'so "called"': "so_called"},
     "writing": {"escape_formulas": True, "delimiter": "|", "thousands": ""},
+    "rules": ["x = y - 'z + 1'"],
 }  # fmt: skip
 
 

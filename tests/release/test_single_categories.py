@@ -141,3 +141,13 @@ def test_the_estimator_refuses_both() -> None:
         ma.Microaggregator(k=5, random_state=1).fit(frame)
     with pytest.raises(ma.InputError, match="true-values"):
         ma.Microaggregator(k=5, random_state=1).fit(towns_of_few().to_pandas())
+
+
+def test_numbers_as_text_that_many_share_are_told_about() -> None:
+    ages = [str(30 + row % 25) for row in range(N)]
+    release = ma.anonymize(pa.table({"age": ages}), quasi=["age"], accept_risk=["true-values"], **ASKED)
+    assert any("'age' holds numbers as text" in note for note in release.notes)
+    declared = ma.anonymize(pa.table({"age": ages}), quasi=["age"], nominal=["age"], **ASKED)
+    assert not any("holds numbers as text" in note for note in declared.notes)
+    codes = ma.anonymize(pa.table({"code": [str(row % 5) for row in range(N)]}), quasi=["code"], **ASKED)
+    assert not any("holds numbers as text" in note for note in codes.notes)

@@ -181,7 +181,7 @@ def test_a_full_disk_while_text_is_taken_in(tmp_path: Path, monkeypatch: pytest.
             in_passes(patch, source, tmp_path / "out.csv", **settings)
     assert list(files(tmp_path)) == ["in.csv.gz"]
     with pytest.MonkeyPatch.context() as patch:
-        Failing(patch, "disk full", 2)
+        Failing(patch, "disk full", 4)
         with pytest.raises(ma.InputError, match="the disk is full"):
             in_passes(patch, source, tmp_path / "out.csv", **settings)
     assert list(files(tmp_path)) == ["in.csv.gz"]

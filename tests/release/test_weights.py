@@ -230,7 +230,7 @@ def test_what_is_no_number_is_no_weight() -> None:
             ma.anonymize(survey(), k=4, **roles, rest="drop")
     with pytest.raises(ma.InputError, match="neither strata apart nor weighted totals"):
         ma.anonymize(survey(), k=4, quasi="age", weight="w", rest="drop", method="individual-ranking")
-    with pytest.raises(ma.InputError, match="has no parameter 'weights'"):
+    with pytest.raises(ma.InputError, match="there is no parameter 'weights'; it is called 'weight'"):
         ma.anonymize(survey(), k=4, quasi="age", weights="w", rest="drop")
 
 

@@ -6,6 +6,7 @@ Files are altered between writing and verifying, in memory and out of core, so t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +34,13 @@ def survey(records: int = 60) -> pa.Table:
             "area": rng.choice(["N", "S"], records),
             "w": rng.integers(1, 40, records),
             "ill": rng.choice(["flu", "gout", "cold"], records),
+            "home": np.arange(records) // 2,
         }
     )
 
 
 ASKED: dict[str, Any] = {
-    "k": K, "quasi": ["age", "pay"], "stratum": "area", "weight": "w", "keep": ["ill"], "seed": 1, "effort": "quick",
+    "k": K, "quasi": ["age", "pay"], "stratum": "area", "weight": "w", "keep": ["ill"], "rest": "drop", "seed": 1, "effort": "quick",
 }  # fmt: skip
 CLASS = ["age", "pay", "area", "w"]
 
@@ -97,7 +99,30 @@ def other_value(rows: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def save(folder: Path, way: str, ending: str, monkeypatch: pytest.MonkeyPatch, alter: Alter) -> Any:
+def turned(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.iloc[::-1].reset_index(drop=True)
+
+
+def by_class(rows: pd.DataFrame) -> pd.DataFrame:
+    """The same values of `ill`, but each class has one of them."""
+    rows = rows.sort_values(["age", "pay"], ignore_index=True)
+    rows["ill"] = sorted(rows["ill"])
+    return rows
+
+
+def never_seen(rows: pd.DataFrame) -> pd.DataFrame:
+    rows.loc[0, "ill"] = "plague"
+    return rows
+
+
+def one_more(rows: pd.DataFrame) -> pd.DataFrame:
+    rows.loc[0, "ill"] = "gout" if rows.loc[0, "ill"] == "cold" else "cold"
+    return rows
+
+
+def save(
+    folder: Path, way: str, ending: str, monkeypatch: pytest.MonkeyPatch, alter: Alter, **more: Any
+) -> Any:
     """Make a release whose file is altered before it is verified."""
 
     def rewrite(part: str | Path) -> None:
@@ -123,7 +148,7 @@ def save(folder: Path, way: str, ending: str, monkeypatch: pytest.MonkeyPatch, a
     monkeypatch.setattr(closing, "write_rows", rows_written)
     source = folder / "in.parquet"
     pa.parquet.write_table(survey(), source)
-    return run_in(way, monkeypatch, source, folder / f"out{ending}", **ASKED)
+    return run_in(way, monkeypatch, source, folder / f"out{ending}", **{**ASKED, **more})
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -145,6 +170,34 @@ def test_a_file_that_misses_its_guarantee_is_never_written(
 ) -> None:
     with pytest.raises(ma.GuaranteeError, match=says):
         save(tmp_path, way, ending, monkeypatch, alter)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("alter", "more", "says"),
+    [
+        (turned, {"unit": "home"}, "does not have its rows in the order it should"),
+        (
+            by_class,
+            {"l": 2},
+            r"misses its guarantee: \d+ of its \d+ classes do not keep distinct 2-diversity",
+        ),
+        (never_seen, {"l": 2}, "holds values of column 'ill' that the table does not have"),
+        (one_more, {"t": 0.9}, "does not hold the values of column 'ill' as often as the table does"),
+    ],
+)
+def test_what_is_promised_of_values_and_units_is_verified_out_of_core(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    alter: Alter,
+    more: dict[str, Any],
+    says: str,
+    ending: str,
+) -> None:
+    asked = {"stratum": (), "weight": None, "keep": (), "confidential": ["ill"], **more}
+    with pytest.raises(ma.GuaranteeError, match=says):
+        save(tmp_path, "beyond", ending, monkeypatch, alter, **asked)
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
 
 
@@ -176,3 +229,26 @@ def test_values_read_back_from_a_typed_file_are_compared(
     with pytest.raises(ma.GuaranteeError, match="does not give back the values of column 'ill'"):
         release.save(tmp_path / "out.parquet", keep_order=keep_order)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("lost", "says"), [("records", "not 3-anonymous: 0 of"), ("findings", "was not looked at")]
+)
+def test_buckets_that_nobody_counted_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str, says: str
+) -> None:
+    """A task that comes back with nothing is not taken for one that found nothing wrong."""
+    count = closing.count_bucket
+
+    def forgetful(*given: Any) -> Any:
+        found = count(*given)
+        if lost == "findings":
+            return replace(found, findings=())
+        return type(found)() if forgotten.pop() else found
+
+    forgotten = [False, True]
+    monkeypatch.setattr(closing, "count_bucket", forgetful)
+    asked = {"keep": (), "confidential": ["ill"], "l": 2} if lost == "findings" else {}
+    with pytest.raises(ma.GuaranteeError, match=says):
+        save(tmp_path, "beyond", ".parquet", monkeypatch, same, **asked)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

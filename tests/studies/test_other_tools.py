@@ -135,19 +135,35 @@ def test_what_a_tree_does_not_know_is_a_value_of_its_own() -> None:
     assert values(found)["sse"] == pytest.approx(3 * 2.0 / spread), "it differs on all three levels"
 
 
+def without(table: dict[str, list[Any]], gone: set[int]) -> dict[str, list[Any]]:
+    """A table without some of its records."""
+    return {name: [x for i, x in enumerate(column) if i not in gone] for name, column in table.items()}
+
+
 @pytest.mark.parametrize("column", ["age", "town", "school"])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_star_is_a_gap(column: str, seed: int) -> None:
+def test_records_with_a_star_are_left_out(column: str, seed: int) -> None:
     before = original(seed)
     gone = set(np.random.default_rng(seed).permutation(40)[:9].tolist())
     starred = {**before, column: ["*" if i in gone else str(x) for i, x in enumerate(before[column])]}
-    blanked = {**before, column: [None if i in gone else x for i, x in enumerate(before[column])]}
     said = {"ordinal": {"school": ["none", "primary", "university"]}}
-    one, other = (measured(before, after, ["age", "town", "school"], **said) for after in (starred, blanked))
+    one = measured(before, starred, ["age", "town", "school"], **said)
+    other = measured(without(before, gone), without(before, gone), ["age", "town", "school"], **said)
     assert values(one) == pytest.approx(values(other), rel=1e-12)
-    assert one.figure("cells-unchanged").columns[column] == pytest.approx(100 * 31 / 40)
-    assert f"* in the release was taken for a suppressed, hence missing, cell: {column}" in one.notes
-    assert not any("suppressed" in note for note in other.notes)
+    assert one.suppressed is not None
+    assert (one.suppressed.rows, one.suppressed.cells, one.suppressed.columns) == (0, 9, {column: 9})
+    assert "Every other figure is of the 31 records without suppressed cells." in one.notes[0]
+    assert other.suppressed is None
+
+
+def test_a_column_of_stars_is_a_column_of_gaps() -> None:
+    before = original()
+    starred, blanked = ({**before, "town": [mark] * 40} for mark in ("*", None))
+    one, other = (measured(before, after, ["age", "town"]) for after in (starred, blanked))
+    assert values(one) == pytest.approx(values(other), rel=1e-12)
+    assert one.suppressed is not None
+    assert one.suppressed.whole_columns == ("town",)
+    assert any("count as missing: town" in note for note in one.notes)
 
 
 def test_a_star_that_the_original_has_is_a_value() -> None:
@@ -163,9 +179,9 @@ def tens(age: int) -> str:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_numbers_that_come_back_as_ranges(seed: int) -> None:
-    """They have no place on the scale: what varies within classes is lost; marginals have nothing in common but what is missing."""
+    """They have no place on the scale: what varies within classes is lost; marginals have nothing in common."""
     before = original(seed)
-    after = {**before, "age": [tens(age) if i % 7 else "*" for i, age in enumerate(before["age"])]}
+    after = {**before, "age": [tens(age) for age in before["age"]]}
     found = measured(before, after, ["age", "town"])
     assert "categories of their own: age" in " ".join(found.notes)
     ages = np.array(before["age"], np.float64)
@@ -230,8 +246,8 @@ def test_files_are_read_as_tables_are(tmp_path: Path) -> None:
     assert found.notes == expected.notes
     stars = {**before, "age": ["*" if i % 4 else age for i, age in enumerate(before["age"])]}
     found = assess_files(tmp_path / "a.csv", written(stars, tmp_path / "c.csv"), quasi=quasi, measures=EVERY)
-    gaps = {**before, "age": [None if i % 4 else age for i, age in enumerate(before["age"])]}
-    assert values(found) == pytest.approx(values(measured(before, gaps, quasi)), rel=1e-12)
+    rest = without(before, {i for i in range(40) if i % 4})
+    assert values(found) == pytest.approx(values(measured(rest, rest, quasi)), rel=1e-12)
 
 
 def test_an_infinite_number_is_refused_still() -> None:

@@ -138,3 +138,9 @@ class TestCells:
     def test_what_cannot_be_capped(self, variable: Variable, why: str) -> None:
         with pytest.raises(InputError, match=f"cap names 'a', {why}"):
             cap_cells(Cells((variable,), np.zeros((2, 1))), {"a": (None, 1.0)})
+
+
+def test_one_value_may_be_all_that_a_cap_leaves() -> None:
+    values, done = cap_values(np.array([[1.0], [5.0], [9.0]]), ["income"], {"income": (5.0, 5.0)})
+    assert values[:, 0].tolist() == [5.0, 5.0, 5.0]
+    assert (done["income"].below, done["income"].above) == (1, 1)

@@ -223,3 +223,13 @@ def test_the_order_of_lines_makes_no_difference() -> None:
     trees = [Hierarchy.of(lines), Hierarchy.of(lines[::-1]), Hierarchy.of(Hierarchy.of(lines).as_data())]
     assert len({tree.nodes for tree in trees}) == 1
     assert len({tree.ancestors(["a", "b", "c"]).tobytes() for tree in trees}) == 1
+
+
+def test_of_nodes_with_one_name_the_lowest_is_meant() -> None:
+    """A release that says x may have meant the smaller of two nodes of that name: it stands for fewer values."""
+    tree = Hierarchy.of([["a", "x", "x", "*"], ["b", "y", "x", "*"], ["c", "z", "z", "*"]]).with_nodes(
+        ["x", "z", "*"]
+    )
+    assert tree.inner == {"x": 1, "z": 1, "*": 3}
+    assert tree.paths["x"] == ("x", "x", "x", "*")
+    assert tree.common_ancestor(["a", "x"]) == "x"

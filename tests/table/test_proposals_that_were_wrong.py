@@ -27,6 +27,7 @@ BODIES = {
     "nhefs": {"wt71": RNG.normal(70, 15, N).round(2), "ht": RNG.normal(168, 9, N).round(1)},
     "electric": {"WT58": RNG.integers(120, 240, N), "HT58": RNG.normal(68, 3, N).round(1)},
     "boys": {"wgt": RNG.normal(37, 26, N).clip(3).round(1), "bmi": RNG.normal(18, 3, N).round(2)},
+    "cats": {"Hwt": RNG.normal(10, 2, N).clip(5).round(1), "Sex": RNG.integers(0, 2, N)},
     "Theoph": {"Wt": np.repeat(RNG.normal(70, 9, N // 10).round(1), 10), "Dose": RNG.random(N).round(2)},
 }
 
@@ -69,6 +70,7 @@ MEMBERS = [f"{'ABCM'[i % 4]}{i * 37:06d}" for i in range(60)]
         ("unitid", HOUSEHOLDS, "unit", []),
         ("unitid", 100_000 + RNG.permutation(10**5)[:N], "identifier", []),
         ("nr", PERSONS, "identifier", ["keys"]),
+        ("nr", np.repeat(np.arange(20), 12), "identifier", ["keys"]),
         ("childid", RNG.permutation(PERSONS), "identifier", ["keys"]),
         ("SUBNUM", PERSONS, "identifier", ["keys"]),
         ("PTNUM", PERSONS, "unit", []),
@@ -92,6 +94,12 @@ def test_numbers_of_persons_and_companies_that_repeat(
     [
         ("doctor", RNG.poisson(2.0, N) * (RNG.random(N) < 0.6) + 40 * (RNG.random(N) < 0.05)),
         ("number of rooms", RNG.integers(1, 30, N)),
+        ("number", RNG.integers(1, 30, N)),
+        ("number_vmail_messages", RNG.integers(0, 20, N) * 3),
+        ("authors", np.minimum(RNG.geometric(0.5, N), 4)),
+        ("15-24 (79)", RNG.permutation(10**5)[:N]),
+        ("etime3", pa.array([*range(8), *[None] * (N - 8)])),
+        ("time", np.sort(RNG.integers(0, 9 * N, N))),
         ("zip", [f"{i % 40:05d}" for i in range(N)]),
         ("diagnosis", [f"E{100 + i % 40}" for i in range(N)]),
         ("income", np.repeat(np.arange(1000, 1000 + N // 2), 2)),

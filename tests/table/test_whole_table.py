@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from microagg.table.aggregate import WholeTable, aggregated
-from microagg.table.precision import decimals_of_variable
+from microagg.table.precision import Precision, precision_of
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable
 
@@ -37,9 +37,9 @@ def test_parts_release_what_the_whole_does(seed: int, precision: str) -> None:
     expected = aggregated(cells, labels, k=3, weights=weights, precision=precision)
     whole = WholeTable(
         (
-            decimals_of_variable(variables[0], values[:, 0]),
-            decimals_of_variable(variables[1], values[:, 1]),
-            None,
+            precision_of(variables[0], values[:, 0]),
+            precision_of(variables[1], values[:, 1]),
+            Precision(),
         ),
         (None, None, np.bincount(values[:, 2].astype(int), minlength=4)),
         (None, np.bincount(atoms[gaps, 1], minlength=2), None),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -31,13 +33,26 @@ Dask = Annotated[
 """What commands take whose work can be shared."""
 
 
+def is_output_closed() -> bool:
+    """Return True if the program was started without a standard output (`>&-`)."""
+    return sys.__stdout__ is None
+
+
+def _refuse_closed_output() -> None:
+    """Fail as on a full disk if what a program is to read would be lost."""
+    if is_output_closed():
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+
 def answer(document: Any) -> None:
     """Print a document, and nothing else, on standard output."""
+    _refuse_closed_output()
     print(as_json(document))
 
 
 def print_text(text: str) -> None:
     """Print a text that a program will read: in UTF-8, whatever the terminal speaks."""
+    _refuse_closed_output()
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8"))
     sys.stdout.buffer.flush()

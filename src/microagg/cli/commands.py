@@ -23,7 +23,7 @@ from microagg.cli.app import answer, app, error_document, wants_json
 from microagg.cli.commands_tables import NOT_SHARED
 from microagg.cli.options import as_typed
 from microagg.cli.watching import forget, warnings_as_notes, what_was_written
-from microagg.errors import MicroaggError
+from microagg.errors import MicroaggError, credentials_in, without_credentials
 
 __all__ = ["NOT_SHARED", "app", "commands_methods", "commands_release", "commands_tables", "main"]
 
@@ -103,13 +103,24 @@ def _fail_by_bug(error: BaseException) -> NoReturn:
 def _fail(sentence: str, code: int, more: Any = None) -> NoReturn:
     from microagg.drawing.wording import printable
 
-    told = printable(" ".join(sentence.split()))
+    told = printable(" ".join(_without_typed_secrets(sentence).split()))
     print(f"error: {told}", file=sys.stderr)
     if wants_json():
-        with contextlib.suppress(BrokenPipeError):
+        try:
             answer(error_document(told, code, more))
             sys.stdout.flush()
+        except OSError:  # nobody reads it, its disk is full, or there is no standard output
+            _give_up_output()
     sys.exit(code)
+
+
+def _without_typed_secrets(sentence: str) -> str:
+    """A sentence without what typed addresses say of users, passwords and keys, wherever it got to."""
+    sentence = without_credentials(sentence)
+    for typed in sys.argv[1:]:
+        for secret in credentials_in(typed):
+            sentence = sentence.replace(secret, "…")
+    return sentence
 
 
 @app.callback(invoke_without_command=True)

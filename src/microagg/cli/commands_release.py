@@ -28,8 +28,9 @@ Memory = Annotated[
     str | None,
     typer.Option(
         metavar="SIZE",
-        help="How much memory to use, such as 4GB; by default half of what is free. Larger tables are worked on in passes, with "
-        "the same release.",
+        help="How much memory to use, such as 4GB; by default half of what is free. Parquet, Arrow and text files of more than "
+        "500,000 records that need more are worked on in passes, with the same release. All others are read and grouped as a "
+        "whole, whatever is said here; a note tells if that may take more.",
     ),
 ]
 SpillFolder = Annotated[
@@ -116,7 +117,7 @@ def _propose_instead(
     from microagg.cli import show
     from microagg.table.proposal import propose_for_file
 
-    k, proposed = K.parse(given["k"]), propose_for_file(there, **reading)
+    k, proposed = K.parse(given["k"]), propose_for_file(there, na=given.get("na", ()), **reading)
     if as_json:
         error = InputError(show.why_stopped(proposed))
         error.document = {"proposal": proposed.as_data(k)}  # pyright: ignore[reportAttributeAccessIssue]
@@ -125,13 +126,13 @@ def _propose_instead(
 
 
 @app.command()
-@takes_settings("reading")
+@takes_settings("na", "reading")
 def propose(
     source: Annotated[
         Path, typer.Argument(help=f"The confidential table: {known_suffixes()}; - for csv on standard input.")
     ],
     given: dict[str, Any],
-    k: Annotated[str, typer.Option("--k", help=K.help)] = "5",
+    k: Annotated[str, typer.Option("--k", "-k", help=K.help)] = "5",
     nominal: Annotated[
         list[str] | None,
         typer.Option(
@@ -147,7 +148,7 @@ def propose(
 
     least, reading = K.parse(k), said_of_file(given)
     with private_files(source, None, getattr(sys.stdin, "buffer", None)) as (there, _):
-        proposed = propose_for_file(there, **reading)
+        proposed = propose_for_file(there, na=given.get("na", ()), **reading)
     if as_json:
         answer(proposed.as_data(least))
     else:
@@ -200,7 +201,7 @@ def repeat(
 @app.command()
 def demo(
     folder: Annotated[Path, typer.Option(help="Where to write the demo's files.")] = Path("microagg-demo"),
-    k: Annotated[str, typer.Option("--k", help=K.help)] = "5",
+    k: Annotated[str, typer.Option("--k", "-k", help=K.help)] = "5",
     as_json: AsJson = False,
 ) -> None:
     """Anonymize a table of made-up people from start to finish."""
@@ -216,7 +217,12 @@ def demo(
         show.demo_intro(source, target, least, ASKED)
     with show.progress("grouping records") as progress:
         release = anonymize_file(source, target, least, seed=1, progress=progress, **ASKED)
-    _end_with(release, target, lambda: show.before_and_after(source, target, release), as_json=as_json)
+
+    def show_more() -> None:
+        show.before_and_after(source, target, release)
+        show.first_page(release)
+
+    _end_with(release, target, show_more, as_json=as_json)
 
 
 @app.command()

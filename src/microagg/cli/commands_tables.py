@@ -30,6 +30,13 @@ NOT_SHARED = (
 OF_A_RELEASE = ("quasi", "confidential", "keep", "weight", "k")
 """Settings that `assess` has options of its own for: a release of another tool has none of them, or all."""
 
+Suppressed = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What stands for a suppressed value, such as '*'; '' for blank cells; may be repeated.",
+        metavar="TEXT",
+    ),
+]
 Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")]
 
 
@@ -40,18 +47,24 @@ Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separate
 def check(
     source: Annotated[Path, typer.Argument(help=f"Any table: {known_suffixes()}.")],
     given: dict[str, Any],
+    suppressed: Suppressed = None,
     as_json: AsJson = False,
 ) -> None:
     """Check whether a table is k-anonymous, l-diverse and t-close, and list the classes that are not. Exit code 3 if it is not."""
     from microagg.cli import documents, show
     from microagg.guarantees.check import check as check_table
     from microagg.table.io.reading import read_table
+    from microagg.table.patterns import expand_names
 
     given = settled(given, source, said_of_file(given))
-    reading, quasi = given.pop("reading", {}), given.pop("quasi", [])
+    reading = given.pop("reading", {})
     asked = column_settings(**{name: given[name] for name in MEANINGS if name in given})
-    found = check_table(read_table(source, asked=asked, **reading), quasi, **given)
-    columns = [*quasi, *given.get("stratum", ())]
+    table = read_table(source, asked=asked, **reading)
+    for role in ("quasi", "stratum", "confidential"):
+        given[role] = expand_names(given.get(role, ()), table.column_names, role)
+    quasi = given.pop("quasi")
+    found = check_table(table, quasi, **given, suppressed=suppressed or ())
+    columns = [*quasi, *given["stratum"]]
     if as_json:
         answer(documents.anonymity(found, columns))
     else:
@@ -78,7 +91,10 @@ def assess(
     known: Annotated[
         list[str] | None, typer.Option(help="Columns that an intruder knows; all of --quasi if not given.")
     ] = None,
-    k: Annotated[str | None, typer.Option("--k", help="The k that the release is expected to have.")] = None,
+    k: Annotated[
+        str | None, typer.Option("--k", "-k", help="The k that the release is expected to have.")
+    ] = None,
+    suppressed: Suppressed = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure the information loss and the disclosure risk of a release. microagg shuffles the rows it saves: use --key, or anonymize with --keep-order."""
@@ -94,7 +110,7 @@ def assess(
     }
     with show.progress("measuring") as progress:
         found = assess_files(
-            original, release, **columns, weight=weight, key=key, known=names_in(known),
+            original, release, **columns, weight=weight, key=key, known=names_in(known), suppressed=suppressed,
             k=None if k is None else K.parse(k), reading=given.pop("reading", {}), stratum=given.pop("stratum", ()), unit=given.pop("unit", None), asked=column_settings(**given), progress=progress,
         )  # fmt: skip
     if as_json:
@@ -109,7 +125,7 @@ def compare(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     given: dict[str, Any],
     k: Annotated[
-        list[str] | None, typer.Option("--k", help="One or more values of k, comma-separated.")
+        list[str] | None, typer.Option("--k", "-k", help="One or more values of k, comma-separated.")
     ] = None,
     methods: Annotated[
         list[str] | None,

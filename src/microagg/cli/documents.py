@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.cli.options import as_typed
+from microagg.guarantees.suppression import as_data as suppression_as_data
 from microagg.table.schema import Role
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ def anonymity(found: Anonymity, columns: Sequence[str]) -> dict[str, Any]:
             }
             for place in failing[:MOST_CLASSES]
         ],
+        **({} if found.suppression is None else {"suppressed": suppression_as_data(found.suppression)}),
+        "notes": list(found.notes),
     }
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import functools
 import inspect
 import re
+import shlex
 import typing
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,6 +21,7 @@ from microagg.release.settings import FileOptions, MeasuresByName, MethodByName,
 from microagg.table.io.formats import reading_options, writing_options
 from microagg.table.io.text_parameters import DatePattern, Encoding, Letter
 from microagg.table.kind_parameters import ByColumn, Codes, Hierarchies, Markers, Orders, WeightByColumn
+from microagg.table.new_names import NewNames
 from microagg.table.parameters import (
     Caps,
     Choice,
@@ -31,6 +34,7 @@ from microagg.table.parameters import (
     OneName,
     Several,
 )
+from microagg.table.rules import Rules
 
 NO_K = "k is missing; give it with --k, or in a file of settings with --config."
 GIVEN = "given"
@@ -41,12 +45,14 @@ SEVERAL = "Comma-separated; may be repeated."
 METAVARS: dict[type, str] = {
     MethodByName: "NAME",
     MeasuresByName: "NAMES",
+    Rules: "RULES",
     Day: "YYYY-MM-DD",
     Markers: "TEXT",
     Orders: "COLUMN[=ORDER]",
     WeightByColumn: "COLUMN=NUMBER",
     Hierarchies: "COLUMN=FILE",
     Codes: "COLUMN=CODES",
+    NewNames: "COLUMN=NAME",
     Encoding: "NAME",
     Letter: "SIGN",
     DatePattern: "PATTERN",
@@ -247,7 +253,8 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
         option = typer.Option(flags, help=declared.help, show_default=False)
         return [_parameter(name, Annotated[bool | None, option], None)]
     if isinstance(declared, GroupSize):
-        return [_option(name, str | None, None, declared.help, metavar="NUMBER")]
+        option = typer.Option("--k", "-k", help=declared.help, show_default=False, metavar="NUMBER")
+        return [_parameter(name, Annotated[str | None, option], None)]
     usual = f" [default: {declared.default}]" if declared.default is not None else ""
     words = (
         "|".join(declared.choices)
@@ -381,12 +388,22 @@ def as_typed(sentence: str) -> str:
         name, word, number = found.groups()
         return f"{flag_of(name)} {word or number}" if name in known else found[0]
 
+    sentence = re.sub(r"\brename=(\{.*?\})(?=[,.;]? )", _typed_renames, sentence)
     sentence = re.sub(
         r"\b(exact|escape_formulas)=True", lambda flag: f"--{flag[1].replace('_', '-')}", sentence
     )
     sentence = re.sub(r"\b([a-z_]+)=\{'([^']*)': ('[^']*'|[^'}]*)\}", of_column, sentence)
     sentence = re.sub(r"\b([a-z_]+)=\['([^']*)'\]", of_names, sentence)
     return re.sub(r"\b([a-z_]+)=(?:'([^']*)'|(\d+(?:\.\d+)?))", option, sentence)
+
+
+def _typed_renames(found: re.Match[str]) -> str:
+    """New names as options, each a word for a shell."""
+    try:
+        names = ast.literal_eval(found[1])
+        return " ".join(f"--rename {shlex.quote(f'{old}={new}')}" for old, new in names.items())
+    except (ValueError, SyntaxError, AttributeError):
+        return found[0]
 
 
 def said_of_file(given: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from microagg.cli import documents, show
-from microagg.cli.app import answer
+from microagg.cli.app import answer, is_output_closed
 from microagg.errors import InputError, MicroaggError
 from microagg.release.files import anonymize_file
 from microagg.release.manifest import manifest_paths
@@ -45,6 +45,8 @@ class Asked:
 
     def refuse_contradictions(self) -> None:
         """Raise where what is asked for cannot be had together."""
+        if self.piped and is_output_closed():
+            raise InputError("there is no standard output to write to; name a file.")
         if self.piped and self.as_json:
             raise InputError(
                 "standard output cannot hold both the table and JSON; name a file for the table, or leave out --json."

@@ -17,6 +17,7 @@ from microagg.cli.bar import Bar
 from microagg.cli.options import as_typed
 from microagg.drawing.wording import counted, number, printable, promised_beside, with_unit
 from microagg.guarantees.k import Anonymity
+from microagg.guarantees.suppression import Suppression
 from microagg.kernels.compiling import on_first_compile
 from microagg.methods.families import by_family
 from microagg.methods.method import Method
@@ -79,7 +80,7 @@ def proposal(
 ) -> str:
     """Print what is proposed for the columns of a file, and the command that confirms it; returns the sentence that ends the command."""
     out.print(proposed.as_rich_table())
-    for question in proposed.questions:
+    for question in (*proposed.questions, *proposed.on_rules):
         out.print(f"\n{as_typed(str(question))}")
     if not proposed.names(Role.QUASI):
         return why_stopped(proposed)
@@ -233,7 +234,7 @@ def assessment(found: Assessment) -> None:
         out.print(f"\n{title}")
         Terminal(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
     for note in found.notes:
-        out.print(f"note        {note}")
+        out.print(f"note        {note.replace('suppressed=', '--suppressed ')}")
 
 
 def comparison(done: Comparison, plot: Path | None) -> None:
@@ -260,6 +261,8 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
     """Whether a table is k-anonymous, l-diverse and t-close, and where it is not."""
     names = ", ".join(quasi)
     classes = f"{len(found.sizes):,} classes"
+    if found.suppression is not None:
+        _suppression(found.suppression)
     if not found.too_small.any():
         out.print(f"yes: {found.k} or more records share each combination of {names}.")
         if len(found.sizes):
@@ -285,6 +288,27 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
             )
     if not found.holds:
         _failing_classes(found, rows)
+    for note in found.notes:
+        out.print(f"note        {note.replace('suppressed=', '--suppressed ')}")
+
+
+def _suppression(found: Suppression) -> None:
+    """Counts of suppressed rows and cells, and whether k holds if a blank fits any value."""
+    cells = ", ".join(f"{name} {count:,}" for name, count in found.columns.items())
+    out.print(
+        f"suppressed: {counted(found.rows, 'whole record')}, set aside; "
+        f"{counted(found.cells, 'cell')} of other records{f' ({cells})' if cells else ''}."
+    )
+    if not found.cells:
+        return
+    smallest = found.smallest or 0
+    if found.holds:
+        out.print(f"yes, if a suppressed cell fits any value: {smallest:,} or more records fit each record.")
+    else:
+        out.print(
+            f"no, even if a suppressed cell fits any value: fewer than {found.k} records fit those of {found.failing:,} classes."
+        )
+    out.print("If a suppressed cell is a value of its own:")
 
 
 def _failing_classes(found: Anonymity, rows: int) -> None:
@@ -385,6 +409,13 @@ def before_and_after(source: Path, target: Path, done: Release) -> None:
         for row in table.take(group).to_pylist():
             shown.add_row(*("–" if value in (None, "") else str(value) for value in row.values()))
         out.print(shown)
+
+
+def first_page(done: Release) -> None:
+    """The first part of the internal report, as a data-protection officer reads it."""
+    out.print(f"\n{'─' * 20} the first page of the report {'─' * 20}\n")
+    out.print(as_typed(done.first_page()))
+    out.print("\nThe whole report as a page: add --report report.html to the command above.")
 
 
 def cleaned(done: Sequence[str]) -> None:

@@ -15,12 +15,30 @@ class _WithoutPandas(importlib.abc.MetaPathFinder):
             raise ModuleNotFoundError("the command line has no use for pandas", name="pandas")
 
 
+def _replace_closed_streams() -> None:
+    """Put the null device in the place of standard streams that are closed (`>&-`).
+
+    Otherwise the next file that is opened gets the number of the closed stream, and whatever a library prints goes into that
+    file; and with standard error closed, Python prints errors to standard output.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+
+
 def start() -> None:
     """Run the command line in a process of our own, which can be made lean before anything is imported.
 
     No table here is a pandas one, and Arrow would import pandas at its first use: half a second and 40 MB. Arrow's own pool
     keeps more memory than the system's.
     """
+    _replace_closed_streams()
     sys.meta_path.insert(0, _WithoutPandas())
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     from microagg.cli.commands import main

@@ -6,17 +6,18 @@ Figures are made without pyplot, which would choose a backend for the whole proc
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from microagg.errors import InputError
+from microagg.errors import InputError, needs_extra
 from microagg.table.io.kinds import is_png, is_svg, refuse_other_kind
 from microagg.table.io.writing import refuse_unwritable, replace_whole
 
-NEEDED = "pictures need matplotlib; install microagg with the extra 'plots'."
+NEEDED = needs_extra("pictures need", "matplotlib", "plots")
 SETTINGS = {
     "svg.fonttype": "none",  # text stays text: small, sharp, found by a search
     "text.parse_math": False,  # a name with two $ is no formula
@@ -26,11 +27,24 @@ _one_at_a_time = threading.Lock()  # matplotlib takes settings from one place fo
 
 def can_draw() -> bool:
     """Whether matplotlib is there."""
-    try:
-        import matplotlib.figure  # noqa: F401  to see whether it can be imported
-    except ImportError:
-        return False
+    with _one_at_a_time, _without_log():
+        try:
+            import matplotlib.figure  # noqa: F401  to see whether it can be imported
+        except ImportError:
+            return False
     return True
+
+
+@contextlib.contextmanager
+def _without_log() -> Iterator[None]:
+    """Within, matplotlib logs no warnings: of a home folder that cannot be written to, or fonts that it looks for."""
+    logger = logging.getLogger("matplotlib")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 @contextlib.contextmanager
@@ -45,7 +59,7 @@ def blank_figure(inches: tuple[float, float], settings: Mapping[str, Any] | None
     import matplotlib
     from matplotlib.figure import Figure
 
-    with _one_at_a_time, matplotlib.rc_context(), warnings.catch_warnings():
+    with _one_at_a_time, _without_log(), matplotlib.rc_context(), warnings.catch_warnings():
         # letters that the font of the layout lacks: the reader's page has others
         warnings.simplefilter("ignore")
         matplotlib.rcdefaults()

@@ -40,13 +40,13 @@ from microagg.engine.workers import (
     versions_here,
     warm_up,
 )
-from microagg.errors import ClusterWarning, InputError, LostWorkers
+from microagg.errors import ClusterWarning, InputError, LostWorkers, needs_extra
 from microagg.kernels.compiling import announce_compiling, on_first_compile, would_announce
 
 if TYPE_CHECKING:
     from distributed import Client
 
-NEEDED = "a cluster needs dask; install microagg with the extra 'dask'."
+NEEDED = needs_extra("a cluster needs", "dask", "dask")
 LOCAL = "local"
 MOST_LOCAL = 256
 MEMORY = "microagg-bytes"

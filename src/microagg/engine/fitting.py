@@ -15,7 +15,7 @@ import numpy as np
 from microagg.engine.caps import Caps, capped_table, places_of_caps
 from microagg.engine.counting import Counted, Ordered, Quantile, added_up
 from microagg.engine.passing import Passes
-from microagg.engine.scanning import Facts, LevelFacts, NumberFacts, cells_in, excused_values
+from microagg.engine.scanning import Facts, LevelFacts, NumberFacts, cells_in
 from microagg.kernels import partial_sums, sums
 from microagg.table.axes import (
     Coded,
@@ -37,6 +37,7 @@ from microagg.table.encoder import (
     principal_axes,
     turned_to,
 )
+from microagg.table.precision import Precision
 from microagg.table.scales import QUARTILES, SCALE, Axis, axis_of_quartiles, axis_of_range, axis_of_ranks
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable
@@ -50,7 +51,7 @@ class Fitted:
     """The one that is searched."""
     measured: tuple[Space, ...]
     """Those in which loss is measured: that one without any cap, and plain z-scores where it is not made of them."""
-    decimals: tuple[int | None, ...]
+    precisions: tuple[Precision, ...]
     limits: Limits | None = None
     """What values beyond are set to before groups are formed."""
     capped: dict[str, Capped] = field(default_factory=dict)
@@ -68,7 +69,7 @@ class Asked:
 
 
 def fit(passes: Passes, variables: Sequence[Variable], facts: Sequence[Facts], asked: Asked) -> Fitted:
-    """What `cap_cells`, `Space.fit` and `decimals_of_variable` find in the whole table."""
+    """What `cap_cells`, `Space.fit` and `precision_of` find in the whole table."""
     names, scale, importance = tuple(variables), asked.scale, asked.importance
     ordered = Ordered(passes, names, dict(_numbers(facts)), asked.room)
     ordered.at(_places(names, facts, asked))  # all of them in the same passes
@@ -76,18 +77,21 @@ def fit(passes: Passes, variables: Sequence[Variable], facts: Sequence[Facts], a
     searched, capped = columns, None
     if asked.cap:
         capped = capped_table(passes, names, facts, asked.cap, ordered)
-        searched = _Columns(passes, names, capped.facts, ordered, capped.limits, {})
+        searched = _Columns(passes, names, capped.facts, ordered, capped.limits)
     unturned, limits = searched.space(scale, importance), None if capped is None else capped.limits
     measured = [columns.space(scale, importance)]
     if not is_standard(scale, importance):
         measured.append(columns.space(SCALE.default, {}))
     space = _turned(passes, names, unturned, facts[0].records, limits)
-    return Fitted(space, tuple(measured), columns.decimals(), limits, {} if capped is None else capped.done)
+    return Fitted(space, tuple(measured), columns.precisions(), limits, {} if capped is None else capped.done)
 
 
 def _places(variables: tuple[Variable, ...], facts: Sequence[Facts], asked: Asked) -> dict[int, list[int]]:
-    """By column the places in its order that a scale and caps ask for."""
+    """By column the places in its order that its precision, a scale and caps ask for."""
     found = places_of_caps(variables, facts, asked.cap)
+    for j, each in _numbers(facts):
+        if each.places:
+            found[j] = [*found.get(j, []), *each.places]
     if asked.scale == "robust":
         for j, (variable, each) in enumerate(zip(variables, facts, strict=True)):
             if isinstance(each, NumberFacts) and not _is_coded(variable, each):
@@ -128,8 +132,6 @@ class _Columns:
     ordered: Ordered
     limits: Limits | None = None
     """Values beyond are set to them, and facts are those of columns with them."""
-    excused: dict[int, np.ndarray] | None = None
-    """Of columns whose extremes leave open how many decimals they have: how many values would excuse what they are off."""
     measured: dict[str, list[_Own]] = field(default_factory=dict)
 
     @property
@@ -157,13 +159,12 @@ class _Columns:
             found.append(axes)
         return Space(scale, tuple(found))
 
-    def decimals(self) -> tuple[int | None, ...]:
-        """What `decimals_of_variable` finds in each column."""
-        if self.excused is None:
-            self._sums([])
-        assert self.excused is not None
+    def precisions(self) -> tuple[Precision, ...]:
+        """What `precision_of` finds in each column."""
         return tuple(
-            each.decimals(self.excused.get(j)) if isinstance(each, NumberFacts) else None
+            each.precision(lambda places, j=j: self.ordered.at({j: places})[j])
+            if isinstance(each, NumberFacts)
+            else Precision()
             for j, each in enumerate(self.facts)
         )
 
@@ -257,23 +258,13 @@ class _Columns:
         }
 
     def _sums(self, terms: Sequence[Term]) -> np.ndarray:
-        """(3, terms): what these come to in all records. The first pass counts what usual values excuse, too."""
+        """(3, terms): what these come to in all records."""
         total = np.zeros((3, len(terms)))
-        asked: dict[int, NumberFacts] = {}
-        if self.excused is None:
-            asked = {
-                j: each
-                for j, each in enumerate(self.facts)
-                if isinstance(each, NumberFacts) and each.known and each.asks_for_usual
-            }
-            self.excused = {j: np.zeros(len(each.off), np.int64) for j, each in asked.items()}
-        if terms or asked:
-            for more, counted in self.passes.over(
-                "measuring", add_up_chunk, self.variables, tuple(terms), asked, self.limits
+        if terms:
+            for more in self.passes.over(
+                "measuring", add_up_chunk, self.variables, tuple(terms), self.limits
             ):
                 partial_sums.add_sums(total, more)
-                for j, counts in counted.items():
-                    self.excused[j] += counts
         return total
 
 
@@ -283,11 +274,10 @@ def add_up_chunk(
     count: int,
     variables: tuple[Variable, ...],
     terms: tuple[Term, ...],
-    asked: dict[int, NumberFacts],
     limits: Limits | None,
-) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-    """A task: (3, terms), what is added up of a chunk, within limits; and of these columns, what usual values excuse."""
-    places = {j: place for place, j in enumerate(dict.fromkeys([*(each.column for each in terms), *asked]))}
+) -> np.ndarray:
+    """A task: (3, terms), what is added up of a chunk, within limits."""
+    places = {j: place for place, j in enumerate(dict.fromkeys(each.column for each in terms))}
     chosen = [variables[j] for j in places]
     cells = cells_in(source.read(first, count, [each.name for each in chosen]), chosen, first)
 
@@ -307,7 +297,7 @@ def add_up_chunk(
             else partial_sums.square_sums(values, np.array([centre]))
         )
         found[:, place] = told[:, 0]
-    return found, {j: excused_values(known(j), facts) for j, facts in asked.items()}
+    return found
 
 
 def _is_coded(variable: Variable, facts: Facts) -> bool:

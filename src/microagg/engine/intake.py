@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +35,21 @@ from microagg.table.io.formats import format_of, options_to_read
 from microagg.table.io.headers import FirstRow
 from microagg.table.io.journal import settle
 from microagg.table.io.marks import missing_mark
+from microagg.table.io.quoting import (
+    MARKERS,
+    columns_with_markers,
+    marked_missing,
+    quoted_columns,
+    unquoted_markers,
+    without_unquoted,
+)
 from microagg.table.io.reading import notes_on_dates, refuse_unreadable, typed_column
 from microagg.table.io.spelled_columns import in_plain_terms
-from microagg.table.io.text_parameters import UTF8
-from microagg.table.io.text_pieces import batches_of_text
+from microagg.table.io.text_parameters import UTF8, UTF8_WITH_MARK
+from microagg.table.io.text_pieces import batches_of_text, text_stream
 from microagg.table.io.text_source import Source as Text
+from microagg.table.io.text_source import open_text
+from microagg.table.io.text_types import text_type_of, with_values
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 
 AT_ONCE = 1 << 16
@@ -61,25 +73,56 @@ class TextFile:
     escaped: bool = False
     """Whether an apostrophe stands before texts that look like formulas."""
     quotes: bool = True
+    skipped: int = 0
+    """Bytes before the first row."""
+    gaps: tuple[int, ...] = ()
+    """Places of columns of quoted text in which markers without quotes mean missing."""
 
     def tables(self) -> Iterator[pa.Table]:
         """Its records, as columns of text, some at a time."""
-        for batch in batches_of_text(
-            Path(self.path), self.packing, self.encoding, self.delimiter, self.names, header=self.header, quotes=self.quotes
-        ):  # fmt: skip
-            table = pa.Table.from_batches([batch])
+        how = Path(self.path), self.packing, self.delimiter, self.names
+        dialect: Any = {"header": self.header, "quotes": self.quotes, "skipped": self.skipped}
+        batches = map(pa.Table.from_batches, ([batch] for batch in batches_of_text(*how, **dialect)))
+        if self.gaps:
+            names = [self.names[place] for place in self.gaps]
+            again = batches_of_text(*how, **dialect, wanted=names, missing=("", *MARKERS))
+            batches = itertools.starmap(self._with_gaps, zip(batches, again, strict=True))
+        for table in batches:
             yield unescaped(table) if self.escaped else table
+
+    def _with_gaps(self, table: pa.Table, again: pa.RecordBatch) -> pa.Table:
+        """Records with null where they are null when markers without quotes are."""
+        for place, column in zip(self.gaps, again.columns, strict=True):
+            whole, _ = without_unquoted(table.column(place), pa.chunked_array([column.is_null()]))
+            table = table.set_column(place, table.schema.field(place), whole)
+        return table
 
 
 def take_in(threads: Executor, tell: Tell, file: TextFile, folder: str) -> tuple[tuple[str, int], ...]:
     """A task: set the records of a text file aside as pieces of text; returns where they lie, and how many each has."""
     found = []
-    for number, rows in enumerate(in_tables_of(file.tables(), RECORDS_IN_A_PIECE)):
-        path = f"{folder}/texts-{number}.arrow"
-        set_aside(path, rows)
-        tell(rows.num_rows)
-        found.append((path, rows.num_rows))
+    with _in_utf8(file, Path(folder)) as plain:
+        for number, rows in enumerate(in_tables_of(plain.tables(), RECORDS_IN_A_PIECE)):
+            path = f"{folder}/texts-{number}.arrow"
+            set_aside(path, rows)
+            tell(rows.num_rows)
+            found.append((path, rows.num_rows))
     return tuple(found)
+
+
+@contextlib.contextmanager
+def _in_utf8(file: TextFile, folder: Path) -> Iterator[TextFile]:
+    """The same file in UTF-8, which lies in the folder meanwhile if it is in another encoding."""
+    if file.encoding in (UTF8, UTF8_WITH_MARK):
+        yield file
+        return
+    content = open_text(Path(file.path), file.packing, file.encoding, folder).content
+    assert isinstance(content, Path)
+    try:
+        yield replace(file, path=str(content), packing="", encoding=UTF8)
+    finally:
+        for name in ("unpacked", "decoded"):
+            (folder / name).unlink(missing_ok=True)
 
 
 def source_of(pieces: Sequence[tuple[str, int]], schema: pa.Schema) -> Source:
@@ -151,7 +194,7 @@ def taken_in(path: Path, settings: TextSettings, folder: Path, memory: int, tell
     names, has_header = names_and_header(path, first, dialect.delimiter, header)
     if has_header and not first.endswith(("\n", "\r")):
         raise InputError(NO_RECORDS.format(str(path)))
-    pieces = _texts_of(
+    pieces, wanted = _texts_of(
         path, text, dialect, names, folder, has_header=has_header, asked=header is None, tell=tell
     )
     refuse_duplicates(names)
@@ -163,10 +206,14 @@ def taken_in(path: Path, settings: TextSettings, folder: Path, memory: int, tell
     if asks_for_signs(dialect):
         signs = {name: signs_of(_column(texts, name, memory), settings.asked) for name in names}
         dialect, more = with_signs(dialect, signs)
+    unquoted = unquoted_markers(text, dialect.delimiter, names, wanted, header=has_header)
     fields = []
     for place, name in enumerate(names):
-        column = _column(texts, name, memory)
+        column, marker = _column(texts, name, memory), ""
+        if name in unquoted:
+            column, marker = without_unquoted(column, unquoted.pop(name))
         field, typed = typed_column(name, column, frozenset(), settings.quasi, settings.asked, dialect)
+        field = marked_missing(field, marker)
         fields.append(field)
         _set_column_aside(pa.Table.from_arrays([typed], schema=pa.schema([field])), texts, folder, place)
         del column, typed
@@ -196,13 +243,19 @@ def _texts_of(
     has_header: bool,
     asked: bool,
     tell: Tell,
-) -> list[tuple[str, int]]:
-    """The records of a text file as pieces of text; what is wrong with it is refused as it is in memory."""
+) -> tuple[list[tuple[str, int]], list[str]]:
+    """The records of a text file as pieces of text, and the columns of quoted text that hold markers of missing values.
+
+    What is wrong with the file is refused as it is in memory.
+    """
     quotes = text.has_quotes()
+    quoted = quoted_columns(text, dialect.delimiter, names, header=has_header) if quotes else []
+    wanted: set[str] = set()
     assert isinstance(text.content, Path)
     file = TextFile(
-        str(text.content), "", UTF8, dialect.delimiter, tuple(names), header=has_header, quotes=quotes
-    )
+        str(text.content), "", UTF8, dialect.delimiter, tuple(names), header=has_header, quotes=quotes,
+        skipped=text.skipped,
+    )  # fmt: skip
     pieces: list[tuple[str, int]] = []
     last, row = None, FirstRow(names)
     parse = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=quotes)
@@ -212,6 +265,7 @@ def _texts_of(
         for number, rows in enumerate(in_tables_of(file.tables(), RECORDS_IN_A_PIECE)):
             if has_header and asked:
                 row.add_table(rows)
+            wanted.update(columns_with_markers(rows, set(quoted) - wanted))
             set_aside(f"{folder}/texts-{number}.arrow", rows)
             pieces.append((f"{folder}/texts-{number}.arrow", rows.num_rows))
             tell(rows.num_rows)
@@ -222,7 +276,7 @@ def _texts_of(
         row.refuse_record(path)
     if last is not None:
         refuse_open_quote(path, text, last, sum(count for _, count in pieces))
-    return pieces
+    return pieces, [name for name in names if name in wanted]
 
 
 def _refuse_unclear_header(path: Path, file: TextFile, parse: Any) -> None:
@@ -230,7 +284,10 @@ def _refuse_unclear_header(path: Path, file: TextFile, parse: Any) -> None:
     texts = arrow_csv.ConvertOptions(column_types={name: pa.string() for name in file.names})
     reading = arrow_csv.ReadOptions(use_threads=False)
     try:
-        with arrow_csv.open_csv(file.path, reading, parse, texts) as reader:
+        with (
+            text_stream(Path(file.path), "", UTF8, file.skipped) as stream,
+            arrow_csv.open_csv(stream, reading, parse, texts) as reader,
+        ):
             found = reader.schema.names
     except (pa.ArrowException, OSError):  # whoever reads it says why
         return
@@ -306,7 +363,7 @@ class ReadBack:
         like = pa.schema([self.like.field(name) for name in written.column_names])
         plain = in_plain_terms(written, like.empty_table(), self.options)
         columns = [_typed(plain.column(place), field) for place, field in enumerate(like)]
-        return pa.Table.from_arrays(columns, schema=like)
+        return pa.Table.from_arrays(columns, schema=with_values(like.empty_table()).schema)
 
     def read(self, first: int, count: int, names: Sequence[str] | None = None) -> pa.Table:
         """Some records in the types that they had."""
@@ -315,6 +372,8 @@ class ReadBack:
 
 def _typed(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     kind = field.type
+    if (of_values := text_type_of(field)) is not None:
+        return of_values.values(column)
     if column.type == kind or is_text(kind):
         return pc.cast(column, kind)
     if marker := missing_mark(field):

@@ -508,14 +508,18 @@ class Plan:
         return blocks
 
     def _refuse_large(self, blocks: Sequence[_Block]) -> None:
-        """Raise where a block does not fit into memory that is no leaf: records left as one, or leaves that keep a promise together only."""
+        """Raise where a block does not fit into memory: records left as one, leaves that keep a promise together only, equal records."""
         promised, largest = self.layout.promised, max(blocks, key=lambda block: block.records)
         needed = largest.records * self.a_record
-        if needed <= self.memory or (promised is None and largest.territory.in_blocks):
+        if needed <= self.memory:
             return
         what = f"the {largest.records:,} records that are left are worked on as one block"
         if promised is not None and largest.territory.in_blocks:
             what = f"{promised.promise.name} is kept only by blocks of up to {largest.records:,} records"
+        elif largest.territory.in_blocks:  # which are never cut apart
+            what = (
+                f"some {largest.records:,} records with equal or nearly equal quasi-identifiers are one block"
+            )
         raise InputError(f"{what}, which needs about {needed / 1e6:,.0f} MB; give it that much memory.")
 
     def _done(

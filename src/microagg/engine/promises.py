@@ -8,7 +8,7 @@ numbers along, and blocks judge their groups by the whole table's counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,9 @@ from microagg.guarantees.tally import tally_of_part
 from microagg.kernels.standard import Standard
 from microagg.kernels.standard_of_counts import shortfall_of_counts
 from microagg.table.confidential import Attribute
-from microagg.table.io.arrow import comparable
+from microagg.table.io.arrow import comparable, is_text
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.text_types import TextType, text_type_of
 from microagg.table.ordering import Standing
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM
@@ -149,9 +150,11 @@ class Numbered:
     """How many values there are; numbers from there on are atoms."""
     counts: np.ndarray
     """(numbers,) int64: how often each occurs in the whole table."""
+    text_type: TextType | None = None
+    """Of texts: the values that they are where a file has types."""
 
     @staticmethod
-    def of(attribute: Attribute, cells: Different) -> Numbered:
+    def of(attribute: Attribute, cells: Different, text_type: TextType | None = None) -> Numbered:
         """From what the different cells are, as a column of their own."""
         codes = attribute.codes.astype(np.int32)
         counts = np.zeros(attribute.distinct, np.int64)
@@ -164,7 +167,23 @@ class Numbered:
             keys = keys.to_numpy()
             order = np.argsort(keys, kind="stable")
             keys, codes = keys[order], codes[order]
-        return Numbered(attribute.name, attribute.kind, kind, keys, codes, of_null, attribute.known, counts)
+        return Numbered(
+            attribute.name, attribute.kind, kind, keys, codes, of_null, attribute.known, counts, text_type
+        )
+
+    def of_values(self) -> Numbered:
+        """Return the same by the values of its texts, as a file with types has them; what is no value is null there."""
+        assert self.text_type is not None
+        values = self.text_type.values(pa.chunked_array([self.keys])).combine_chunks()
+        empty = np.asarray(values.is_null())
+        keys: Any = values.filter(pa.array(~empty))
+        codes = self.codes[~empty]
+        of_null = int(self.codes[empty][0]) if empty.any() else self.of_null
+        if not pa.types.is_boolean(values.type):
+            keys = keys.to_numpy()
+            order = np.argsort(keys, kind="stable")
+            keys, codes = keys[order], codes[order]
+        return replace(self, type=values.type, keys=keys, codes=codes, of_null=of_null, text_type=None)
 
     def numbers(self, column: pa.ChunkedArray) -> np.ndarray:
         """(n,) int32: the number of each cell; -1 for one that is none of them.
@@ -174,6 +193,8 @@ class Numbered:
         >>> Numbered.of(ill, cells).numbers(pa.chunked_array([["cold", "Flu", None, "gout"]])).tolist()
         [1, 0, 2, -1]
         """
+        if self.text_type is not None and not is_text(column.type):
+            return self.of_values().numbers(column)
         column = told_apart(column)
         if column.type != self.type:
             column = pc.cast(column, self.type)
@@ -354,5 +375,5 @@ def promised_of(
         mark = passes.source.schema.field(counting.name)
         schema = pa.schema([pa.field(counting.name, cells.values.type, metadata=mark.metadata)])
         (attribute,) = read(pa.table([cells.values], schema=schema), Standing(cells.counts, cells.rows))
-        columns.append(Numbered.of(attribute, cells))
+        columns.append(Numbered.of(attribute, cells, text_type_of(schema.field(0))))
     return Promised.of(promise, tuple(columns), unit)

@@ -1,14 +1,13 @@
 """What is found out about the columns of a table chunk by chunk, and put together to what a look at the whole would find.
 
 Everything here is a count, an extreme or a sum that does not depend on the order of its terms, so any chunks give the same facts. The
-oracle is the way in memory: `cells_of`, `Space.fit` and `decimals_of_variable` on the whole table.
+oracle is the way in memory: `cells_of`, `Space.fit` and `precision_of` on the whole table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,10 @@ from microagg.table.io.digests import digests_of_runs
 from microagg.table.io.distinct import distinct
 from microagg.table.io.identity import digest_of_chunk
 from microagg.table.io.numbers import Codes, numbers_in
+from microagg.table.io.row_sketch import sampled_rows
 from microagg.table.io.times import is_time
 from microagg.table.io.whole import MOST_LEVELS, Scan, WholeColumn, read_part, scan_of, whole_column
-from microagg.table.precision import FINEST
+from microagg.table.precision import Precision, PrecisionFacts, ValuesAt, decimals_of_origin, places_of_spread
 from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
@@ -47,8 +47,8 @@ class NumberFacts:
     """The largest absolute value."""
     total: np.ndarray = field(default_factory=lambda: np.zeros((3, 1)))
     """Their sum."""
-    off: np.ndarray = field(default_factory=lambda: np.zeros(FINEST + 1))
-    """For 0, 1, … decimals: how far a value is at most from one with so many, unless its own size excuses it; 0 where none is."""
+    counts: PrecisionFacts = field(default_factory=PrecisionFacts)
+    """Its values by their decimals."""
     finest: int | None = 0
     """How many decimals its origin has, which values have at least; None where decimals mean nothing: times, ordered levels."""
     levels: np.ndarray | None = None
@@ -62,7 +62,7 @@ class NumberFacts:
         self.least, self.most = min(self.least, more.least), max(self.most, more.most)
         self.largest = max(self.largest, more.largest)
         partial_sums.add_sums(self.total, more.total)
-        self.off = np.maximum(self.off, more.off)
+        self.counts.plus(more.counts)
 
     @property
     def missing(self) -> int:
@@ -79,35 +79,18 @@ class NumberFacts:
         """The mean of the values."""
         return sums.rounded(self.total, 0) / self.known
 
-    def decimals(self, excused: np.ndarray | None = None) -> int | None:
-        """What `decimals_of` finds in the whole column.
-
-        What its usual (median) value would excuse is asked only where its largest one would: `excused` is what
-        `excused_values` counted of all chunks, needed where `asks_for_usual`.
-        """
-        if self.known == 0 or self.finest is None:
-            return None
-        for places in range(FINEST + 1):
-            if self.off[places] == 0.0:
-                return max(places, self.finest)
-            if excused is not None and self._may_pass(places):
-                if excused[places] >= self.known - self.known // 2:
-                    return max(places, self.finest)
-        return None
-
     @property
-    def asks_for_usual(self) -> bool:
-        """Whether the extremes leave open how many decimals there are."""
-        passing = np.flatnonzero(self.off == 0.0)
-        last = int(passing[0]) if len(passing) else FINEST + 1
-        return (
-            self.known > 0
-            and self.finest is not None
-            and any(self._may_pass(places) for places in range(last))
-        )
+    def places(self) -> tuple[int, ...]:
+        """The places in the order of the values that `precision` asks for; none where counts decide."""
+        if self.known == 0 or self.finest is None or self.counts.of_most is not None:
+            return ()
+        return places_of_spread(self.known)
 
-    def _may_pass(self, places: int) -> bool:
-        return bool(self.off[places] <= _slack(np.array([self.largest]), places, single=self.single)[0])
+    def precision(self, at: ValuesAt) -> Precision:
+        """Return what `precision_of` finds in the whole column; `at` has the values at `places`."""
+        if self.known == 0 or self.finest is None:
+            return Precision()
+        return self.counts.precision(self.finest, self.known, at)
 
 
 @dataclass
@@ -195,6 +178,8 @@ class ChunkFacts:
     """Of columns that have some: an Arrow array of them, in their order."""
     digest: str = ""
     """Of the columns that later passes compare."""
+    sampled: np.ndarray | None = None
+    """Hashes of the rows that the sketch of the table is made from."""
 
 
 def scan_chunk(
@@ -210,7 +195,9 @@ def scan_chunk(
     columns = {each.column.name: _scanned(table, each, first) for each in asked}
     levels = {name: facts_of_levels(name, table.column(name)) for name in strata}
     digest = digest_of_chunk(table, compared)
-    return ChunkFacts(digests_of_runs(table), columns, levels, categories_in(table), digest)
+    as_read = table.rename_columns(source.original_names)  # digests are those of the table that was given
+    sampled = sampled_rows(as_read, source.records)
+    return ChunkFacts(digests_of_runs(as_read), columns, levels, categories_in(table), digest, sampled)
 
 
 def _scanned(table: pa.Table, asked: AskedColumn, first: int) -> ColumnScan:
@@ -235,12 +222,13 @@ def facts_of_numbers(name: str, values: np.ndarray, kind: pa.DataType) -> Number
     found = NumberFacts(name, whole, single, len(values))
     gaps = np.isnan(values)
     known = values[~gaps] if gaps.any() else values
+    found.counts = (
+        PrecisionFacts.of_whole_numbers(len(known)) if whole else PrecisionFacts.of(known, single=single)
+    )
     if len(known):
         found.least, found.most = float(known.min()), float(known.max())
         found.largest = max(abs(found.least), abs(found.most))
         found.total = sums.column_sums(known.reshape(-1, 1))
-        if not whole:
-            found.off = _off(known, single=found.single)
     return found
 
 
@@ -266,8 +254,7 @@ def settled(
     for column in late:
         own, scan = measured[column.name], found[column.name].scan
         own.nulls, own.atoms = scan.nulls, scan.atoms[: len(column.marks)]
-        exponent = Decimal(column.origin).normalize().as_tuple().exponent
-        own.finest = None if column.unit else max(0, -exponent) if isinstance(exponent, int) else 0
+        own.finest = None if column.unit else decimals_of_origin(column.variable)
     return columns, [
         measured[column.name] if own is None else own for column, own in zip(columns, facts, strict=True)
     ]
@@ -320,35 +307,6 @@ def _facts_of(column: WholeColumn, found: ColumnScan) -> Facts | None:
         total = sum(int(place) * int(of_levels[place]) for place in used)
         own.total = np.array([[float(total)], [float(total - int(float(total)))], [0.0]])
     return own
-
-
-def _slack(sizes: np.ndarray, decimals: int, *, single: bool) -> np.ndarray:
-    """What `decimals_of` lets rounding leave over, beside values of these sizes."""
-    return (1e-7 if single else 2e-15) * sizes * 10.0**decimals
-
-
-def _off(known: np.ndarray, *, single: bool) -> np.ndarray:
-    off = np.zeros(FINEST + 1)
-    if (known == np.rint(known)).all():
-        return off
-    sizes = np.abs(known)
-    for decimals in range(FINEST + 1):
-        scaled = known * 10.0**decimals
-        left = np.abs(scaled - np.rint(scaled))
-        inexcusable = left > _slack(sizes, decimals, single=single)
-        off[decimals] = left[inexcusable].max(initial=0.0)
-    return off
-
-
-def excused_values(known: np.ndarray, facts: NumberFacts) -> np.ndarray:
-    """(decimals,): how many values of a chunk would excuse what the column is off, if they were its usual one."""
-    sizes = np.abs(known)
-    return np.array(
-        [
-            int((facts.off[places] <= _slack(sizes, places, single=facts.single)).sum())
-            for places in range(FINEST + 1)
-        ]
-    )
 
 
 def facts_of_levels(name: str, column: pa.ChunkedArray) -> LevelFacts:

@@ -98,6 +98,7 @@ class Spill:
 
     def _locked_folder(self, *, is_new: bool) -> int:
         """Make the folder where it is new, see that it is private, and return the descriptor of its lock."""
+        descriptor = None
         try:
             if is_new:
                 system.create_folder(self.folder)
@@ -107,18 +108,19 @@ class Spill:
                 )
             descriptor = system.open_lock(self.folder / LOCK)
             system.set_mode(descriptor, 0o600)
-        except OSError as error:
-            raise InputError(
-                f"nothing can be kept in the folder {str(self.parent)!r} ({reason(error)}); name another with spill."
-            ) from None
-        except InputError:
+            if system.take_lock(descriptor) is False:
+                raise InputError("another run works on the same target; wait until it has ended.")
+            return descriptor
+        except BaseException as error:
+            if descriptor is not None:
+                os.close(descriptor)
             if is_new:
                 shutil.rmtree(self.folder, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise InputError(
+                    f"nothing can be kept in the folder {str(self.parent)!r} ({reason(error)}); name another with spill."
+                ) from None
             raise
-        if system.take_lock(descriptor) is False:
-            os.close(descriptor)
-            raise InputError("another run works on the same target; wait until it has ended.")
-        return descriptor
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:

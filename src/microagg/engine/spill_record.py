@@ -88,7 +88,9 @@ def open_record(path: Path, *, create: bool = False) -> int | None:
             if got is not False and system.is_at(descriptor, path):
                 return descriptor
         except BaseException:
-            os.close(descriptor)
+            seen = os.fstat(descriptor)
+            is_new = create and seen.st_size == 0 and stat.S_ISREG(seen.st_mode) and _is_own(seen)
+            close_record(descriptor, path, is_needed=not is_new)
             raise
         os.close(descriptor)
         if got is False:
@@ -106,6 +108,7 @@ def folder_in(descriptor: int) -> Path | None:
 
 
 def close_record(descriptor: int, path: Path, *, is_needed: bool) -> None:
+    """Let go of such a file, and remove it where it is not needed any more."""
     if not is_needed:  # while it is locked: who opens it meanwhile finds out that it is gone
         with contextlib.suppress(OSError):
             system.remove(path)

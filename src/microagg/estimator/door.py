@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from microagg.errors import InputError
+from microagg.errors import InputError, needs_extra
 
-NEEDED = "Microaggregator needs scikit-learn 1.6 or newer; install microagg with the extra 'sklearn'."
+NEEDED = needs_extra("Microaggregator needs", "scikit-learn 1.6 or newer", "sklearn")
 
 if TYPE_CHECKING:
     from microagg.estimator.microaggregator import Microaggregator
@@ -18,7 +18,7 @@ else:
             raise
 
         class Microaggregator:
-            """Needs scikit-learn, which is not installed: install microagg with the extra 'sklearn'."""
+            """Needs scikit-learn, which is not installed: pip install 'microagg[sklearn]'."""
 
             def __init__(self, *_: Any, **__: Any) -> None:
                 raise InputError(NEEDED)

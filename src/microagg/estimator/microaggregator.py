@@ -18,10 +18,13 @@ from microagg.estimator.groups import ReleasedGroups
 from microagg.estimator.rows import UNKNOWN, KnownRows, new_salt, row_digests
 from microagg.estimator.together import equal_rows_together
 from microagg.guarantees.k import verify
-from microagg.release.cells import read_cells
+from microagg.refine.merging import repair
+from microagg.release.cells import confidential_of, read_cells
 from microagg.release.measuring import loss_of, refuse_unsearchable
+from microagg.release.release import with_released
 from microagg.release.risks import refuse_unaccepted
 from microagg.release.settings import Settings
+from microagg.release.strata import class_columns
 from microagg.release.true_values import (
     frequencies_in,
     refuse_near_unique,
@@ -29,11 +32,13 @@ from microagg.release.true_values import (
     risks_of_categories,
     single_categories,
 )
+from microagg.release.weighting import weighted, weighting_of
 from microagg.table.aggregate import aggregated
+from microagg.table.confidential import Attribute
 from microagg.table.encoder import Space
 from microagg.table.io.frames import column_facts, of_used_values, to_arrow
-from microagg.table.io.giving import given_back
-from microagg.table.schema import assign_roles
+from microagg.table.patterns import expand_names
+from microagg.table.schema import Role, assign_roles
 from microagg.table.variable import Cells, missing_cells
 
 COARSE = ("range", "generalise")
@@ -42,7 +47,7 @@ COARSE = ("range", "generalise")
 class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Gives each row the values that its group of at least k similar rows shares: a scikit-learn transformer.
 
-    All columns are quasi-identifying. `fit` finds the groups. `transform` gives a row of the fitted data, known again by a salted hash,
+    All columns are quasi-identifying, but for those that `confidential` and `weight` name. `fit` finds the groups. `transform` gives a row of the fitted data, known again by a salted hash,
     the values of its own group; so `fit_transform(X)`, and `transform` of all fitted rows together, is a k-anonymous table. Equal rows are
     always in one group. Any other row gets the values of the nearest group.
 
@@ -51,13 +56,18 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     is not k-anonymous (one new row alone may fall into a group), only `ma.anonymize` of that table is; and which group a new row falls
     into tells something about that row to whoever sees the result.
 
+    `confidential` columns are no part of distances, and come out as they go in. With `l` (and `diversity`, `c`) and `t`, each group of
+    the fitted rows keeps l-diversity and t-closeness in each of them, verified by `fit`; what is transformed later is not checked. `weight` is
+    the column of sampling weights: means are weighted by it, and rows get the mean weight of their group. Columns are named as in a data
+    frame, or by their number in a matrix; patterns such as "q*" choose several.
+
     A fitted estimator is internal, like an internal manifest: keep it, and its pickle, where the data are. It holds no original row, but
     the released values, the group of each record (`labels_`) and a salted hash of each row. The salt is drawn anew by each
     fit, not from `random_state`: no hash can be computed beforehand or compared with that of another fit. But whoever holds the estimator
     can test whether a guessed row is one of the fitted ones.
 
     `k`, `method`, `refine`, `scale`, `kinds`, `nominal`, `ordinal`, `importance`, `aggregate`, `hierarchy`, `missing`, `special`, `na`,
-    `precision` and `accept_risk` are those of `ma.anonymize`; `effort` is "quick" if not given, `params` has further parameters of the
+    `precision`, `accept_risk` and `exact` are those of `ma.anonymize`; `effort` is "quick" if not given, `params` has further parameters of the
     method. Ranges and generalised values, and leaving records out, are no transformation of rows: they are refused. Data frames keep the
     types of their columns; columns of a matrix are numbered from 0. Gaps are allowed, infinity is not. With the same `random_state` (a
     whole number) the same data give the same groups, whatever the number of `threads`.
@@ -68,6 +78,10 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     >>> estimator = ma.Microaggregator(k=2, random_state=0).fit([[30.0], [32.0], [60.0], [64.0]])
     >>> estimator.labels_.tolist(), estimator.transform([[32.0], [50.0]]).tolist()
     ([0, 0, 1, 1], [[31.0], [62.0]])
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [30, 32, 60, 64], "ill": ["no", "no", "yes", "no"]})
+    >>> ma.Microaggregator(k=2, confidential="ill", l=2, random_state=0).fit_transform(table).to_pydict()["age"]
+    [46, 46, 46, 46]
     """
 
     def __init__(
@@ -89,6 +103,13 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         na: Sequence[Any] | str | float | None = None,
         precision: str = "column",
         accept_risk: Sequence[str] | str | None = None,
+        confidential: Sequence[str | int] | str | int | None = None,
+        weight: str | int | None = None,
+        l: float | None = None,
+        t: float | None = None,
+        diversity: str = "distinct",
+        c: float | None = None,
+        exact: bool = False,
         params: Mapping[str, Any] | None = None,
         random_state: Any = None,
         threads: int | None = None,
@@ -109,6 +130,13 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.na = na
         self.precision = precision
         self.accept_risk = accept_risk
+        self.confidential = confidential
+        self.weight = weight
+        self.l = l
+        self.t = t
+        self.diversity = diversity
+        self.c = c
+        self.exact = exact
         self.params = params
         self.random_state = random_state
         self.threads = threads
@@ -123,6 +151,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"there are fewer rows (n_samples = {len(frame)}) than k = {settings.k}; choose a smaller k."
             )
         schema = assign_roles(column_facts(frame), settings.roles, settings.rest, settings.columns)
+        weighting = weighting_of(frame, schema, settings)
         cells = read_cells(frame, schema, settings)
         refuse_gaps(settings, missing_cells(cells), cells.names)
         refuse_unaccepted(settings, risks_of_aggregates(cells, settings.aggregate))
@@ -131,21 +160,28 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         space = Space.fit(cells, settings.scale, settings.importance)
         refuse_unsearchable(space, settings)
         salt = new_salt()
-        digests = row_digests(frame, salt)
-        labels = self._grouped(space, cells, settings, digests)
+        digests = row_digests(frame.select(*cells.names), salt)
+        hidden = schema.names(Role.CONFIDENTIAL)
+        attributes = confidential_of(to_arrow(frame.select(*hidden)), hidden, settings) if hidden else ()
+        labels = self._grouped(space, cells, settings, digests, attributes)
+        weighting = weighted(weighting, labels, settings)
         made = aggregated(
             cells, labels, how=settings.aggregates, precision=settings.precision, k=settings.k, seed=settings.seed or 0,
-            space=space,
+            space=space, weights=None if weighting is None else weighting.before,
         )  # fmt: skip
         refuse_unaccepted(settings, risks_of_categories(single_categories(made, frequencies_in(cells))[0]))
-        released = _with_released(frame, made.cells, whole=settings.precision == "column")
-        anonymity = verify(to_arrow(released), list(frame.columns), settings.k, len(frame))
+        released = with_released(frame, schema, made, weighting, settings.precision)
+        shared = class_columns(schema, settings)
+        anonymity = verify(to_arrow(released.select(*shared)), shared, settings.k, len(frame))
+        settings.promise.verify(anonymity.labels, len(anonymity.sizes), attributes)
 
-        asked = settings.columns
+        asked, first = settings.columns, _one_row_each(released.select(*shared), labels)
         self._groups = ReleasedGroups.of(
-            _one_row_each(released, labels), np.bincount(labels), schema.columns, scale=settings.scale,
-            importance=settings.importance, special=asked.special, na=asked.na, hierarchies=asked.hierarchy,
+            first.select(*cells.names), np.bincount(labels), tuple(each for each in schema.columns if each.role is Role.QUASI),
+            scale=settings.scale, importance=settings.importance, special=asked.special, na=asked.na,
+            hierarchies=asked.hierarchy,
         )  # fmt: skip
+        self._released = first.to_native()
         self._rows = KnownRows.of(salt, digests, labels)
         self.labels_ = labels
         self.loss_ = loss_of(space, cells, made, released, settings, labels, anonymity.labels)[0]
@@ -160,11 +196,18 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         table = self._checked(X, reset=False)
         frame = opened(table)
-        groups = self._rows.groups(frame)
+        quasi = frame.select(*self._groups.cells.names)
+        groups = self._rows.groups(quasi)
         new = groups == UNKNOWN
         if new.any():
-            groups[new] = self._groups.nearest(frame[np.flatnonzero(new)])
-        return taken(self._groups.table, groups, table)
+            groups[new] = self._groups.nearest(quasi[np.flatnonzero(new)])
+        replaced = nw.from_native(self._released, eager_only=True).columns
+        if set(replaced) == set(frame.columns):
+            return taken(self._released, groups, table)
+        values = taken(self._released, groups, frame.select(*replaced).to_native())
+        columns = nw.from_native(values, eager_only=True)
+        whole = frame.with_columns(*(columns[name] for name in replaced))
+        return taken(whole.to_native(), np.arange(len(whole)), table)
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """What was given, as a data frame or a matrix: checked by scikit-learn, which remembers names and number of columns."""
@@ -175,16 +218,23 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 return X
         return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
 
-    def _grouped(self, space: Space, cells: Cells, settings: Settings, digests: np.ndarray) -> np.ndarray:
-        """The groups that the method finds, changed so that equal rows are in one of them."""
+    def _grouped(
+        self,
+        space: Space,
+        cells: Cells,
+        settings: Settings,
+        digests: np.ndarray,
+        attributes: tuple[Attribute, ...],
+    ) -> np.ndarray:
+        """The groups that the method finds, changed so that equal rows are in one of them; those that miss l or t by that are merged."""
         points, method = space.points(cells), settings.chosen_method
         columns = None if cells.is_plain else len(cells.variables)
         problem = problem_with(
-            settings.promise, method, points, settings.k, (), self.threads, columns=columns
+            settings.promise, method, points, settings.k, attributes, self.threads, columns=columns
         )
         found = run_method(method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine)
         row = np.unique(digests, return_inverse=True)[1].reshape(-1)
-        return equal_rows_together(found.labels, row, points, settings.k)
+        return repair(problem, equal_rows_together(found.labels, row, points, settings.k))
 
     def _settings(self, names: Sequence[str]) -> Settings:
         """What is asked for, checked as `ma.anonymize` checks it."""
@@ -194,7 +244,14 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         given = {name: getattr(self, name) for name in _SETTINGS if getattr(self, name) is not None}
         params = dict(self.params or {})
-        asked = Settings.of(**given, quasi=list(names), params=params, seed=self._seed())
+        asked = Settings.of(**given, params=params, seed=self._seed())
+        hidden = expand_names(asked.confidential, names, "confidential")
+        quasi = [name for name in names if name not in (*hidden, asked.weight)]
+        asked = asked.but(quasi=quasi, confidential=hidden)
+        if asked.weight_becomes == "drop":
+            raise InputError(
+                "a transformer gives back all columns; let the weight become its mean, or keep it."
+            )
         if "effort" in {each.name for each in asked.chosen_method.parameters} and "effort" not in params:
             asked = asked.but(effort="quick" if self.effort is None else self.effort)
         elif self.effort is not None:
@@ -228,7 +285,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 _SETTINGS = (
     "k", "method", "refine", "scale", "kinds", "nominal", "ordinal", "importance", "aggregate", "hierarchy", "missing", "special",
-    "na", "precision", "accept_risk",
+    "na", "precision", "accept_risk", "confidential", "weight", "l", "t", "diversity", "c", "exact",
 )  # fmt: skip
 """Parameters that are settings of a release under the same name."""
 
@@ -243,15 +300,6 @@ def refuse_gaps(settings: Settings, gaps: np.ndarray, names: Sequence[str]) -> N
         raise InputError(
             f"column {names[column]!r}, row {row + 1}: missing value; fill it in, or say missing='group'."
         )
-
-
-def _with_released(frame: nw.DataFrame[Any], made: Cells, *, whole: bool) -> nw.DataFrame[Any]:
-    """The table with every value replaced by its group's, in the types that came in."""
-    columns = [
-        given_back(frame[each.name], each, made.values[:, j], made.atoms_of(j), whole=whole)
-        for j, each in enumerate(made.variables)
-    ]
-    return frame.with_columns(*columns)
 
 
 def _one_row_each(released: nw.DataFrame[Any], labels: np.ndarray) -> nw.DataFrame[Any]:

@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
+
+import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.guarantees.declared import EXACT
 from microagg.guarantees.k import Anonymity, anonymity
 from microagg.guarantees.promise import Promise
+from microagg.guarantees.suppression import STAR, check_suppressed, find_suppressed, has_stars, parse_markers
 from microagg.table.confidential import attributes_of, units_of
 from microagg.table.io.frames import open_frame, to_arrow
 from microagg.table.io.labels import as_labels_say
 from microagg.table.kind_parameters import column_settings
 from microagg.table.parameters import K, Names, OneName
+from microagg.table.patterns import expand_names
+from microagg.table.suggestions import describe_columns
+
+Checked = TypeVar("Checked", bound=Callable[..., Any])
 
 
+def _in_either_order(check: Checked) -> Checked:
+    """Let k and quasi be given in the order of `anonymize`, too: a number is k, names are quasi."""
+
+    @functools.wraps(check)
+    def call(table: Any, *args: Any, **named: Any) -> Any:
+        if args and isinstance(args[0], int) and not isinstance(args[0], bool):
+            if len(args) > 1 and "quasi" not in named:
+                args = (args[1], args[0], *args[2:])
+            elif len(args) == 1 and "quasi" in named and "k" not in named:
+                named, args = {**named, "k": args[0]}, ()
+        return check(table, *args, **named)
+
+    return call  # pyright: ignore[reportReturnType]
+
+
+@_in_either_order
 def check(
     table: Any,
     quasi: Sequence[str] | str,
@@ -35,6 +59,7 @@ def check(
     stratum: Sequence[str] | str = (),
     special: Mapping[str, Any] | None = None,
     na: Sequence[Any] | str = (),
+    suppressed: Sequence[str] | str = (),
 ) -> Anonymity:
     """Check whether a table is k-anonymous (and l-diverse, and t-close), and find the classes that are not.
 
@@ -50,6 +75,10 @@ def check(
     value nor a `special` code ({"wage": [97]}) is a value; `na` adds markers of missing values. With `unit`, the column that tells which
     household, company or patient a record belongs to, every class must have k different ones, none with more than half of its records.
 
+    `suppressed` names what other tools write in the place of suppressed values, such as "*"; "" stands for blank cells. Records of which
+    every quasi-identifier is suppressed are counted and set aside (``.suppression.rows``). Of the others, ``.holds`` takes a suppressed
+    cell for a value of its own, which is the stricter reading; ``.suppression.holds`` lets it fit any value.
+
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 30, 40, 40], "ill": ["no", "yes", "no", "no"]})
     >>> check(table, ["age"], k=2).holds, check(table, ["age"], k=2, confidential=["ill"], l=2).holds
@@ -60,16 +89,16 @@ def check(
     [0]
     """
     frame = open_frame(table)
-    names = list(dict.fromkeys(Names("quasi", "").parse(quasi)))
-    strata = [name for name in Names("stratum", "").parse(stratum) if name not in names]
-    hidden = list(dict.fromkeys(Names("confidential", "").parse(confidential)))
+    names, strata, hidden = (
+        list(expand_names(Names(what, "").parse(chosen), frame.columns, what))
+        for what, chosen in (("quasi", quasi), ("stratum", stratum), ("confidential", confidential))
+    )
+    strata = [name for name in strata if name not in names]
     belongs = OneName("unit", "", "put them together into one column first").parse(unit)
     withheld = [] if belongs is None else [belongs]
     for name in (*names, *strata, *hidden, *withheld):
         if name not in frame.columns:
-            raise InputError(
-                f"there is no column {name!r}; the table has {', '.join(map(repr, frame.columns))}."
-            )
+            raise InputError(f"there is no column {name!r}; {describe_columns(name, frame.columns)}.")
     if belongs in (*names, *strata, *hidden):
         raise InputError(f"column {belongs!r} was given two roles, unit and another; choose one.")
     if not names:
@@ -77,9 +106,7 @@ def check(
     asked = column_settings(kinds=kinds, nominal=nominal, ordinal=ordinal, special=special, na=na)
     for name in (*asked.kinds, *asked.special):
         if name not in frame.columns:
-            raise InputError(
-                f"there is no column {name!r}; the table has {', '.join(map(repr, frame.columns))}."
-            )
+            raise InputError(f"there is no column {name!r}; {describe_columns(name, frame.columns)}.")
     asked = as_labels_say(asked, frame.to_native())
     names += strata
     k = K.parse(k)
@@ -87,7 +114,14 @@ def check(
     if promise.is_about_values and not hidden:
         raise InputError("l and t apply to confidential columns; name at least one with confidential.")
     chosen = to_arrow(frame.select(*dict.fromkeys([*names, *hidden, *withheld])))
-    found = anonymity(chosen, names, k)
+    markers = parse_markers(suppressed)
+    if markers:
+        of_quasi = names[: len(names) - len(strata)]
+        cells = find_suppressed(chosen, of_quasi, markers)
+        found, rest = check_suppressed(chosen, of_quasi, strata, k, cells)
+        chosen = chosen.take(rest)
+    else:
+        found = replace(anonymity(chosen, names, k), notes=_proposed(chosen, names))
     if not promise or chosen.num_rows == 0:
         return found
     attributes = attributes_of(
@@ -95,3 +129,14 @@ def check(
     )  # fmt: skip
     units = None if belongs is None else units_of(chosen, belongs, na=asked.na)
     return replace(found, findings=promise.evaluate(found.labels, len(found.sizes), attributes, units))
+
+
+def _proposed(table: pa.Table, names: Sequence[str]) -> tuple[str, ...]:
+    """Propose to name the marker of suppressed cells where columns have one."""
+    stars = has_stars(table, names)
+    if not stars:
+        return ()
+    return (
+        f"{STAR} counts as a value of its own in {', '.join(map(repr, stars))}; if it stands for suppressed values, suppressed={STAR!r} counts "
+        "them apart.",
+    )

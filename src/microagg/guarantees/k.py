@@ -16,6 +16,7 @@ from microagg.table.io.canonical import exactly, has_other_forms
 
 if TYPE_CHECKING:
     from microagg.guarantees.promise import Finding
+    from microagg.guarantees.suppression import Suppression
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,15 @@ class Anonymity:
     first_rows: np.ndarray
     """A row number (from 1) of each class: a way to find it without telling its values."""
     labels: np.ndarray = field(repr=False)
-    """(n,): the class of each record, a position among `sizes`."""
+    """(n,): the class of each record, a position among `sizes`; suppressed rows have none and are left out."""
     scope: str = "record"
     """record: k was promised for the combinations; column: for the values of each column alone."""
     findings: tuple[Finding, ...] = ()
     """The l and t reached, column by column, where they were asked for."""
+    suppression: Suppression | None = None
+    """Counts of suppressed rows and cells, where markers of them were named. Rows are in none of the classes."""
+    notes: tuple[str, ...] = ()
+    """What to know about the answer."""
     counted_by: str = "value"
     """bits: 0 and -0, or NaN and missing values, would be in one class by value, and are counted apart because some
     readers tell them apart; value: there is no such difference."""

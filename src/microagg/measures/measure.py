@@ -340,3 +340,13 @@ class Measure:
     """What the pair must have: "" | "numbers" (quasi-identifiers that are numbers without gaps; it is about those alone) | "amounts"
     (numbers, but no dates; gaps do no harm) | "points" (quasi-identifiers that were not made ranges or ancestors) | "confidential" |
     "categories" (confidential ones, and numbers to tell them by) | "kept" | "k"."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a measure as its name in the registry: a formula may be no function of a module."""
+        return _measure_named, (self.name,)
+
+
+def _measure_named(name: str) -> Measure:
+    from microagg.measures.registry import measure_named  # which imports this module
+
+    return measure_named(name)

@@ -11,6 +11,7 @@ from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.risk.classes import classes_of_released
 from microagg.measures.risk.dominance import amounts_of
 from microagg.problem.problem import Progress
+from microagg.table.suggestions import describe_columns
 
 MEASURES: tuple[str, ...] = (
     "il = microagg.measures.loss.squared:IL",
@@ -147,7 +148,7 @@ def _seen_by_intruder(pair: Pair, known: Sequence[str]) -> Pair:
     unknown = [name for name in known if name not in pair.quasi]
     if unknown:
         raise InputError(
-            f"an intruder cannot know {unknown[0]!r}: it is no quasi-identifier; those are {', '.join(map(repr, pair.quasi))}."
+            f"an intruder cannot know {unknown[0]!r}: it is no quasi-identifier; {describe_columns(unknown[0], pair.quasi, 'those are')}."
         )
     return pair.of_columns(known)
 

@@ -16,22 +16,31 @@ from microagg.engine.spill import remove_left_spill
 from microagg.errors import FitsInMemory, InputError, OnlyInMemory
 from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.showing import shown
-from microagg.release.beyond.limits import Budget, bytes_in, free_memory, goes_beyond
+from microagg.release.beyond.limits import (
+    Budget,
+    bytes_in,
+    goes_beyond,
+    memory_for,
+    notes_on_memory,
+    refuse_without_room,
+)
 from microagg.release.manifest import FORMAT
 from microagg.release.release import Prepared, Release, protect
+from microagg.release.renaming import with_new_names
 from microagg.release.risks import refuse_unaccepted
 from microagg.release.saving import places_of, refuse_places, report_on_saved, report_places, rows_to_write
 from microagg.release.settings import Settings, settings_from
+from microagg.release.sources import path_of, read_for_settings, settings_for_file
 from microagg.release.stores import Placed, placed
 from microagg.table.io.arrow import give_back
-from microagg.table.io.chunks import files_of, is_in_parts, read_whole
+from microagg.table.io.chunks import files_of, is_in_parts
 from microagg.table.io.csv_writing import refuse_other_letters
 from microagg.table.io.dialect import dialect_of
 from microagg.table.io.formats import options_for, options_shared
 from microagg.table.io.identity import watched_input
 from microagg.table.io.parts import as_target, format_to_write, is_folder
 from microagg.table.io.places import Url
-from microagg.table.io.reading import read_table
+from microagg.table.io.renaming import rename_columns
 from microagg.table.schema import WITHHELD, Role
 
 NOTHING_TO_SHARE = "worked on by this process alone: a cluster shares the blocks of files with more records than one block has"
@@ -66,7 +75,8 @@ def anonymize_file(
 
     `source` may be a folder of parquet parts, or a pattern such as "parts/*.parquet", too. A `target` with a separator at its end, such as
     "out/", is written as a folder of parquet parts (so is one that is a folder already); its manifests lie beside it. A table that does not fit into `memory`
-    (such as "4GB"; half of what is free, if nothing is said) is worked on in passes, and gives the same release to the byte. What
+    (such as "4GB"; half of what is free, if nothing is said) is worked on in passes, and gives the same release to the byte: a parquet,
+    Arrow or text file of more than 500,000 records. Others are always read and grouped as a whole; a note says so if that may take more. What
     that sets aside lies in the folder `spill` (that of the target, if nothing is said), for its owner's eyes only, and goes in the
     end. With `resume`, a run that was killed goes on from the blocks that were done.
 
@@ -95,6 +105,7 @@ def anonymize_file(
         )
     if engine is not None:
         refuse_engine(engine)
+    source, target = path_of(source, "source"), path_of(target, "target")
     with placed(source, target, spill, resume=resume) as at:
         release = _anonymized(
             at, asked, memory, keep_order=keep_order, report=report, resume=resume, threads=threads, engine=engine,
@@ -108,6 +119,7 @@ def _anonymized(
 ) -> Release:
     """What anonymize_file() does once it is known where tables lie: in passes, or in memory."""
     target = as_target(at.target)
+    asked = settings_for_file(asked, at.source)
     if goes_beyond(at.source, asked, memory, engine=engine is not None):
         with in_memory_else(memory, engine):
             return anonymize_beyond(
@@ -117,10 +129,11 @@ def _anonymized(
         here = at.source_here()
         table = read_for(here, target, asked, report=more["report"])
         identity.check_last()
+    more_notes = notes_on_memory(memory, table, asked)
     release = anonymize_table(table, here, target, asked, **more)
     if engine is not None:
-        release = replace(release, notes=(*release.notes, NOTHING_TO_SHARE))
-    return release
+        more_notes = (*more_notes, NOTHING_TO_SHARE)
+    return replace(release, notes=(*release.notes, *more_notes)) if more_notes else release
 
 
 def read_for(
@@ -133,9 +146,9 @@ def read_for(
     """The table of a file that is to be anonymized; what cannot come to a release is refused before it is read."""
     refuse_unaccepted(settings)
     report_places(report, taken=places_of(source, target))
-    if is_in_parts(source):
-        return read_whole(source)
-    return read_table(source, quasi=settings.numbers, asked=settings.columns, **settings.reading)
+    table = read_for_settings(source, settings)
+    refuse_without_room(source, table, settings)
+    return table
 
 
 @contextlib.contextmanager
@@ -174,7 +187,7 @@ def anonymize_beyond(
         said = bytes_in(memory)
     with shown(progress, "grouping records") as told:
         if engine is None:
-            budget = Budget(said or free_memory(), checked_threads(threads))
+            budget = Budget(said or memory_for(source), checked_threads(threads))
             release = protect_beyond(source, target, settings, budget, progress=told, **asked)
         else:
             with connected(engine, threads) as client:
@@ -227,13 +240,15 @@ def anonymize_table(
     like = files_of(source)[0] if is_in_parts(source) else source
     shared = options_shared(like, target, settings.writing, None if dialect is None else dialect.options)
     options = options_for(format_to_write(target), shared)
-    names = _released_names(table, settings)
+    renamed = table.rename_columns(rename_columns(table.column_names, settings.rename))
+    names = _released_names(renamed, with_new_names(settings))
     refuse_names = format_to_write(target).refuse_names
     if refuse_names is not None:
         refuse_names(names)
     refuse_other_letters(
-        table.select(names), options.get("encoding", "utf-8")
+        renamed.select(names), options.get("encoding", "utf-8")
     )  # after a long search it would be late
+    del renamed
     give_back()
     refuse_places(target)
     refuse_same(source, target)

@@ -8,7 +8,7 @@ import json
 import math
 import platform
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from microagg.table.capping import Capped
 from microagg.table.encoder import Space
 from microagg.table.io.digests import digest_of, digest_of_rows, digest_of_whole_columns
 from microagg.table.io.places import AnyPlace
+from microagg.table.io.row_sketch import sketch_of_table
 from microagg.table.schema import WITHHELD, Role, Schema
 
 LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
@@ -47,6 +48,7 @@ RESULTS = {
     "guarantee": True,
     "all_columns": True,
     "may_identify": True,
+    "sums": True,
     "loss": True,
     "largest_share": False,
     "bound": False,
@@ -54,6 +56,7 @@ RESULTS = {
     "stopped_early": False,
     "rows": True,
     "input": False,
+    "sketch": False,
     "output": True,
     "scaling": False,
     "cells": False,
@@ -84,13 +87,17 @@ def internal_manifest(
     anonymity: Anonymity,
     exposure: Mapping[str, Any],
     capped: Mapping[str, Capped],
+    rules: Sequence[Mapping[str, Any]] = (),
     dropped: int = 0,
     strata: dict[str, Any] | None = None,
     weighting: dict[str, Any] | None = None,
+    sketch: dict[str, Any] | None = None,
     format: int = FORMAT,
 ) -> dict[str, Any]:
-    """Everything that is needed to repeat a run to the byte. `source` is the table that was given, or its digest."""
+    """Everything that is needed to repeat a run to the byte. `source` is the table that was given, or its digest, with its `sketch` then."""
     quasi = schema.names(Role.QUASI)
+    if isinstance(source, pa.Table):
+        sketch = sketch_of_table(source) if format > OF_WHOLE_COLUMNS else None
     return {
         "format": format,
         "microagg": microagg.__version__,
@@ -107,12 +114,14 @@ def internal_manifest(
             **_found(anonymity),
         },
         **exposure,
+        "sums": list(rules),
         "loss": loss,
         "largest_share": largest_share,
         "bound": None if found.bound is None else _bound(found.bound, found.labels),
         "chosen": list(found.chosen),
         "stopped_early": found.stopped is not None,
         "input": {"file": file, "digest": source if isinstance(source, str) else digest_in(format)(source)},
+        "sketch": sketch,
         "scaling": {
             name: {**space.about_column(j), "decimals": made.decimals[j]} for j, name in enumerate(quasi)
         },

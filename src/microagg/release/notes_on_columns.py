@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +13,12 @@ from microagg.drawing.wording import listed
 from microagg.guarantees.k import Anonymity
 from microagg.release.settings import Settings
 from microagg.table.encoder import Space
+from microagg.table.io.distinct import number_of
 from microagg.table.io.marks import columns_with_values_like_markers
 from microagg.table.schema import Kind, Role, Schema
-from microagg.table.variable import Cells
+from microagg.table.variable import Cells, Variable
+
+MANY = 20  # different numbers in a column of text: fewer may be codes
 
 
 def notes_on_columns(schema: Schema, space: Space, loss: float, unrounded: float) -> tuple[str, ...]:
@@ -31,6 +36,32 @@ def notes_on_columns(schema: Schema, space: Space, loss: float, unrounded: float
     kept = schema.names(Role.KEEP)
     if kept:
         notes.append(f"kept as they are, and able to single people out: {', '.join(map(repr, kept))}")
+    return tuple(notes)
+
+
+def notes_on_precision(
+    names: Sequence[str], decimals: Sequence[int | None], reasons: Sequence[str]
+) -> tuple[str, ...]:
+    """Tell which columns are rounded to other decimals than all of their values have.
+
+    >>> notes_on_precision(["age", "income"], [0, -1], ["own", "spread"])
+    ("no fixed number of decimals, so means are rounded by how far values are spread: 'income' to steps of 10",)
+    """
+    steps: dict[str, list[str]] = {"most": [], "spread": []}
+    for name, places, reason in zip(names, decimals, reasons, strict=True):
+        if places is not None and reason in steps:
+            steps[reason].append(f"{name!r} to steps of {Decimal(1).scaleb(-places):f}")
+    notes = []
+    if steps["most"]:
+        notes.append(
+            "a few values have more decimals than the others, and means are rounded like most values: "
+            f"{', '.join(steps['most'])}"
+        )
+    if steps["spread"]:
+        notes.append(
+            "no fixed number of decimals, so means are rounded by how far values are spread: "
+            f"{', '.join(steps['spread'])}"
+        )
     return tuple(notes)
 
 
@@ -82,6 +113,27 @@ def notes_on_encoding(
         for same in alike
     ]
     return tuple(notes)
+
+
+def notes_on_numbers_as_text(variables: Sequence[Variable], settings: Settings) -> tuple[str, ...]:
+    """Which columns of text hold nothing but numbers, many different ones, and were grouped as categories unasked."""
+    names = [
+        each.name
+        for each in variables
+        if each.kind is Kind.NOMINAL
+        and each.name not in settings.columns.kinds
+        and _are_many_numbers(each.levels)
+    ]
+    return tuple(
+        f"{name!r} holds numbers as text, and they were taken for categories; kinds={{{name!r}: 'numeric'}} takes them for "
+        "numbers"
+        for name in names
+    )
+
+
+def _are_many_numbers(levels: Sequence[Any]) -> bool:
+    known = [level for level in levels if level is not None]
+    return len(known) > MANY and all(isinstance(each, str) and number_of(each) is not None for each in known)
 
 
 def notes_on_markers(source: pa.Table) -> tuple[str, ...]:

@@ -15,9 +15,11 @@ from microagg.release.cells import read_cells
 from microagg.release.files import anonymize_beyond, anonymize_table, in_memory_else, read_for
 from microagg.release.manifest import manifest_paths
 from microagg.release.release import Prepared
+from microagg.release.renaming import with_new_names
 from microagg.release.risks import refuse_unaccepted
 from microagg.release.saving import report_places
 from microagg.release.settings import Settings
+from microagg.release.sources import settings_for_file
 from microagg.release.strata import class_columns
 from microagg.release.true_values import risks_of_aggregates
 from microagg.table.aggregates import aggregate_of
@@ -112,7 +114,7 @@ def rehearse_file(
     spill: str | Path | None = None,
 ) -> Rehearsal:
     """What `anonymize_file` would do with a file. Nothing is written, but for what a table beyond `memory` sets aside for a while."""
-    settings, target = settings.settled(), as_target(target)
+    settings, target = settings_for_file(settings.settled(), source), as_target(target)
     if goes_beyond(source, settings, memory):
         with in_memory_else(memory):
             return _rehearsed_beyond(source, target, settings, memory, report, threads, spill)
@@ -122,7 +124,9 @@ def rehearse_file(
         anonymize_table(table, source, target, settings, report=report, threads=threads, before_search=_stop)
     except _Reached as reached:
         took = min(time.perf_counter() - clock, time.process_time() - work)
-        return _rehearsed(reached.what, settings, table.num_rows, took, _places(target, report))
+        return _rehearsed(
+            reached.what, with_new_names(settings), table.num_rows, took, _places(target, report)
+        )
     raise AssertionError("a search always begins")
 
 
@@ -149,7 +153,7 @@ def _rehearsed_beyond(
         planned: Planned = reached.what
         took = time.perf_counter() - clock
         layout, cuts = planned.layout, planned.cuts
-        about = _about(planned.schema, settings, layout.variables)
+        about = _about(planned.schema, with_new_names(settings), layout.variables)
         return Rehearsal(
             records=layout.records, left_out=0, axes=layout.axes,
             strata=0 if layout.strata is None else len(cuts.territories), **about,

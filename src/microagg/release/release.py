@@ -24,6 +24,8 @@ from microagg.problem.problem import Problem, Progress, checked_k
 from microagg.problem.watch import ctrl_c_heard
 from microagg.release.cells import confidential_of, read_cells, shown_cells, units_in, without_gaps
 from microagg.release.changes import Change, changes
+from microagg.release.choosing import loses_less, quick_groups, with_groups_of
+from microagg.release.conversions import Conversions, labelled_like
 from microagg.release.exposure import exposure_of
 from microagg.release.manifest import FORMAT, internal_manifest, manifest_paths, public_manifest
 from microagg.release.measuring import (
@@ -36,6 +38,8 @@ from microagg.release.notes_on_columns import (
     notes_on_cells,
     notes_on_columns,
     notes_on_markers,
+    notes_on_numbers_as_text,
+    notes_on_precision,
     warning_of_single_columns,
 )
 from microagg.release.notes_on_gaps import notes_on_gaps
@@ -44,16 +48,27 @@ from microagg.release.notes_on_names import note_on_index, notes_on_names
 from microagg.release.notes_on_texts import notes_on_texts
 from microagg.release.notes_on_units import notes_on_units
 from microagg.release.publishing import refuse_publishing
-from microagg.release.report.building import build_document
+from microagg.release.renaming import renamed_frame, with_new_names
+from microagg.release.report.building import build_document, build_first_page
 from microagg.release.report.document import Document
 from microagg.release.report.notebook import summary_html
 from microagg.release.report.summary import headline_of
 from microagg.release.report.terminal import summary_for_terminal
+from microagg.release.report.viewing import ReportView, first_page
 from microagg.release.risks import notes_on_disclosure, notes_on_earlier_releases, refuse_unaccepted
+from microagg.release.rules import (
+    kept_rules,
+    notes_on_rules,
+    released_records,
+    released_variables,
+    rules_as_data,
+)
 from microagg.release.saving import refuse_report_place, renderer, save_release
+from microagg.release.selecting import expand_patterns, names_of_selectors
 from microagg.release.settings import Settings, settings_from
 from microagg.release.shared_values import notes_on_shared_values
 from microagg.release.shuffling import shuffled_rows
+from microagg.release.sources import is_open_file, is_path, read_source
 from microagg.release.strata import Strata, class_columns, in_strata, notes_on_strata, refuse_columnwise
 from microagg.release.true_values import (
     frequencies_in,
@@ -78,12 +93,14 @@ from microagg.table.io.frames import (
     values_of,
 )
 from microagg.table.io.giving import Known, given_back, in_one_form
-from microagg.table.io.labels import labels_of, with_labels, with_labels_in_use
-from microagg.table.io.marks import NOTES, marked_like, notes_of
+from microagg.table.io.labels import with_labels_in_use
+from microagg.table.io.marks import marked_like, notes_of
 from microagg.table.io.parts import as_target, format_to_write
 from microagg.table.io.sidecar import labels_beside, sidecar_of
 from microagg.table.io.spelling import texts_like
+from microagg.table.io.text_types import with_values
 from microagg.table.io.writing import write_text
+from microagg.table.relations import records_of
 from microagg.table.schema import Role, Schema, assign_roles
 from microagg.table.variable import Cells
 
@@ -92,7 +109,7 @@ _log = logging.getLogger(__name__)  # steps and numbers, never a value of the da
 
 
 @dataclass(frozen=True, repr=False)
-class Release:
+class Release(Conversions):
     """A table that holds its guarantee, and how it came about.
 
     `labels` and `manifest` are for the data holder; `table`, once saved, and `public_manifest` are for everybody.
@@ -186,17 +203,27 @@ class Release:
         """
         return {measure.name: figure.value for measure, figure in self.figures if measure.side == "risk"}
 
-    def report(self, path: str | Path, *, public: bool = False) -> Path:
+    def report(self, path: str | Path | None = None, *, public: bool = False) -> Path | ReportView:
         """Write the report as .html, .md or .json; with `public` one that follows from the released table and the settings.
 
         A public one has IL in whole percent besides, for 100 records and more, and what `publish` names. The internal one, which is not for everybody, is readable by its owner only.
+        Without a `path` the report is returned: a notebook shows it as a page, a terminal its first part.
         """
         if public:
             refuse_unaccepted(self.settings, self._risks)
+        if path is None:
+            return ReportView.of(self._document(public=public))
         path = Path(path)
         refuse_report_place(path)
         write_text(path, renderer(path)(self._document(public=public)), private=not public)
         return path
+
+    def first_page(self) -> str:
+        """Return the first part of the internal report as text for a terminal; nothing is measured for it."""
+        manifest, sizes = {**self.manifest, **self._written}, self.anonymity.sizes
+        return first_page(
+            build_first_page(manifest=manifest, pair=self.pair, class_sizes=sizes, notes=self.notes)
+        )
 
     def _document(self, *, public: bool) -> Document:
         return build_document(
@@ -306,8 +333,10 @@ def anonymize(
     na: Sequence[Any] | str | float = (),
     precision: str = "column",
     cap: Mapping[str, Any] | Sequence[str] | str | None = None,
+    rules: Sequence[str] | str = (),
     accept_risk: Sequence[str] | str = (),
     publish: Sequence[str] | str = (),
+    rename: Mapping[str, str] | Sequence[str] | str | None = None,
     reading: Mapping[str, Any] | None = None,
     writing: Mapping[str, Any] | None = None,
     seed: int | None = None,
@@ -319,10 +348,12 @@ def anonymize(
 ) -> Release:
     """Make a table k-anonymous in its quasi-identifying columns, and l-diverse and t-close in its confidential ones if asked.
 
-    `table` is a pandas, polars or Arrow table, or a NumPy matrix (columns are then numbered from 0); the release's
-    table has the same type, rows and index in the order given. A LazyFrame of polars is collected, a relation of DuckDB fetched, and
+    `table` is a pandas, polars or Arrow table, a dict of lists, a Series, a record batch, or a NumPy matrix (columns are then numbered from
+    0), or the path of a file or an open file, which is read in memory; the release's
+    table has the same type (an Arrow table, of a file), rows and index in the order given. Periods of pandas become the moments at which they begin. A LazyFrame of polars is collected, a relation of DuckDB fetched, and
     the release's table is then a polars DataFrame or an Arrow table; order the rows of a query whose release is to be made again. Every column needs a role; `rest` says what happens to
-    the others ("error", "drop", "keep"). `weight` is the column of sampling weights: means are weighted by it, and each record gets
+    the others ("error", "drop", "keep"). Columns are named, chosen by a pattern ("q*"; a column that is named for a role is not taken for
+    another by a pattern) or by a selector of narwhals or polars. `weight` is the column of sampling weights: means are weighted by it, and each record gets
     its group's mean weight, so that weighted totals stay. `stratum` names columns that are released as they are and that no group
     crosses: records of a class share them, too. Strata with fewer than k records, or that cannot keep what is promised, are refused,
     or left out with small_strata="drop". `unit` is the column that says which household, company or patient a record belongs to: it
@@ -335,12 +366,15 @@ def anonymize(
     "generalise" with a `hierarchy`, a tree over the values. Records with `missing` quasi-identifiers are grouped with their like
     ("group"), refused ("error") or left out ("drop"); `special` names codes that are no values ({"AGEYOUNG": [97]}), `na` further
     markers of missing values.
-    With precision="column" a group's value is rounded to the decimals of its column, so whole numbers stay whole; with "full" it is
-    the exact mean. `cap` gives columns a highest value ({"income": "99.5%"} or {"income": 50000}) or a lowest and a highest
+    With precision="column" a group's mean is rounded to the decimals that most values of its column have, so whole numbers stay
+    whole; where there is no such number of decimals, to three to four digits of the column's standard deviation. With "full" it is the exact mean. `cap` gives columns a highest value ({"income": "99.5%"} or {"income": 50000}) or a lowest and a highest
     ({"income": ("1%", "99%")}), which values beyond become before groups are formed; loss is measured against what they were.
+    `rules` declares sums that hold in every record (["total = wage + other"]), of up to three columns, each added or subtracted; they
+    hold in the release, too, as do sums that are found in the table, unless rules="none".
     `publish` names measures that the public report tells although they come from the original table (1,000 records and more);
     without it, that report follows from the released table and the settings. `accept_risk` names risks that are taken knowingly
-    ("full-precision", "single-columns", "published-measures", "true-values"): without it such a release cannot be saved. `writing` says
+    ("full-precision", "single-columns", "published-measures", "true-values"): without it such a release cannot be saved. `rename` gives
+    columns of the release new names ({"net income": "net_income"}), where a file cannot have the old ones. `writing` says
     how `save` writes text files ({"delimiter": ";", "decimal": ","}); `reading` is what was known about the file that a table came
     from, which changes nothing here and is kept for `repeat`. `refine` improves the groups of any method by local search.
     `progress=True` shows a bar in a notebook or a terminal, and makes the first Ctrl-C (the
@@ -352,7 +386,12 @@ def anonymize(
     >>> release.table.column("age").to_pylist()
     [31, 31, 62, 62]
     """
-    asked = settings_from(locals()).settled()
+    arguments = dict(locals())
+    if is_path(table) or is_open_file(table):
+        settings = settings_from(arguments).settled()
+        table, file = read_source(table, settings)
+        return protect(table, settings, file=file, threads=threads, progress=progress)
+    asked = settings_from(names_of_selectors(arguments, lambda: open_frame(table))).settled()
     return protect(table, asked, threads=threads, progress=progress)
 
 
@@ -376,6 +415,9 @@ def protect(
     # what was asked for
     settings = settings.settled()
     given = open_frame(table)
+    names = list(given.columns)
+    settings = with_new_names(expand_patterns(settings, names))
+    given = renamed_frame(given, settings.rename)
     settings = settings.of_table(given.to_native())
     schema = assign_roles(column_facts(given), settings.roles, settings.rest, settings.said)
     method, promise = settings.chosen_method, settings.promise
@@ -392,14 +434,17 @@ def protect(
     # space and partition
     cells = read_cells(frame, schema, settings)
     refuse_near_unique(cells.variables, frequencies_in(cells), settings)
+    rules = kept_rules(records_of(cells), cells.variables, settings, by_column=method.scope == "column")
     grouped, capped = cap_cells(cells, settings.cap)
     space = Space.fit(grouped, settings.scale, settings.importance)
     refuse_unsearchable(space, settings)
     # a search needs the room; plain values can be read again
     points = space.points(grouped, out=grouped.values if cells.is_plain else None)
-    source = to_arrow(given)
+    used = {column.name for column in schema.columns if column.role is not Role.IDENTIFIER}
+    withheld = [name for name in given.columns if name not in used]
+    source = to_arrow(given, withheld)
     refuse_odd_types(frame, schema.released())
-    attributes = confidential_of(source if frame is given else to_arrow(frame), hidden, settings)
+    attributes = confidential_of(source if frame is given else to_arrow(frame, withheld), hidden, settings)
     units = units_in(frame, schema, settings)
     give_back()
     columns = None if cells.is_plain else len(cells.variables)
@@ -417,8 +462,8 @@ def protect(
         progress=progress,
         strata=None if strata is None else strata.labels,
     )
-    labels = found.labels
-    _log.info("%d groups found in %.2f s", labels.max() + 1, time.perf_counter() - begun)
+    quick = quick_groups(method, problem, settings, found, None if strata is None else strata.labels)
+    _log.info("%d groups found in %.2f s", found.labels.max() + 1, time.perf_counter() - begun)
     settings = replace(settings, params={**settings.params, **found.params})
     plain = cells.is_plain
     del problem, points, grouped
@@ -428,14 +473,23 @@ def protect(
 
     # aggregate and verify
     averaged, _ = cap_cells(cells, settings.cap)
-    weighting = weighted(weighting_of(frame, schema, settings), labels, settings)
+    weighting = weighting_of(frame, schema, settings)
     weights = None if weighting is None else weighting.before
-    made = aggregated(
-        averaged, labels, how=settings.aggregates, precision=settings.precision, k=k, seed=settings.seed or 0,
-        space=space, exact=cells, texts=texts_like(frame), weights=weights,
+
+    release_of = functools.partial(
+        aggregated, averaged, how=settings.aggregates, precision=settings.precision, k=k, seed=settings.seed or 0,
+        space=space, exact=cells, texts=texts_like(frame), weights=weights, kept=rules.sums,
     )  # fmt: skip
+    # loss is measured against what was there before any cap, on the scale that it has without one
+    measured = Space.fit(cells, settings.scale, settings.importance) if capped else space
+    made = release_of(found.labels)
+    if quick is not None and loses_less(measured, cells, other := release_of(quick.labels), made):
+        found, made = with_groups_of(found, quick), other
+    labels = found.labels
+    weighting = weighted(weighting, labels, settings)
     released = with_released(frame, schema, made, weighting, settings.precision)
-    arrow = with_labels_in_use(marked_like(to_arrow(released), source))
+    coarse = [variable.name for variable in made.cells.variables if variable.coarse]
+    arrow = with_labels_in_use(marked_like(to_arrow(released), source, coarse))
     give_back()
     anonymity = verify(arrow, class_columns(schema, settings), k, len(frame), method.scope)
     findings = promise.verify(
@@ -449,22 +503,23 @@ def protect(
     notes += notes_on_true_values(averaged, made)
     singles, _ = single_categories(made, frequencies_in(averaged))
     bound = found.bound and found.bound.about(averaged, quasi, space)
-    del averaged
-    # against what was there before any cap, on the scale that it has without one
-    measured = Space.fit(cells, settings.scale, settings.importance) if capped else space
+    del averaged, release_of
     groups = labels if labels.ndim == 2 else anonymity.labels
     loss, share, unrounded = loss_of(measured, cells, made, released, settings, labels, groups)
     weighting = weighting and weighting.with_totals(frame, schema, settings, made)
     manifest = internal_manifest(
-        settings=settings, schema=schema, found=found, space=space, made=made, source=source, file=file,
+        settings=settings, schema=schema, found=found, space=space, made=made, source=source.rename_columns(names), file=file,
         loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
-        exposure=exposure_of(arrow, schema, anonymity),
+        exposure=exposure_of(with_values(arrow), schema, anonymity),
+        rules=rules_as_data(settings, released_records(arrow, released_variables(cells.variables, settings))),
         strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
         format=format,
     )  # fmt: skip
     notes += notes_of(given.to_native()) + notes_on_labels(source, schema, settings)
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
+    notes += notes_on_numbers_as_text(cells.variables, settings)
     notes += notes_on_columns(schema, space, loss["IL"], unrounded)
+    notes += notes_on_precision(quasi, made.decimals, made.reasons) + notes_on_rules(rules)
     notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
     notes += notes_on_gaps(promise, attributes) + notes_on_units(units, k) + notes_on_strata(strata, k)
     notes += notes_on_weights(weighting, labels, arrow, schema, settings)
@@ -472,19 +527,10 @@ def protect(
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (warning_of_single_columns(anonymity), *notes)
     return Release(
-        _labelled_like(same_type(released, table), arrow), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
+        labelled_like(same_type(released, table), arrow), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
         _arrow=arrow, _original=frame, _cells=None if _are_numbers(frame, cells, made) else (cells, made.cells),
         _risks=risks_of_aggregates(cells, settings.aggregates) + risks_of_categories(singles), _units=units,
     )  # fmt: skip
-
-
-def _labelled_like(table: Any, released: pa.Table) -> Any:
-    """An Arrow table with the labels that are released, and nothing that was told of the file it came from."""
-    if not isinstance(table, pa.Table):
-        return table
-    kept = {name: mark for name, mark in (table.schema.metadata or {}).items() if name != NOTES}
-    labels = {field.name: labels_of(field) for field in released.schema}
-    return with_labels(table, labels).replace_schema_metadata(kept or None)
 
 
 def _are_numbers(frame: nw.DataFrame[Any], cells: Cells, made: Aggregated) -> bool:

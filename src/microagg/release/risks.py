@@ -106,12 +106,12 @@ def notes_on_disclosure(
 
     `cells` are those that were averaged, `labels` the groups (for each column, where they differ), `classes` the records
     that are alike in all that is released, `found` what was released of mixed tables: only values that made a mean count, and
-    a total of times says nothing. With `weights`, a record makes up its weighted value.
+    a total of times says nothing, nor does one of 0 and 1. With `weights`, a record makes up its weighted value.
     """
     import numpy as np
 
     from microagg.measures.risk.classes import classes_of
-    from microagg.measures.risk.dominance import dominated_groups
+    from microagg.measures.risk.dominance import dominated_groups, is_indicator
 
     told, alike = [], None
     for j, variable in enumerate(cells.variables):
@@ -123,12 +123,12 @@ def notes_on_disclosure(
             continue
         own = classes if labels.ndim == 1 else labels[:, j]
         column = cells.values[:, j] + float(variable.origin) if variable.origin else cells.values[:, j]
-        column = column if weights is None else column * weights
         counted = ~np.isnan(column)
         if found is not None and not found.is_plain:
             counted &= ~np.isnan(found.cells.values[:, j])
-        if not counted.any():
+        if is_indicator(column[counted]):
             continue
+        column = column if weights is None else column * weights
         if counted.all() and labels.ndim == 1:
             groups = alike = alike or classes_of([own])
         else:
@@ -171,20 +171,38 @@ def told_of_dominance(name: str, dominated: int, groups: int) -> str:
 
 
 def notes_on_earlier_releases(target: Path, manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """Which other releases in the folder of `target` group the same table in another way, by their internal manifests."""
+    """Which other releases in the folder of `target` group the same people in another way, by their internal manifests.
+
+    The same table is known by its digest, one that has most of its records in common by the sketch of its rows.
+    """
     from microagg.release.manifest import manifest_paths
 
-    own, found = manifest_paths(target)[0].name, []
+    own = manifest_paths(target)[0].name
+    same, similar = [], []
     for path in sorted(target.parent.glob("*.internal.json")):
-        if path.name != own and _groups_otherwise(_read(path), manifest):
-            found.append(path.name.removesuffix(".internal.json"))
-    if not found:
-        return ()
-    listed = ", ".join(map(repr, found[:5])) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
-    return (
-        f"the same table was grouped otherwise for {listed}: whoever has both releases sets the groups against each other, and "
-        "a person is then among those only who are in both; publish one of them",
-    )
+        if path.name == own:
+            continue
+        earlier, name = _read(path), path.name.removesuffix(".internal.json")
+        if _groups_otherwise(earlier, manifest):
+            same.append(name)
+        elif _is_of_other_records(earlier, manifest):
+            similar.append(name)
+    notes = []
+    if same:
+        notes.append(
+            f"the same table was grouped otherwise for {_listed(same)}: whoever has both releases sets the groups against each "
+            "other, and a person is then among those only who are in both; publish one of them"
+        )
+    if similar:
+        notes.append(
+            f"most of these records are also in the table that was released as {_listed(similar)}: comparing both releases narrows "
+            "down who a person is; publish only one of them"
+        )
+    return tuple(notes)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _groups_otherwise(earlier: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
@@ -196,6 +214,16 @@ def _groups_otherwise(earlier: Mapping[str, Any], manifest: Mapping[str, Any]) -
     # the same columns at the same loss, to the last digit, are the same groups, whatever else was asked for
     same = asked.get("quasi") == manifest["settings"]["quasi"] and earlier.get("loss") == manifest["loss"]
     return not same
+
+
+def _is_of_other_records(earlier: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
+    """Whether an earlier release is of another table that has most of its records in common with this one."""
+    from microagg.table.io.row_sketch import is_mostly_shared
+
+    source = earlier.get("input")
+    if not isinstance(source, dict) or source.get("digest") == manifest["input"]["digest"]:
+        return False
+    return is_mostly_shared(earlier.get("sketch"), manifest.get("sketch"))
 
 
 def _read(path: Path) -> dict[str, Any]:

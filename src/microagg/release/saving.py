@@ -36,6 +36,7 @@ from microagg.table.io.parts import format_to_write, is_folder, refuse_other_fol
 from microagg.table.io.reading import read_written
 from microagg.table.io.sidecar import is_sidecar, labels_beside, sidecar_of, sidecar_text
 from microagg.table.io.spelled_columns import in_plain_terms
+from microagg.table.io.text_types import with_values
 from microagg.table.io.writing import Piece, put_in_place, refuse_unwritable, text_piece, write_table
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def save_release(
     options = options_for(format, options)
     refuse_places(path)
     beside = sidecar_of(path)
+    typed = with_values(release._arrow) if format.typed else release._arrow
     labels = labels_beside(release._arrow, format)
     columns, k = class_columns(release.schema, release.settings), release.settings.k
     added: dict[str, Any] = {"rows": "kept" if keep_order else "shuffled", "dialect": options}
@@ -95,20 +97,20 @@ def save_release(
     def inspect(part: Path) -> None:
         give_back()
         try:
-            written = read_written(part, **options)
+            written = read_written(part, release._arrow.schema, **options)
         except InputError:
             raise GuaranteeError("the file cannot be read back; nothing was written.") from None
         if written.column_names != release._arrow.column_names:
             raise GuaranteeError("the file does not have the columns it should; nothing was written.")
         found = verify(written, columns, k, release._arrow.num_rows, release.anonymity.scope)
         units = units_as_written(release, found, keep_order=keep_order)
-        in_our_terms = in_codes_of(in_plain_terms(written, release._arrow, options), release._arrow, format)
+        in_our_terms = in_codes_of(in_plain_terms(written, typed, options), typed, format)
         attributes = release._attributes(in_our_terms)
         release.settings.promise.verify(found.labels, len(found.sizes), attributes, units)
         if format.typed:
             rows = None if keep_order else pa.array(release._shuffled_rows())
-            to_write = functools.partial(_column_to_write, release, rows)
-            refuse_altered(written, release._arrow.schema, to_write, format)
+            to_write = functools.partial(_column_to_write, typed, rows)
+            refuse_altered(written, typed.schema, to_write, format)
         added["release"] = name_of_release(written, release.settings)
 
     pieces = [
@@ -167,8 +169,8 @@ def manifest_pieces(path: Path, content: Callable[[], dict[str, Any]]) -> list[P
     return [manifest(internal, dict, private=True), manifest(public, public_manifest, private=False)]
 
 
-def _column_to_write(release: Release, rows: pa.Array | None, name: str) -> pa.ChunkedArray:
-    column = release._arrow.column(name)
+def _column_to_write(table: pa.Table, rows: pa.Array | None, name: str) -> pa.ChunkedArray:
+    column = table.column(name)
     return column if rows is None else column.take(rows)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,9 +30,12 @@ from microagg.table.kind_parameters import (
     SPECIAL,
     column_settings,
 )
+from microagg.table.new_names import RENAME
 from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, K, Names, OneName, Whole
+from microagg.table.rules import RULES
 from microagg.table.scales import SCALE
 from microagg.table.schema import REST, ColumnSettings, Role
+from microagg.table.suggestions import nearest_names
 
 if TYPE_CHECKING:
     from microagg.guarantees.promise import Promise
@@ -150,8 +153,26 @@ class FileOptions:
         return self.checked({name: each for name, each in (value or {}).items() if each is not None})
 
 
-OF_A_CELL = ("k", "method", "params", "publish", "accept_risk", "seed", "date", "writing")
+OF_A_CELL = ("k", "method", "params", "publish", "accept_risk", "seed", "date", "rename", "writing")
 """The settings that differ from cell to cell of a comparison, or make no difference there."""
+
+
+CALLED_OTHERWISE = {
+    "random_state": "seed",
+    "n_jobs": "threads",
+    "id": "identifier",
+    "ids": "identifier",
+    "qi": "quasi",
+    "qids": "quasi",
+    "sensitive": "confidential",
+    "sensitive_columns": "confidential",
+    "strata": "stratum",
+    "sample_weight": "weight",
+    "verbose": "progress",
+}
+"""What other libraries call a parameter, and its name here."""
+OF_A_CALL = ("settings", "threads", "progress")
+"""Parameters of `anonymize` that are no settings."""
 
 
 def declared(parameter: Declared, *, public: bool) -> Any:
@@ -244,7 +265,7 @@ class Settings:
             "precision",
             ("column", "full"),
             "column",
-            "Round to the decimals of each column, or keep exact means.",
+            "Round means to the decimals of each column (raw floats by their spread), or keep exact means.",
         ),
         public=True,
     )
@@ -256,6 +277,7 @@ class Settings:
         ),
         public=True,
     )
+    rules: tuple[str, ...] = declared(RULES, public=True)
     accept_risk: tuple[str, ...] = declared(ACCEPT_RISK, public=False)
     publish: tuple[str, ...] = declared(
         MeasuresByName(
@@ -264,6 +286,7 @@ class Settings:
         ),
         public=True,
     )
+    rename: dict[str, str] = declared(RENAME, public=False)  # noqa: RUF009  it makes a field
     reading: dict[str, Any] = declared(  # noqa: RUF009  it makes a field
         FileOptions(
             "reading",
@@ -318,7 +341,9 @@ class Settings:
         twice = sorted(set(others) & set(values["params"]))
         if twice:
             raise InputError(f"{twice[0]} was given twice, by itself and among params; give it once.")
-        values["params"] = method_named(values["method"]).checked({**values["params"], **others})
+        method = method_named(values["method"])
+        _refuse_unknown({**values["params"], **others}, [each.name for each in method.parameters])
+        values["params"] = method.checked({**values["params"], **others})
         return Settings(**values)
 
     @staticmethod
@@ -469,6 +494,23 @@ def settings_from(arguments: Mapping[str, Any]) -> Settings:
         if name in given and given[name] not in (parameter.default, (), {}):
             raise InputError(f"{name} was given beside settings; put it there: settings.but({name}=…).")
     return whole
+
+
+def _refuse_unknown(keywords: Mapping[str, Any], of_method: Sequence[str]) -> None:
+    """Refuse a keyword that is no parameter where another one is meant; the method refuses the others."""
+    for name in keywords:
+        if name in of_method or name in Settings.parameters():
+            continue
+        known = [*Settings.parameters(), *of_method, *OF_A_CALL]
+        instead = CALLED_OTHERWISE.get(name) or next(iter(nearest_names(name, known, most=1)), None)
+        if instead is not None and not _is_of_another_method(name):
+            raise InputError(f"there is no parameter {name!r}; it is called {instead!r} here.")
+
+
+def _is_of_another_method(name: str) -> bool:
+    from microagg.methods.registry import methods
+
+    return any(name == parameter.name for method in methods() for parameter in method.parameters)
 
 
 def _is_public(each: Field[Any]) -> bool:

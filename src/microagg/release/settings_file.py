@@ -29,6 +29,11 @@ from microagg.table.settings_text import (
 )
 
 LARGEST = 50_000_000  # bytes: what is larger is no file of settings
+LARGEST_TOML = 2_000_000  # a parser takes some hundred bytes for each key
+DEEPEST_KEY = 8
+"""Parts that a key may have: settings have three at most, and tomllib takes memory and time by the square of them."""
+QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'')
+BETWEEN_KEYS = re.compile(r"[,=\[\]{}]")
 ABOUT = (
     "Settings of a release: all that decides what it looks like. `microagg anonymize --config` takes them."
 )
@@ -131,6 +136,9 @@ class _Reader:
 
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._text = path, text
+        if len(text) > LARGEST_TOML:
+            raise InputError(f"{path.name} is too large for a file of settings; name another file.")
+        _refuse_deep_keys(path, text)
         try:
             self._content: dict[str, Any] = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -279,6 +287,18 @@ class _Reader:
     def _refuse(self, keys: tuple[str, ...], sentence: str) -> NoReturn:
         line = line_of(self._text, keys)
         raise InputError(f"{self._path.name}{'' if line is None else f', line {line}'}: {sentence}")
+
+
+def _refuse_deep_keys(path: Path, text: str) -> None:
+    """Refuse keys of very many parts, such as a.a.a.a…, before the text is parsed."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.count(".") < DEEPEST_KEY:
+            continue
+        bare = QUOTED.sub("x", line).partition("#")[0]
+        if any(part.count(".") >= DEEPEST_KEY for part in BETWEEN_KEYS.split(bare)):
+            raise InputError(
+                f"{path.name}, line {number}: a key has more than {DEEPEST_KEY} parts, and settings have three at most; put names with dots in double quotes."
+            )
 
 
 def line_of(text: str, keys: tuple[str, ...]) -> int | None:

@@ -57,10 +57,12 @@ def frequencies_in(cells: Cells) -> list[np.ndarray | None]:
     """
     counts: list[np.ndarray | None] = []
     for j, variable in enumerate(cells.variables):
+        if variable.kind is Kind.NUMERIC:
+            counts.append(None)
+            continue
         column = cells.values[:, j]
         known = column[~np.isnan(column)].astype(np.int64)
-        numeric = variable.kind is Kind.NUMERIC
-        counts.append(None if numeric else np.bincount(known, minlength=len(variable.levels)))
+        counts.append(np.bincount(known, minlength=len(variable.levels)))
     return counts
 
 

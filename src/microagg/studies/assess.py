@@ -15,20 +15,27 @@ from microagg.drawing.wording import listed
 from microagg.errors import InputError
 from microagg.guarantees.k import Anonymity, anonymity
 from microagg.guarantees.promise import Promise
+from microagg.guarantees.suppression import STAR, parse_markers
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.problem.problem import Progress
+from microagg.release.release import Release
 from microagg.release.report.claims import on_numbers
+from microagg.release.sources import is_path
 from microagg.studies.matching import RowOrder, in_order_of, out_of_order, row_order
-from microagg.studies.other_tools import cells_of_release, read_release
+from microagg.studies.other_tools import cells_of_release, read_release, with_types
+from microagg.studies.suppressed import SuppressedRecords, find_suppressed_records
 from microagg.table.confidential import units_of
 from microagg.table.io.cells import cells_of
+from microagg.table.io.column_names import columns_of_file
 from microagg.table.io.frames import column_facts, open_frame, to_arrow
 from microagg.table.io.labels import as_labels_say
 from microagg.table.io.reading import read_as_numbers, read_table
 from microagg.table.kind_parameters import column_settings
-from microagg.table.schema import ColumnSettings, Role, Schema, assign_roles
+from microagg.table.patterns import expand_names, is_pattern
+from microagg.table.schema import Column, ColumnSettings, Role, assign_roles
+from microagg.table.suggestions import describe_columns
 from microagg.table.variable import Cells
 
 Names = Sequence[str | int] | str | int
@@ -56,6 +63,8 @@ class Assessment:
     """What the intruder of record linkage knows."""
     classes: int
     smallest_class: int
+    suppressed: SuppressedRecords | None = None
+    """Counts of suppressed rows and cells; every other figure is of the records without."""
 
     def figure(self, name: str) -> Figure:
         """What the measure of that name found.
@@ -68,6 +77,11 @@ class Assessment:
             if measure.name == name:
                 return figure
         raise InputError(f"measure {name!r} is not part of this assessment.")
+
+    def __repr__(self) -> str:
+        lines = [f"{measure.title}: {figure.value:.4g} {measure.unit}" for measure, figure in self.figures]
+        told = f"{len(self.pair.original):,} records in {self.classes:,} classes, the smallest of {self.smallest_class:,}"
+        return "\n".join([told, *lines])
 
     def as_data(self) -> dict[str, Any]:
         """Everything but the records as plain data: finite numbers or None, with names, units and meanings."""
@@ -83,6 +97,7 @@ class Assessment:
             "k": self.pair.k,
             "classes": self.classes,
             "smallest_class": self.smallest_class,
+            "suppressed": None if self.suppressed is None else self.suppressed.as_data(),
             "notes": list(self.notes),
             "figures": [figure_as_data(measure, figure) for measure, figure in self.figures],
         }
@@ -130,6 +145,7 @@ def assess(
     key: str | int | None = None,
     known: Names = (),
     k: int | None = None,
+    suppressed: Sequence[str] | str | None = None,
     measures: Sequence[str] | None = None,
     asked: ColumnSettings | None = None,
     progress: Progress | None = None,
@@ -137,12 +153,13 @@ def assess(
 ) -> Assessment:
     """Measure a release against its original, whoever made it.
 
-    Both tables are pandas, polars, Arrow or NumPy. Records are matched by row order, or by a `key` column that both have.
+    Both tables are pandas, polars, Arrow or NumPy, or both are paths of files; `release` may be what `anonymize` returned. Records are matched by row order, or by a `key` column that both have.
     A release saved by microagg has shuffled rows unless `keep_order` was set; without a key it cannot be matched and is
     refused. The row order is checked on the columns that the release left unchanged, or else on the quasi-identifiers; a
     note says when only those were available. Without `quasi`, all numeric columns that both tables have and that have no
-    other role are used. Releases of other tools may hold suppressed cells (*), nodes of a hierarchy, or ranges in place of numbers; how these count is
-    told in notes (see `other_tools`). What can be said of columns to `anonymize` (kinds, nominal, ordinal, hierarchy, special, na) can be said here,
+    other role are used. Releases of other tools may hold nodes of a hierarchy, or ranges in place of numbers; how these count is
+    told in notes (see `other_tools`). They may also hold suppressed rows and cells: `suppressed` names what stands for one ("*" if nothing is
+    named; "" for blank cells). These are counted, and every other figure is of the records without. What can be said of columns to `anonymize` (kinds, nominal, ordinal, hierarchy, special, na) can be said here,
     too; both tables are read by it. `known` names the columns that an intruder knows (by default all of `quasi`); `weight` and `unit`
     (household, company, patient: a note tells of classes with too few of them) are columns of the original, `confidential`, `keep` and `stratum` (which records of a class share, too) are columns of the release.
 
@@ -152,13 +169,23 @@ def assess(
     >>> round(assessment.figure("il").value, 3), assessment.smallest_class
     (1.03, 2)
     """
+    if is_path(original) and is_path(release):
+        return assess_files(
+            original, release, quasi=quasi, confidential=confidential, keep=keep, weight=weight, stratum=stratum,
+            unit=unit, key=key, known=known, k=k, measures=measures, suppressed=suppressed, progress=progress,
+            asked=asked or column_settings(**said),
+        )  # fmt: skip
+    if isinstance(release, Release):
+        quasi, release = names_of(quasi) or list(release.settings.quasi), release.to_arrow()
     before, after = _opened(original, "original"), _opened(release, "release")
-    confidential, keep, weight, key = names_of(confidential), names_of(keep), _name(weight), _name(key)
-    strata, unit = names_of(stratum), _name(unit)
+    confidential = _expanded(confidential, after.columns, "confidential")
+    keep = _expanded(keep, after.columns, "keep")
+    strata = _expanded(stratum, after.columns, "stratum")
+    weight, key, unit = _name(weight), _name(key), _name(unit)
     of_original = [name for name in (weight, unit, key) if name]
     given = [*confidential, *keep, *strata, *of_original]
-    quasi = names_of(quasi) or _shared_numbers(before, after, given)
-    known = names_of(known)
+    quasi = _expanded(quasi, before.columns, "quasi") or _shared_numbers(before, after, given)
+    known = _expanded(known, quasi, "known")
     _refuse_missing(before, "original", [*quasi, *of_original])
     _refuse_missing(after, "release", [*quasi, *confidential, *keep, *strata, *([key] if key else [])])
     _refuse_two_parts(quasi, given)
@@ -170,7 +197,15 @@ def assess(
         "drop", asked,
     )  # fmt: skip
     asked = as_labels_say(as_labels_say(asked, before.to_native()), after.to_native())
-    cells, on_reading = _cells(before, after, quasi, schema, asked)
+    columns = [{column.name: column for column in schema.columns}[name] for name in quasi]
+    markers = parse_markers(suppressed)
+    hidden = find_suppressed_records(
+        before, after, quasi, strata, _cells_of_original(before, columns, asked), asked, markers, k or 2
+    )
+    if hidden.is_some:
+        rows = hidden.rest.tolist()
+        before, after = before[rows, :], _retyped(after[rows, :], quasi, asked)
+    cells, on_reading = _cells(before, after, columns, asked, markers or (STAR,))
     pair = pair_of(
         before, after, quasi=quasi, confidential=confidential, keep=keep, shared=strata, weight=weight, k=_checked(k), kinds=asked.kinds,
         ordinal=asked.levels, special=asked.special, na=asked.na, cells=cells,
@@ -183,7 +218,8 @@ def assess(
     return Assessment(
         pair=pair,
         figures=figures,
-        notes=_notes(pair, sizes, order)
+        notes=hidden.notes
+        + _notes(pair, sizes, order)
         + _notes_on_units(before, unit, classes, asked)
         + on_reading
         + _notes_on_nodes(pair)
@@ -192,6 +228,7 @@ def assess(
         known=tuple(known or quasi),
         classes=len(sizes),
         smallest_class=int(sizes.min()),
+        suppressed=hidden if hidden.is_some else None,
     )
 
 
@@ -219,26 +256,34 @@ def _notes_on_units(
 def _cells(
     before: nw.DataFrame[Any],
     after: nw.DataFrame[Any],
-    quasi: Sequence[str],
-    schema: Schema,
+    columns: Sequence[Column],
     asked: ColumnSettings,
+    markers: Sequence[str],
 ) -> tuple[tuple[Cells, Cells] | None, tuple[str, ...]]:
     """The cells of both tables, read in the same way, and what to know about that; no cells where all of them are plain numbers."""
-    by_name = {column.name: column for column in schema.columns}
-    columns = [by_name[name] for name in quasi]
-    which = "original"
+    old = _cells_of_original(before, columns, asked)
     try:
-        old = cells_of(before, columns, special=asked.special, na=asked.na, hierarchies=asked.hierarchy)
-        which = "release"
-        new, notes = cells_of_release(old, after, columns, asked)
+        new, notes = cells_of_release(old, after, columns, asked, markers)
     except InputError as error:
-        raise InputError(f"in the {which}, {error}") from None
+        raise InputError(f"in the release, {error}") from None
     if all(
         cells.is_plain and not any(each.unit or each.origin for each in cells.variables)
         for cells in (old, new)
     ):
         return None, notes
     return (old, new), notes
+
+
+def _cells_of_original(before: nw.DataFrame[Any], columns: Sequence[Column], asked: ColumnSettings) -> Cells:
+    try:
+        return cells_of(before, columns, special=asked.special, na=asked.na, hierarchies=asked.hierarchy)
+    except InputError as error:
+        raise InputError(f"in the original, {error}") from None
+
+
+def _retyped(after: nw.DataFrame[Any], quasi: Sequence[str], asked: ColumnSettings) -> nw.DataFrame[Any]:
+    """Return a release with numbers that were text because of suppressed cells beside them as numbers."""
+    return nw.from_native(with_types(to_arrow(after), quasi, asked), eager_only=True)
 
 
 def assess_files(
@@ -257,8 +302,14 @@ def assess_files(
     Texts that look like numbers ("007") stay texts in columns other than quasi-identifiers and weights.
     """
     quasi = names_of(options.get("quasi", ()))
+    if any(map(is_pattern, quasi)):
+        quasi = options["quasi"] = list(
+            expand_names(quasi, columns_of_file(original, **(reading or {})), "quasi")
+        )
     said = {**(reading or {}), "asked": asked}
-    said_of_release = {**said, "header": True} if said.get("header") is False else said
+    said_of_release = {name: value for name, value in said.items() if name != "skip_rows"}
+    if said.get("header") is False:
+        said_of_release["header"] = True
     if quasi:
         weight = names_of(options.get("weight") or ())
         before = _table_of(original, weight, quasi=quasi, **said)
@@ -301,6 +352,11 @@ def names_of(names: Names) -> list[str]:
     return list(dict.fromkeys(str(name) for name in listed))
 
 
+def _expanded(names: Names, columns: Sequence[str], what: str) -> list[str]:
+    """Names of columns as a list of texts, with those that fit in place of a pattern."""
+    return list(expand_names(names_of(names), columns, what))
+
+
 def _name(name: str | int | None) -> str | None:
     return None if name is None else str(name)
 
@@ -321,8 +377,8 @@ def _shared_numbers(before: nw.DataFrame[Any], after: nw.DataFrame[Any], taken: 
 def _refuse_missing(frame: nw.DataFrame[Any], which: str, names: Sequence[str]) -> None:
     for name in names:
         if name not in frame.columns:
-            has = ", ".join(map(repr, frame.columns))
-            raise InputError(f"there is no column {name!r} in the {which}; it has {has}.")
+            instead = describe_columns(name, frame.columns, "it has")
+            raise InputError(f"there is no column {name!r} in the {which}; {instead}.")
 
 
 def _refuse_two_parts(quasi: Sequence[str], others: Sequence[str]) -> None:

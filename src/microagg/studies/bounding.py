@@ -17,6 +17,7 @@ from microagg.problem.problem import Problem, Progress
 from microagg.release.cells import read_cells, without_gaps
 from microagg.release.measuring import refuse_unsearchable
 from microagg.release.settings import Settings
+from microagg.release.sources import settings_for_file
 from microagg.table.encoder import Space
 from microagg.table.io.frames import column_facts, open_frame
 from microagg.table.io.reading import read_table
@@ -46,6 +47,7 @@ def bound_file(
 
     `settings` name k, the quasi-identifiers, the scale, and effort="prove" with its time limit.
     """
+    settings = settings_for_file(settings.but(reading={**settings.reading, **(reading or {})}), source)
     quasi = list(settings.quasi)
     if not quasi:
         raise InputError("no quasi-identifying columns were named; name them with --quasi.")
@@ -54,9 +56,7 @@ def bound_file(
         if certificate.exists() and certificate.samefile(source):
             raise InputError("the certificate would overwrite the table; name another file.")
         refuse_certificate_place(certificate)
-    frame = open_frame(
-        read_table(source, quasi=quasi, asked=settings.columns, **{**settings.reading, **(reading or {})})
-    )
+    frame = open_frame(read_table(source, quasi=quasi, asked=settings.columns, **settings.reading))
     settings = settings.of_table(frame.to_native())
     schema = assign_roles(column_facts(frame), settings.roles, rest="drop", asked=settings.said)
     frame, _ = without_gaps(frame, schema, settings)

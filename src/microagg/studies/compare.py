@@ -24,9 +24,11 @@ from microagg.studies.assess import Names, finite, names_of
 from microagg.studies.compare_cells import Cell, Outcome, Study, plan
 from microagg.studies.compare_state import State
 from microagg.studies.compare_workers import outcomes, outcomes_on
+from microagg.table.io.column_names import columns_of_file
 from microagg.table.io.frames import column_facts, open_frame, to_arrow
 from microagg.table.io.reading import read_as_numbers, read_table
 from microagg.table.kind_parameters import OF_COLUMNS, column_settings
+from microagg.table.patterns import expand_names, is_pattern
 from microagg.table.schema import ColumnSettings, Kind, Role, assign_roles
 
 MEASURES = ("il", "linkage")
@@ -82,6 +84,9 @@ class Comparison:
     def _cost(self, row: Row, measure: Measure) -> float:
         value = row.figures[measure.name]
         return value if measure.lower_is_better else -value
+
+    def __repr__(self) -> str:
+        return self.as_markdown()
 
     def as_data(self) -> dict[str, Any]:
         """The comparison as plain data: finite numbers or None."""
@@ -168,7 +173,7 @@ def pareto_front(costs: Sequence[tuple[float, float]]) -> list[int]:
 def compare(
     table: Any,
     *,
-    ks: Sequence[int],
+    ks: Sequence[int] | int | None = None,
     methods: Sequence[str] | str = "all",
     quasi: Names = (),
     confidential: Names = (),
@@ -189,7 +194,7 @@ def compare(
 ) -> Comparison:
     """Anonymize a table by every method with every k, and measure all the releases.
 
-    `table` is a pandas, polars, Arrow or NumPy table, or the path of a file. Without `quasi`, all numeric columns that have
+    `table` is a pandas, polars, Arrow or NumPy table, or the path of a file; `ks` are the values of k (`k` is another name for it). Without `quasi`, all numeric columns that have
     no other role are quasi-identifiers; other columns without a role are ignored. `methods` are names from the registry,
     with parameters where needed ("v-mdav:gamma=1.1"), or "all". `loss` and `risk` name the measures of the map, `measures`
     those of the table. With `state`, each result is saved to that file as it comes in; a run that was stopped or killed
@@ -208,8 +213,11 @@ def compare(
     [('mdav', 2, True), ('mdav', 4, True), ('individual-ranking', 2, False), ('individual-ranking', 4, False)]
     """
     folder = _shared_folder(table, state, spill)
+    wanted_ks = _values_of_k(settings.pop("k", None) if ks is None else ks)
     if isinstance(table, str | Path):
         name = name or Path(table).stem
+        if any(map(is_pattern, names_of(quasi))):
+            quasi = expand_names(names_of(quasi), columns_of_file(table, **(reading or {})), "quasi")
         weight = _roles_in(settings).get(Role.WEIGHT, ())
         table = _read(Path(table), names_of(quasi), weight, _said_of_columns(settings), reading or {})
     wanted = tuple(dict.fromkeys([loss, risk, *measures]))
@@ -218,7 +226,7 @@ def compare(
     sides = _side(loss, "loss", study), _side(risk, "risk", study)
     cells = plan(
         [methods] if isinstance(methods, str) else methods,
-        [checked_k(k, study.table.num_rows) for k in ks],
+        [checked_k(k, study.table.num_rows) for k in wanted_ks],
         [_whole(seed, "a seed") for seed in seeds],
     )
     if not cells:
@@ -245,6 +253,13 @@ def compare(
         scale=study.settings.scale,
         precision=study.settings.precision,
     )
+
+
+def _values_of_k(ks: Any) -> list[int]:
+    """Return the values of k as a list, from one or several."""
+    if ks is None:
+        raise InputError("k is missing; give one or several values of k, such as ks=[3, 5, 10].")
+    return [ks] if isinstance(ks, int) else list(ks)
 
 
 def _shared_folder(table: Any, state: str | Path | None, spill: str | Path | None) -> Path:
@@ -314,6 +329,7 @@ def _study(
 ) -> Study:
     """Everything that can be wrong with a comparison as a whole is found here, before any cell is run."""
     frame = open_frame(table)
+    named = {role: list(expand_names(names, frame.columns, role)) for role, names in named.items()}
     _refuse_what_differs(given)
     roles = {**_roles_in(given), Role.CONFIDENTIAL: named["confidential"], Role.KEEP: named["keep"]}
     taken = {name for names in roles.values() for name in names}

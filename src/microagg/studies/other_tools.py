@@ -1,6 +1,7 @@
 """What other tools write into a release: suppressed cells, generalised values, ranges in place of numbers.
 
-Suppressed: "*", as ARX and others write it, is a missing cell, unless the original or the column's hierarchy has such a value. Generalised: a
+Suppressed: "*", as ARX and others write it, or what is named, unless the original or the column's hierarchy has such a value. Records
+with suppressed cells are left out of every figure (`suppressed.py`); a column that is suppressed in all of them counts as missing. Generalised: a
 value of a nominal column that is a node of its hierarchy lies at the centroid of the values below it, as often as the original has them, so that
 the top for everybody loses 100 % (see `Hierarchy.with_nodes`); without a hierarchy it is a category of its own. A column of numbers, dates or ordered levels that comes back as
 something else (20-29, ≥ 60) is read as categories of its own, which have no place on the scale.
@@ -19,6 +20,7 @@ import pyarrow as pa
 
 from microagg.drawing.wording import listed
 from microagg.errors import InputError
+from microagg.guarantees.suppression import STAR
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text
 from microagg.table.io.cells import cells_of
@@ -27,8 +29,6 @@ from microagg.table.io.reading import read_table
 from microagg.table.io.text_columns import quasi_column
 from microagg.table.schema import Column, ColumnSettings, Kind
 from microagg.table.variable import Cells
-
-SUPPRESSED = "*"
 
 
 def read_release(
@@ -39,34 +39,48 @@ def read_release(
         return read_table(path, quasi=quasi, asked=asked, **reading)
     except InputError:
         table = read_table(path, asked=asked, **reading)
+    return with_types(table, quasi, asked or ColumnSettings())
+
+
+def with_types(table: pa.Table, names: Sequence[str], asked: ColumnSettings) -> pa.Table:
+    """Return a table with some of its columns of text as the numbers or dates that they spell, where they spell nothing else.
+
+    >>> with_types(pa.table({"age": ["30", "40"], "wage": ["1-5", "*"]}), ["age", "wage"], ColumnSettings()).schema.types
+    [DataType(int64), DataType(string)]
+    """
     for place, name in enumerate(table.column_names):
         column = table.column(name)
-        if name not in quasi or not is_text(column.type):
+        if name not in names or not is_text(column.type):
             continue
         try:
-            field, typed = quasi_column(name, without_suppressed(column), asked or ColumnSettings())
+            field, typed = quasi_column(name, column, asked)
         except InputError:
             continue
         table = table.set_column(place, field, typed)
     return table
 
 
-def without_suppressed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def without_suppressed(column: pa.ChunkedArray, markers: Sequence[str] = (STAR,)) -> pa.ChunkedArray:
     """A column of text with null in place of cells that are suppressed.
 
     >>> without_suppressed(pa.chunked_array([["30", "*"]])).to_pylist()
     ['30', None]
     """
-    stars = pc.equal(pc.utf8_trim_whitespace(column), SUPPRESSED)
-    return pc.if_else(pc.fill_null(stars, False), pa.scalar(None, column.type), column)
+    texts = pa.array(markers, pa.string())
+    gone = pc.is_in(pc.cast(pc.utf8_trim_whitespace(column), pa.string()), value_set=texts, skip_nulls=True)
+    return pc.if_else(gone, pa.scalar(None, column.type), column)
 
 
 def cells_of_release(
-    before: Cells, release: nw.DataFrame[Any], columns: Sequence[Column], asked: ColumnSettings
+    before: Cells,
+    release: nw.DataFrame[Any],
+    columns: Sequence[Column],
+    asked: ColumnSettings,
+    markers: Sequence[str] = (STAR,),
 ) -> tuple[Cells, tuple[str, ...]]:
     """The cells of a release, whoever made it, and what there is to know about how they were read.
 
-    `before` are the cells of the original and `columns` what they were read by.
+    `before` are the cells of the original and `columns` what they were read by; `markers` stand for suppressed cells.
 
     >>> from microagg.table.schema import Role
     >>> age = Column("age", Role.QUASI, Kind.NUMERIC)
@@ -81,10 +95,8 @@ def cells_of_release(
         text = _as_text(table.column(j))
         if text is None:
             continue
-        if (
-            not _is_value(SUPPRESSED, before, j, asked)
-            and (freed := without_suppressed(text)).null_count > text.null_count
-        ):
+        gone = [marker for marker in markers if not is_value(marker, before, j, asked)]
+        if (freed := without_suppressed(text, gone)).null_count > text.null_count:
             suppressed.append(column.name)
             text = freed
         field, typed = _typed_again(column, text, asked)
@@ -104,7 +116,7 @@ def _notes(suppressed: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
     notes = []
     if suppressed:
         notes.append(
-            f"{SUPPRESSED} in the release was taken for a suppressed, hence missing, cell: {listed(suppressed)}"
+            f"suppressed in all records or in nearly all, so that the cells count as missing: {listed(suppressed)}"
         )
     if others:
         notes.append(
@@ -120,7 +132,7 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return pc.cast(column, pa.string()) if is_text(kind) else None
 
 
-def _is_value(text: str, cells: Cells, j: int, asked: ColumnSettings) -> bool:
+def is_value(text: str, cells: Cells, j: int, asked: ColumnSettings) -> bool:
     """Whether the original has such a value, or the hierarchy of the column such a node, or somebody says what it is."""
     variable = cells.variables[j]
     tree = variable.hierarchy

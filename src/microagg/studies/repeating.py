@@ -11,18 +11,17 @@ import pyarrow as pa
 from microagg.engine.dask import refuse_engine
 from microagg.errors import DifferentRelease, InputError
 from microagg.problem.problem import Progress
-from microagg.release.beyond.limits import goes_beyond
+from microagg.release.beyond.limits import goes_beyond, notes_on_memory
 from microagg.release.files import NOTHING_TO_SHARE, anonymize_beyond, anonymize_table, in_memory_else
 from microagg.release.manifest import OF_WHOLE_COLUMNS, digest_in
 from microagg.release.manifest_reading import read_manifest, settings_of, version_of
 from microagg.release.release import Release
 from microagg.release.risks import with_risks_accepted
 from microagg.release.settings import Settings
+from microagg.release.sources import read_for_settings
 from microagg.release.stores import placed
-from microagg.table.io.chunks import is_in_parts, read_whole
 from microagg.table.io.parts import as_target
 from microagg.table.io.places import Url
-from microagg.table.io.reading import read_table
 
 ANOTHER_TABLE = "this is not the table that the release was made from: its digest differs."
 
@@ -61,22 +60,27 @@ def repeat_file(
                     engine=engine, **asked,
                 )  # fmt: skip
         release = _repeated_in_memory(
-            then, at.source_here(), as_target(at.target), settings, anyway=anyway, **asked
+            then, at.source_here(), as_target(at.target), settings, memory, anyway=anyway, **asked
         )
         return replace(release, notes=(*release.notes, NOTHING_TO_SHARE)) if engine is not None else release
 
 
 def _repeated_in_memory(
-    then: dict[str, Any], source: Path, target: Path, settings: Settings, *, anyway: bool, **asked: Any
+    then: dict[str, Any],
+    source: Path,
+    target: Path,
+    settings: Settings,
+    memory: str | float | None,
+    *,
+    anyway: bool,
+    **asked: Any,
 ) -> Release:
-    if is_in_parts(source):
-        table = read_whole(source)
-    else:
-        table = read_table(source, quasi=settings.numbers, asked=settings.columns, **settings.reading)
+    table = read_for_settings(source, settings)
     digest_of = digest_in(then["format"])
     if digest_of(table) != then["input"]["digest"]:
         raise InputError(ANOTHER_TABLE)
     notes: list[str] = []
+    more_notes = notes_on_memory(memory, table, settings)
 
     def expect_the_same(release: Release, rows: pa.Table) -> None:
         notes.extend(_comparison(then, release.manifest, digest_of(rows), anyway=anyway))
@@ -85,7 +89,7 @@ def _repeated_in_memory(
         table, source, target, settings, keep_order=then.get("rows") == "kept", expected=expect_the_same, format=then["format"],
         **asked,
     )  # fmt: skip
-    return replace(release, notes=(*notes, *release.notes))
+    return replace(release, notes=(*notes, *release.notes, *more_notes))
 
 
 def _repeated_beyond(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -14,10 +14,12 @@ from microagg.kernels import sums
 from microagg.table.aggregates import Aggregate, Drawing, Gathered, Texts, aggregate_of, check_aggregates
 from microagg.table.coarse import texts_of
 from microagg.table.grouping import Groups
+from microagg.table.linear import KeptSums
 from microagg.table.precision import (
     FINEST,
+    Precision,
     decimals_of,
-    decimals_of_variable,
+    precision_of,
     round_to,
     rounded_means,
 )
@@ -58,6 +60,8 @@ class Aggregated:
     _unrounded: np.ndarray | list[np.ndarray] | None
     """By group and column the values before rounding; None where they are those released."""
     by_group: bool = False
+    reasons: tuple[str, ...] = ()
+    """Why each column is rounded to its decimals: see `Precision.reason`; empty where it is not."""
 
     @property
     def cells(self) -> Cells:
@@ -98,8 +102,8 @@ class Aggregated:
 class WholeTable:
     """What decides what a group releases besides its own records, where only a part of a table is at hand; column by column."""
 
-    decimals: tuple[int | None, ...]
-    """Of numeric columns, at the precision of the column."""
+    precisions: tuple[Precision, ...]
+    """Of numeric columns: what means are rounded to."""
     levels: tuple[np.ndarray | None, ...]
     """Of nominal and ordinal columns: how often each level occurs."""
     atoms: tuple[np.ndarray | None, ...]
@@ -122,6 +126,7 @@ def aggregated(
     weights: np.ndarray | None = None,
     whole: WholeTable | None = None,
     numbers: np.ndarray | None = None,
+    kept: KeptSums | None = None,
 ) -> Aggregated:
     """What each group releases: for each record the cells of its group. O(n log n) for each column.
 
@@ -130,7 +135,8 @@ def aggregated(
     cells before any cap: their decimals are the columns' precision. `space` is needed for medoids only. `texts` writes
     the numbers of a column as the table would, for ranges and hierarchies of times. With `weights` (n,) means are weighted, and
     nothing else is. `whole` is needed where the cells are those of a part of a table, `numbers` (groups,) where something is drawn, too: those
-    that the groups have among all of the table.
+    that the groups have among all of the table. With precision="column" the sums that are to be `kept` are: columns that are made of others
+    become the sums of their rounded parts, where a group releases values of all of them.
 
     >>> cells = Cells.plain(np.array([[30.0], [33.0], [60.0]]), ["age"])
     >>> aggregated(cells, np.array([0, 0, 1], np.int32), how={}, precision="column", k=2, seed=0).cells.values[:, 0].tolist()
@@ -139,8 +145,18 @@ def aggregated(
     how = how or {}
     check_aggregates(cells.variables, how, {each.name for each in cells.variables if each.hierarchy})
     chosen = [aggregate_of(variable, how) for variable in cells.variables]
+    source = cells if exact is None else exact
+    precisions = [
+        _precision(variable, source.values[:, j], precision, whole, j)
+        for j, variable in enumerate(cells.variables)
+    ]
+    if kept is None or precision != "column" or labels.ndim == 2:
+        kept = KeptSums()
+    precisions = kept.precisions(precisions)
     if cells.is_plain and labels.ndim == 1 and all(entry.name == "mean" for entry in chosen):
-        return _of_means(cells, labels, precision, cells if exact is None else exact, weights, whole)
+        heaviest = None if whole is None else whole.heaviest
+        means = Groups.of(labels).means(cells.values, weights, heaviest)
+        return _of_means(cells, labels, means, precisions, precision, kept)
 
     @functools.cache
     def distances() -> np.ndarray:
@@ -156,7 +172,6 @@ def aggregated(
             record = entry.member(Drawing(cells.variables[j].name, groups, seed, distances, numbers))
             columns.append(_of_members(cells, j, record))
         else:
-            own = (cells if exact is None else exact).values[:, j]
             columns.append(
                 _of_values(
                     cells,
@@ -165,12 +180,14 @@ def aggregated(
                     entry,
                     k=k,
                     precision=precision,
-                    exact=own,
+                    own=precisions[j],
                     texts=texts,
                     weights=weights,
                     whole=whole,
                 )
             )
+    made = kept.applied({j: each.values for j, each in enumerate(columns)}, precisions)
+    columns = [replace(each, values=made.get(j, each.values)) for j, each in enumerate(columns)]
     return _assembled(cells, labels, tuple(entry.name for entry in chosen), columns)
 
 
@@ -185,30 +202,40 @@ class _Column:
     """(groups,): the atom, or -1; None where the column has none."""
     unrounded: np.ndarray
     decimals: int | None = None
+    reason: str = ""
 
 
 def _of_means(
     cells: Cells,
     labels: np.ndarray,
+    means: np.ndarray,
+    precisions: Sequence[Precision],
     precision: str,
-    exact: Cells,
-    weights: np.ndarray | None,
-    whole: WholeTable | None,
+    kept: KeptSums,
 ) -> Aggregated:
     """Plain tables: the means of all columns at once."""
-    means = Groups.of(labels).means(cells.values, weights, None if whole is None else whole.heaviest)
-    decimals: list[int | None] = []
+    decimals = [each.decimals for each in precisions]
+    reasons = ["" if each.decimals is None else each.reason for each in precisions]
     rounded = np.empty_like(means)
     for j, variable in enumerate(cells.variables):
-        own = None
-        if precision == "column":
-            own = decimals_of_variable(variable, exact.values[:, j]) if whole is None else whole.decimals[j]
-        decimals.append(own)
-        rounded[:, j] = _at_precision(variable, means[:, j], own, precision)
+        rounded[:, j] = _at_precision(variable, means[:, j], decimals[j], precision)
+    for j, column in kept.applied(dict(enumerate(rounded.T)), precisions).items():
+        rounded[:, j] = column
     none = (0,) * len(decimals)
     every, how = np.broadcast_to(True, means.shape), ("mean",) * len(decimals)
     released = Cells(cells.variables, rounded)
-    return Aggregated(released, how, decimals, every, none, none, labels, means, by_group=True)
+    return Aggregated(
+        released, how, decimals, every, none, none, labels, means, by_group=True, reasons=tuple(reasons)
+    )
+
+
+def _precision(
+    variable: Variable, exact: np.ndarray, precision: str, whole: WholeTable | None, j: int
+) -> Precision:
+    """What means of a column are rounded to, and how its values are written."""
+    if variable.kind is not Kind.NUMERIC or precision != "column":
+        return Precision()
+    return precision_of(variable, exact) if whole is None else whole.precisions[j]
 
 
 def _at_precision(variable: Variable, means: np.ndarray, decimals: int | None, precision: str) -> np.ndarray:
@@ -235,16 +262,13 @@ def _of_values(
     *,
     k: int,
     precision: str,
-    exact: np.ndarray,
+    own: Precision,
     texts: Texts,
     weights: np.ndarray | None,
     whole: WholeTable | None,
 ) -> _Column:
     """What groups release that make one value of their values: the rule for atoms, the aggregate, and rounding."""
     variable, column = cells.variables[j], np.ascontiguousarray(cells.values[:, j])
-    decimals = None
-    if variable.kind is Kind.NUMERIC and precision == "column":
-        decimals = decimals_of_variable(variable, exact) if whole is None else whole.decimals[j]
     atoms = cells.atoms_of(j)
     released_atoms, of_values, values, counted = None, np.ones(groups.count, bool), column, groups
     frequency, heaviest = (None, None) if whole is None else (whole.levels[j], whole.heaviest)
@@ -261,15 +285,16 @@ def _of_values(
         weights = None if weights is None else weights[known]
     assert entry.values is not None
     found = entry.values(
-        Gathered(variable, values, counted, column, decimals, texts, weights, frequency, heaviest)
+        Gathered(variable, values, counted, column, own.written, texts, weights, frequency, heaviest)
     )
     unrounded, rounded = np.full(groups.count, np.nan), np.full(groups.count, np.nan)
     unrounded[of_values] = found.values
     if found.rounds:
-        rounded[of_values] = _at_precision(variable, found.values, decimals, precision)
+        rounded[of_values] = _at_precision(variable, found.values, own.decimals, precision)
+    is_rounded = found.rounds and own.decimals is not None
     return _Column(
         found.variable, rounded if found.rounds else unrounded, released_atoms, unrounded,
-        decimals if found.rounds else None,
+        own.decimals if found.rounds else None, own.reason if is_rounded else "",
     )  # fmt: skip
 
 
@@ -321,6 +346,7 @@ def _assembled(cells: Cells, labels: np.ndarray, how: tuple[str, ...], columns: 
         tuple(int((a & ~b).sum()) for b, a in zip(before, after, strict=True)),
         labels,
         [column.unrounded for column in columns],
+        reasons=tuple(column.reason for column in columns),
     )
 
 

@@ -18,6 +18,7 @@ from microagg.table.kind_parameters import (
     WeightByColumn,
     WordByColumn,
 )
+from microagg.table.new_names import NewNames
 from microagg.table.parameters import (
     Caps,
     Choice,
@@ -118,6 +119,8 @@ def _of_columns(declared: ByColumn) -> Schema:
         case Hierarchies():
             paths = {"type": "array", "items": {"type": "array", "items": {"type": ["string", "number"]}}}
             return by_column({"anyOf": [TEXT, paths, {"type": "object"}]})
+        case NewNames():
+            return by_column(TEXT)
         case Codes():
             return by_column(one_or_several({"type": ["string", "number"]}))
         case _:

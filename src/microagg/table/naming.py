@@ -51,7 +51,7 @@ _WORDS = {
     Says.PERSON: (
         "name names *name *names namen nom noms prenom* prénom* nome nomes cognome cognomi sobrenome* apelido* apellido* nombre nombres "
         "vorname* nachname* naam *naam imie imię nazwisko jmeno jméno prijmeni příjmení navn *navn namn *namn nimi sukunimi etunimi nev név "
-        "initials initialen pseudonym* alias signature unterschrift имя фамилия отчество фио ονομα επωνυμο 姓名 *名前* *氏名* 이름 성명"
+        "nm initials initialen pseudonym* alias signature unterschrift имя фамилия отчество фио ονομα επωνυμο 姓名 *名前* *氏名* 이름 성명"
     ),
     Says.CONTACT: (
         "mail mails *mail *mails email* mailadr* courriel* correo phone* *phone *phones telef* tel tlf telnr mobile mobil mobilnr mobilnummer* "
@@ -73,11 +73,11 @@ _WORDS = {
     Says.OWNER: _OWNERS,
     Says.TAX: "tax taxes steuer* impot* impôt* impuesto* imposta imposte belasting*",
     Says.WEIGHT: (
-        "pweight* pweights perwt hhwt hwt pwt *wgt pwgtp wtmec* wtint* wtss* wtsaf* weighting gewichtung* hochrechnungsfaktor* hochrechnung* ponderation* pondération* "
+        "pweight* pweights perwt hhwt *wgt pwgtp wtmec* wtint* wtss* wtsaf* weighting gewichtung* hochrechnungsfaktor* hochrechnung* ponderation* pondération* "
         "ponderacion* ponderación* ponderador ponderazione expansion* expansión* grossing *weights samplingweight* surveyweight* sampleweight* "
         "hwtfinl wtfinl finalwt asecwt wtsupp earnwt"
     ),
-    Says.BARE_WEIGHT: "weight weights wt wts wgt wgts gewicht* *gewicht poids peso pesi",
+    Says.BARE_WEIGHT: "weight weights hwt pwt wt wts wgt wgts gewicht* *gewicht poids peso pesi",
     Says.STRATUM: "stratum strata strate strates schicht schichten estrato estratos strato strati",
     Says.CONFIDENTIAL: (
         "income* *income *incomes einkommen* *einkommen revenu* ingreso* reddit* renta rentas rendimento* inkomen* inkomst* indkomst* dochod* "
@@ -107,7 +107,7 @@ _WORDS = {
         "profession* race ethni* etni* nationalit* citizenship* staatsang* language* sprache* langue* idioma lingua flag group groups grp gruppe* "
         "relat* urb* rural* religio* diagnos* icd area zone пол регион *性別* *性别* *地区*"
     ),
-    Says.AGE: "age ages alter *alter edad eta età leeftijd wiek year years *year jahr* *jahr annee année ano año anno born возраст 年齢 年龄",
+    Says.AGE: "age ages alter *alter edad eta età leeftijd wiek year years *year jahr* *jahr annee année ano año anno born time times futime date dates startdate enddate day days week weeks month months zeit datum возраст 年齢 年龄",
 }
 _THINGS = "filename* dateiname* variablename* columnname*"
 _UNIT_STEMS = (
@@ -118,11 +118,11 @@ _UNIT_STEMS = (
 _SOMEBODY = (
     "person persona personne persoon individual individuum respondent respondant befragter employee mitarbeiter employe empleado participant "
     "teilnehmer customer client kunde cliente klant member mitglied student pupil schueler schüler teacher lehrer doctor arzt medecin owner "
-    "subject proband tch judge senator congressman player spieler athlete author autor authors artist candidate kandidat physician surgeon nurse "
+    "subject proband tch judge senator congressman player spieler athlete author authors autor artist candidate kandidat physician surgeon nurse "
     "interviewer reviewer officer defendant applicant borrower tenant professor lecturer dozent"
 )
 _UNIT_WORDS = (
-    "hid hhid hhnr hhno hhnum idhh idhog idhogar idmen idmenage idunit unitid unitnr unitno unitnum ptid ptnum ptno ptnr "
+    "hid hhid hhnr hhno hhnum idhh idhog idhogar idmen idmenage idunit unitid unitnr unitno unitnum ptid ptnum ptno ptnr compid compno "
     "db030 hb030"  # EU-SILC
 )
 _IDENTITIES = "rb030 pb030 bioguide*"
@@ -212,7 +212,8 @@ def _numbered(words: tuple[str, ...]) -> set[Says]:
     ends = "(?:id|nr|no|num|nummer|number|key)"
     stems = "|".join(_OTHER_STEMS.split() + _PERSON_STEMS.split())
     keys = re.compile(rf"(?:{stems}){ends}|id(?:{stems})|[a-z]num|{_compiled(f'{_ID} {_NUMBER}').pattern}")
-    said = {Says.KEY} if words and all(keys.fullmatch(word) or word.isdigit() for word in words) else set()
+    letters = [word for word in words if not word.isdigit()]
+    said = {Says.KEY} if letters and all(map(keys.fullmatch, letters)) else set()
     persons = "|".join(_PERSON_STEMS.split())
     joined = "".join(words)
     if re.fullmatch(rf"(?:{persons}){ends}|id(?:{persons})|{_compiled(_IDENTITIES).pattern}", joined):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from microagg.table.patterns import expand_names
 from microagg.table.schema import Kind, Role
 
 if TYPE_CHECKING:
@@ -96,6 +97,10 @@ class Proposal:
     columns: tuple[Proposed, ...]
     questions: tuple[Question, ...]
     """What somebody who knows the table has to answer; until then everything stays as it is proposed."""
+    rules: tuple[str, ...] = ()
+    """Sums that hold in all records between columns that are proposed as quasi-identifying: a release keeps them."""
+    na: tuple[str, ...] = ()
+    """Markers of missing values that were named, beyond the usual ones."""
 
     @property
     def roles(self) -> dict[str, str]:
@@ -138,7 +143,7 @@ class Proposal:
         kinds = {each.name: each.said.value for each in released if each.said and each.name not in codes}
         if kinds:
             given["kinds"] = kinds
-        if na := sorted({text for each in released for text in each.na}):
+        if na := [*self.na, *sorted({text for each in released for text in each.na} - {*self.na})]:
             given["na"] = na
         return given
 
@@ -172,8 +177,9 @@ class Proposal:
         if "na" in given:
             words += [f"--na={shell_list(given['na'])}"]  # may begin with a dash
         for name, value in reading.items():
-            switch = f"--{'' if value else 'no-'}{name}"
-            words += [switch] if isinstance(value, bool) else [f"--{name}", shlex.quote(str(value))]
+            flag = name.replace("_", "-")
+            switch = f"--{'' if value else 'no-'}{flag}"
+            words += [switch] if isinstance(value, bool) else [f"--{flag}", shlex.quote(str(value))]
         return " ".join(words)
 
     def to_toml(self, k: int = 5, *, nominal: Sequence[str] | str = (), **reading: Any) -> str:
@@ -205,6 +211,7 @@ class Proposal:
                 {"about": each.about, "columns": list(each.columns), "question": str(each), "answers": list(each.answers)}
                 for each in self.questions
             ],
+            "rules": list(self.rules),
             "settings": self.settings(k),
         }  # fmt: skip
 
@@ -225,7 +232,7 @@ class Proposal:
         rows = [HEADERS, *self.rows()]
         widths = [max(len(row[place]) for row in rows) for place in range(len(HEADERS) - 1)]
         lines = ["  ".join([*map(str.ljust, row[:-1], widths), row[-1]]) for row in rows]
-        return "\n".join([*lines, *(f"\n{each}" for each in (*self.questions, self._how_to_confirm()))])
+        return "\n".join([*lines, *(f"\n{each}" for each in self._sentences())])
 
     __repr__ = __str__
 
@@ -234,7 +241,7 @@ class Proposal:
         from rich.console import Group
         from rich.text import Text
 
-        told = (Text(f"\n{each}") for each in (*self.questions, self._how_to_confirm()))
+        told = (Text(f"\n{each}") for each in self._sentences())
         return Group(self.as_rich_table(), *told)
 
     def as_rich_table(self) -> Any:
@@ -251,10 +258,21 @@ class Proposal:
         cells = [[f"<td>{html.escape(cell)}</td>" for cell in row] for row in self.rows()]
         head = "".join(f"<th>{name}</th>" for name in HEADERS)
         body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
-        told = "".join(
-            f"<p>{html.escape(str(each))}</p>" for each in (*self.questions, self._how_to_confirm())
-        )
+        told = "".join(f"<p>{html.escape(each)}</p>" for each in self._sentences())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{told}"
+
+    @property
+    def on_rules(self) -> tuple[str, ...]:
+        """A sentence on sums that hold; none where there are none."""
+        if not self.rules:
+            return ()
+        return (
+            f"Sums that hold in all records, and hold in a release, too: {_shown('; '.join(self.rules))}.",
+        )
+
+    def _sentences(self) -> list[str]:
+        """What is said below the table."""
+        return [*map(str, self.questions), *self.on_rules, self._how_to_confirm()]
 
     def _how_to_confirm(self) -> str:
         if not self.names(Role.QUASI):
@@ -265,27 +283,30 @@ class Proposal:
 HEADERS = ("column", "role", "kind", "different", "because")
 
 
-def propose(table: Any) -> Proposal:
+def propose(table: Any, *, na: Sequence[Any] | str | float = ()) -> Proposal:
     """Propose what each column of a table is for, and what its values are like, from names, types and counts alone.
 
-    `table` is a pandas, polars or Arrow table, or a NumPy matrix. Nothing is decided by it: print it, answer its questions, and hand
-    `proposal.settings(k)`, corrected where needed, to `anonymize`.
+    `table` is a pandas, polars or Arrow table, or a NumPy matrix; `na` names markers of missing values, as in `anonymize`. Nothing is
+    decided by it: print it, answer its questions, and hand `proposal.settings(k)`, corrected where needed, to `anonymize`.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"e-mail": ["a@x.org", "b@x.org"], "age": [30, 30], "salary": [1000, 2000]})
     >>> propose(table).roles
     {'e-mail': 'identifier', 'age': 'quasi', 'salary': 'confidential'}
     """
-    return _proposed(table, typed=True)
+    return _proposed(table, typed=True, na=na)
 
 
-def propose_for_file(path: str | Path, **reading: Any) -> Proposal:
-    """Propose what the columns of a file are for; `reading` is what is known about the file, such as header=False."""
+def propose_for_file(path: str | Path, *, na: Sequence[Any] | str | float = (), **reading: Any) -> Proposal:
+    """Propose what the columns of a file are for; `reading` is what is known about the file, such as header=False.
+
+    `na` names markers of missing values beyond the usual ones.
+    """
     from microagg.table.io.formats import format_of
     from microagg.table.io.reading import read_table
 
     format = format_of(Path(path))
-    return _proposed(read_table(path, **reading), typed=format.typed and not format.mixed)
+    return _proposed(read_table(path, **reading), typed=format.typed and not format.mixed, na=na)
 
 
 def settled(given: Mapping[str, Any], source: str | Path, reading: Mapping[str, Any]) -> dict[str, Any]:
@@ -301,12 +322,17 @@ def settled(given: Mapping[str, Any], source: str | Path, reading: Mapping[str, 
         return dict(given)
     from microagg.table.kind_parameters import column_settings
 
-    proposal = propose_for_file(source, **reading)
+    proposal = propose_for_file(source, na=given.get("na", ()), **reading)
     if ASKED in proposal.roles:
         return dict(given)
     others = {name: given[name] for name in ("kinds", "ordinal") if name in given}
     said = column_settings(**others).kinds
-    used = {*given.get("quasi", ()), *given.get("confidential", ())}
+    columns = list(proposal.roles)
+    used = {
+        name
+        for role in ("quasi", "confidential")
+        for name in expand_names(given.get(role, ()), columns, role)
+    }
     codes = [name for name in proposal.asked if name in used and name not in said]
     nominal = [name for each in named for name in (codes if each == ASKED else (each,))]
     return {**given, "nominal": list(dict.fromkeys(nominal))}
@@ -326,13 +352,32 @@ def shell_list(names: Sequence[str]) -> str:
     return shlex.quote(",".join(words))
 
 
-def _proposed(table: Any, *, typed: bool) -> Proposal:
+def _proposed(table: Any, *, typed: bool, na: Sequence[Any] | str | float) -> Proposal:
     from microagg.table.io.frames import open_frame
     from microagg.table.io.looks import look_at
+    from microagg.table.kind_parameters import column_settings
     from microagg.table.proposing import proposal_from
 
     frame = open_frame(table)
-    return proposal_from([look_at(frame, name, typed=typed) for name in frame.columns])
+    markers = column_settings(na=na).na
+    looks = [look_at(frame, name, typed=typed, na=markers) for name in frame.columns]
+    proposal = proposal_from(looks)
+    return replace(proposal, na=markers, rules=_rules_in(frame, proposal))
+
+
+def _rules_in(frame: Any, proposal: Proposal) -> tuple[str, ...]:
+    """The sums that hold between columns of numbers that are proposed as quasi-identifying."""
+    from microagg.table.io.cells import cells_of
+    from microagg.table.relations import independent, records_of
+    from microagg.table.schema import Column
+
+    columns = [
+        Column(each.name, Role.QUASI, Kind.NUMERIC)
+        for each in proposal.columns
+        if each.role is Role.QUASI and each.kind is Kind.NUMERIC and frame[each.name].dtype.is_numeric()
+    ]
+    records = records_of(cells_of(frame, columns))
+    return tuple(rule.text for rule in independent(records.holding(())[1], records.names))
 
 
 def _shown(name: str) -> str:

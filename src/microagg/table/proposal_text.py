@@ -73,6 +73,7 @@ def text_of(
         parts.append(_table("kinds", given["kinds"]))
     if reading:
         parts.append(f"{comment('What is known about the file.')}\n{_table('reading', reading)}")
+    parts += [comment(each) for each in proposal.on_rules]
     asked = [each for each in proposal.questions if each.answers and not _settled(each, nominal)]
     parts += [
         f"{comment(IN_THE_TABLE)}\n{comment(each.asks)}" for each in proposal.questions if not each.answers

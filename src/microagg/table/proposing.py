@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 FEW = 12
 """Whole numbers with at most so many different values may be codes."""
 SMALLEST_STRATUM_ON_AVERAGE = 20
+MOST_OF_A_UNIT = 200
+"""Records of one household or company at most, on average, where it is numbered."""
 LARGEST_COUNT = 366
 """Of visits, days or the like: what is larger is a number of something."""
 
@@ -163,13 +165,21 @@ def _can_be(what: Says, look: Look) -> bool:
         return look.text and not (is_question(look.name) and look.distinct <= FEW)
     if what is Says.SOMEBODY:  # that somebody is a student, yes or no, names nobody
         return look.distinct > FEW and not _counts_something(look)
+    if what is Says.CONTACT and _counts_something(look):
+        return False
     few = 2 if look.text and not is_question(look.name) else FEW
     return look.distinct > few or look.values < 5 * look.distinct
 
 
 def _counts_something(look: Look) -> bool:
-    """Whether whole numbers are counts, such as visits to a doctor: from 0 on, not far, and not all of them occur."""
-    return look.whole and not look.positive and look.distinct <= look.span <= LARGEST_COUNT
+    """Whether whole numbers are counts, such as visits to a doctor: none of them large, and with 0 and gaps or with many records each."""
+    small = look.whole and look.span <= LARGEST_COUNT
+    return small and ((not look.positive and look.distinct <= look.span) or _has_many_records(look))
+
+
+def _has_many_records(look: Look) -> bool:
+    """Whether a value has too many records, on average, to be the number of a person."""
+    return look.values >= MOST_IN_BLOCK * look.distinct
 
 
 def _decided(look: Look, state: _State) -> tuple[Role, str]:
@@ -211,6 +221,8 @@ def _weight(look: Look, said: frozenset[Says], state: _State) -> _Decided:
 def _unit(look: Look, said: frozenset[Says], state: _State) -> _Decided:
     if Says.UNIT not in said or look.nearly_unique or not 1 < look.distinct < look.values:
         return None
+    if look.whole and look.values > MOST_OF_A_UNIT * look.distinct:  # the size of a family, say
+        return None
     if Role.UNIT in state.taken:
         state.ask("second unit", look)
         return Role.IDENTIFIER, "sounds like a second household, company or patient"
@@ -242,8 +254,8 @@ def _key(look: Look, said: frozenset[Says], state: _State) -> _Decided:
     """Columns that number persons or companies, several records each, by name or by how their texts are built."""
     if look.dates or look.boolean or said & {Says.CODE, Says.CONFIDENTIAL} or look.distinct <= FEW:
         return None
-    several = look.values < MOST_IN_BLOCK * look.distinct
-    if several and ((Says.KEY in said and (look.whole or look.text)) or look.coded):
+    number = look.whole and (look.stands_together or look.span > LARGEST_COUNT)
+    if not _has_many_records(look) and ((Says.KEY in said and (number or look.text)) or look.coded):
         state.ask("keys", look)
         return Role.IDENTIFIER, "the numbers or codes of something, and they repeat"
     return None
@@ -251,7 +263,7 @@ def _key(look: Look, said: frozenset[Says], state: _State) -> _Decided:
 
 def _ask_if_repeated(look: Look, state: _State) -> None:
     """A number that names somebody and repeats may be the unit to protect."""
-    if not look.nearly_unique and look.distinct > FEW and look.values < MOST_IN_BLOCK * look.distinct:
+    if not look.nearly_unique and look.distinct > FEW and not _has_many_records(look):
         state.ask("keys", look)
 
 
@@ -265,7 +277,7 @@ def _alone_in(look: Look, said: frozenset[Says]) -> str:
         owned = Says.OWNER in said and not said & {Says.MONEY, Says.CONFIDENTIAL}
         if owned or said & {Says.NUMBER, Says.TAX, Says.UNIT, Says.KEY}:
             return "called like a number of something, and nearly every record has its own"
-        if look.span <= 2 * look.records and Says.AGE not in said and look.records > FEW:
+        if look.span <= 2 * look.values and Says.AGE not in said and look.values > FEW:
             return "whole numbers that count the records, nearly one by one"
     return ""
 
@@ -288,6 +300,8 @@ def _confidential(look: Look, said: frozenset[Says], state: _State) -> _Decided:
 
 
 def _why_quasi(look: Look) -> str:
+    if look.na:
+        return "numbers or dates, and texts that mean missing; others may know them"
     if look.dates:
         return "dates or times; others may know them"
     if look.kind is Kind.NUMERIC:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
 from microagg.table.parameters import Choice
+from microagg.table.suggestions import describe_columns, list_names
 
 if TYPE_CHECKING:
     from microagg.table.hierarchy import Hierarchy
@@ -142,9 +143,8 @@ def assign_roles(
     roles = _roles_by_name([fact.name for fact in facts], wanted)
     without = [fact.name for fact in facts if fact.name not in roles]
     if without and rest == "error":
-        listed = ", ".join(repr(name) for name in without)
         raise InputError(
-            f"no role was given to {listed}; name each as quasi, confidential, weight, stratum, unit, keep or identifier, "
+            f"no role was given to {list_names(without)}; name each as quasi, confidential, weight, stratum, unit, keep or identifier, "
             "or say rest='drop' or rest='keep'."
         )
     default = Role.KEEP if rest == "keep" else Role.IDENTIFIER
@@ -192,7 +192,7 @@ def _refuse_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
         for name in said:
             if name not in by_name:
                 raise InputError(
-                    f"{what} names {name!r}, but there is no such column; the table has {', '.join(map(repr, by_name))}."
+                    f"{what} names {name!r}, but there is no such column; {describe_columns(name, list(by_name))}."
                 )
             if (
                 by_name[name].role in WITHHELD
@@ -262,7 +262,7 @@ def _roles_by_name(names: Sequence[str], wanted: Mapping[Role, Iterable[str]]) -
     for role, chosen in wanted.items():
         for name in chosen:
             if name not in names:
-                raise InputError(f"there is no column {name!r}; the table has {', '.join(map(repr, names))}.")
+                raise InputError(f"there is no column {name!r}; {describe_columns(name, names)}.")
             if roles.get(name, role) is not role:
                 raise InputError(
                     f"column {name!r} was given two roles, {roles[name]} and {role}; choose one."

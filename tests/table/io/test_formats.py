@@ -179,7 +179,7 @@ def test_the_longest_suffix_counts(add, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_package_that_is_missing(add) -> None:
     add("LACKING")
-    says = r"ribbon files need no_such_package; install microagg with the extra 'ribbons'\."
+    says = r"ribbon files need no_such_package, .* pip install 'microagg\[ribbons\]'"
     with pytest.raises(ma.InputError, match=says):
         format_of(Path("in.ribbon"))
     assert format_of(Path("in.csv")).name == "csv"

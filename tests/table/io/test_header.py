@@ -157,7 +157,7 @@ def test_a_header_of_which_few_names_look_like_values_is_read(tmp_path: Path, na
 def test_the_sentence_names_columns_by_their_places(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("Anna,34,flu,x\nBert,35,flu,y\n")
     with pytest.raises(
-        ma.InputError, match=r"should be \(column 2\) and a value that occurs again below it \(column 3\)"
+        ma.InputError, match=r"should be \(column 2\) and a value that occurs again below it \(column 3\b"
     ):
         read_table(tmp_path / "in.csv")
 

@@ -17,7 +17,6 @@ ODD: dict[str, Any] = {
     "sparse": pd.DataFrame({"age": AGES, "x": pd.arrays.SparseArray([0, 1] * 6)}),
     "complex": pd.DataFrame({"age": AGES, "x": [1j] * 12}),
     "beyond-64-bits": pd.DataFrame({"age": AGES, "x": [2**70 + i for i in range(12)]}),
-    "period": pd.DataFrame({"age": AGES, "x": pd.period_range("2020", periods=12, freq="M")}),
     "interval": pd.DataFrame({"age": AGES, "x": pd.interval_range(0, 12)}),
     "int128": pl.DataFrame({"age": AGES, "x": pl.Series([2**100] * 12, dtype=pl.Int128)}),
     "object": pl.DataFrame({"age": AGES, "x": pl.Series([object()] * 12, dtype=pl.Object)}),
@@ -59,7 +58,7 @@ def test_parameters(given: dict[str, Any], says: str) -> None:
             ma.partition(np.arange(24.0).reshape(12, 2), 3, method="mdav", **given)
 
 
-@pytest.mark.parametrize("name", ["a\0b", 5, None, ("a", 1)])
+@pytest.mark.parametrize("name", ["a\0b", None, ("a", 1)])
 def test_names_that_no_file_can_hold(name: Any) -> None:
     with pytest.raises(ma.InputError, match="column names must be text"):
         ma.anonymize(pd.DataFrame({"age": AGES, name: AGES}), 3, ["age"], rest="keep", method="mdav")

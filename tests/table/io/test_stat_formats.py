@@ -54,9 +54,9 @@ def test_what_such_a_file_cannot_hold_is_refused(
 @pytest.mark.parametrize("name", ["two words", "1st", "", "a" * 65, "a-b", "日本" * 11])
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_names_that_no_package_knows(tmp_path: Path, name: str, ending: str) -> None:
-    if (name, ending) in {("日本" * 11, ".sav"), ("日本" * 11, ".zsav")}:
-        name += "日" * 3
-    with pytest.raises(ma.InputError, match=r"can have a column called .*rename it"):
+    if (name, ending) == ("日本" * 11, ".dta"):  # Stata counts letters, not bytes
+        name += "日本" * 6
+    with pytest.raises(ma.InputError, match=r"can have a column called .*say rename="):
         write_table(pa.table({name: [1]}), tmp_path / f"out{ending}")
 
 

@@ -107,6 +107,15 @@ def dominated_groups(
     return int(found.sum())
 
 
+def is_indicator(column: np.ndarray) -> bool:
+    """Return whether all values are 0 or 1: their total is a count, of which no record makes up the most.
+
+    >>> is_indicator(np.array([0.0, 1.0, 1.0])), is_indicator(np.array([0.0, 9.0]))
+    (True, False)
+    """
+    return bool(((column == 0.0) | (column == 1.0)).all())
+
+
 def _totals(parts: np.ndarray, classes: ReleasedClasses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of each class the sum, the largest and the second largest; 0 where there is no second."""
     ordered, begins = parts[classes.order], classes.starts[:-1]

@@ -19,6 +19,7 @@ from microagg.kernels.tree_levels import EPSILON, link
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.risk.classes import ReleasedClasses, classes_of, columns_to_compare, percent_of_records
 from microagg.table.encoder import Space
+from microagg.table.suggestions import list_names
 
 _ROUNDINGS = 4.0 * EPSILON
 
@@ -132,7 +133,7 @@ def _positions(names: Sequence[str], columns: Sequence[str] | None) -> list[int]
     unknown = [name for name in columns if name not in names]
     if unknown or len(columns) == 0:
         raise InputError(
-            f"an intruder's columns must be among the quasi-identifiers {', '.join(map(repr, names))}; "
+            f"an intruder's columns must be among the quasi-identifiers {list_names(names)}; "
             + (f"{unknown[0]!r} is not." if unknown else "name at least one.")
         )
     return [names.index(name) for name in dict.fromkeys(columns)]

@@ -41,10 +41,12 @@ from microagg.release.beyond.noting import different_values, notes_beyond
 from microagg.release.beyond.part_rows import PartsWriting, write_part_of
 from microagg.release.beyond.read_back import read_back
 from microagg.release.beyond.rows import schema_in, values_in_piece, write_rows, write_rows_aside
+from microagg.release.beyond.sums import records_in_pieces
 from microagg.release.manifest import internal_manifest, name_by
 from microagg.release.notes_on_names import AS_THEY_ARE
 from microagg.release.release import Release
 from microagg.release.risks import notes_on_earlier_releases
+from microagg.release.rules import released_variables, rules_as_data
 from microagg.release.saving import manifest_pieces, table_piece
 from microagg.release.weighting import change_of_weights, percents_of
 from microagg.table import proposing
@@ -59,6 +61,7 @@ from microagg.table.io.digests import RowSums, digest_of_runs
 from microagg.table.io.looks import Look, LookFacts
 from microagg.table.io.marks import marked_like
 from microagg.table.io.parts import format_to_write, is_folder
+from microagg.table.io.text_types import TextType, text_types_in
 from microagg.table.proposing import names_somebody
 from microagg.table.schema import Role
 from microagg.table.variable import Cells
@@ -134,6 +137,7 @@ class Closing:
         kinds, categories = self._categories(schema)
         given = (
             str(run.target), with_kinds(schema, kinds), holdings, self.options, run.budget.at_once, kinds, categories,
+            self._text_types(),
         )  # fmt: skip
         if isinstance(run.executor, Threads):
             digest = run.executor.alone(write_rows, str(part), *given, tell=self._written)
@@ -151,10 +155,18 @@ class Closing:
 
     def _schema(self) -> pa.Schema:
         """The columns that are written; with the marks of the input's in a file without types."""
-        schema = schema_in(self.grouped.pieces[0]["path"])
         if format_to_write(self.run.target).typed:
-            return schema
-        return marked_like(schema.empty_table(), self.run.source.schema.empty_table()).schema
+            return schema_in(self.grouped.pieces[0]["path"])
+        return self._marked_schema()
+
+    def _marked_schema(self) -> pa.Schema:
+        schema = schema_in(self.grouped.pieces[0]["path"])
+        coarse = filter(self._is_coarse, schema.names)
+        return marked_like(schema.empty_table(), self.run.source.schema.empty_table(), coarse).schema
+
+    def _text_types(self) -> dict[str, TextType]:
+        """The texts that are values in a file with types; none where the file has no types."""
+        return text_types_in(self._marked_schema()) if format_to_write(self.run.target).typed else {}
 
     def _write_parts(self, folder: Path, pieces: Pieces) -> None:
         """The same into a folder of parts: each by a task of its own, which reads the buckets that hold its rows."""
@@ -162,7 +174,7 @@ class Closing:
         plan = PartsWriting.of(pieces, 1 << self.finishing.row_bits, self.layout.records)
         names, runs, digests = run.schema.released(), [], {}
         with plan.work_folder(folder) as room:
-            more = self._categories(schema_in(self.grouped.pieces[0]["path"]))
+            more = *self._categories(schema_in(self.grouped.pieces[0]["path"])), self._text_types()
             tasks = ((*each, str(room), *more) for each in plan.tasks())
             needs = itertools.repeat(2 * run.budget.a_bucket)
             for told in run.executor.in_order(write_part_of, tasks, run.budget.at_once, needs):
@@ -368,9 +380,10 @@ class Closing:
         )
         how = tuple(aggregate_of(variable, run.settings.aggregates).name for variable in layout.variables)
         cells = Cells(layout.variables, np.broadcast_to(0.0, (layout.records, width)))
+        rounds = [name == "mean" and run.settings.precision == "column" for name in how]
         decimals = [
-            each if name == "mean" and run.settings.precision == "column" else None
-            for each, name in zip(self.finishing.whole.decimals, how, strict=True)
+            each.decimals if rounded else None
+            for each, rounded in zip(self.finishing.precisions, rounds, strict=True)
         ]
         nothing = np.empty(0, np.int32)
         made = Aggregated(cells, how, decimals, np.zeros((0, width), bool), filled, blanked, nothing, None)
@@ -379,8 +392,17 @@ class Closing:
             settings=run.settings, schema=run.schema, found=Found(nothing, self.grouped.chosen), space=layout.space,
             made=made, source=self.digest, file=run.path.name, loss=loss, largest_share=share,
             anonymity=self._anonymity, capped=self.capped, exposure=exposure, weighting=self._weighting(),
-            strata=self.taking.strata_as_data(), dropped=self.taking.dropped,
+            strata=self.taking.strata_as_data(), dropped=self.taking.dropped, sketch=self.taking.found.sketch,
+            rules=self._rules(),
         )  # fmt: skip
+
+    def _rules(self) -> list[dict[str, Any]]:
+        """The sums that hold in the released rows."""
+        run, paths = self.run, [told["path"] for told in self.grouped.pieces]
+        variables = released_variables(self.layout.variables, run.settings)
+        return rules_as_data(
+            run.settings, records_in_pieces(run.executor, paths, variables, run.budget.at_once)
+        )
 
     def _loss(self, counted: Counted) -> tuple[dict[str, float], float]:
         """What was lost, by the sums of all blocks; and the share of one class."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from microagg.engine.counting import Ordered
 from microagg.engine.fitting import Fitted
 from microagg.engine.passing import Passes
 from microagg.engine.scanning import (
@@ -16,8 +17,6 @@ from microagg.engine.scanning import (
     Facts,
     LevelFacts,
     NumberFacts,
-    cells_in,
-    excused_values,
     merged,
     scan_chunk,
     settled,
@@ -28,7 +27,9 @@ from microagg.table.aggregate import WholeTable
 from microagg.table.io.categories import joined
 from microagg.table.io.digests import digest_of_runs
 from microagg.table.io.giving import Known
+from microagg.table.io.row_sketch import sketch_of
 from microagg.table.io.whole import WholeColumn
+from microagg.table.precision import Precision
 from microagg.table.schema import Column, Kind, Role, Schema
 
 
@@ -38,7 +39,7 @@ class Weight:
 
     column: WholeColumn
     facts: NumberFacts
-    decimals: int | None
+    precision: Precision
     known: Known
 
     @property
@@ -63,6 +64,8 @@ class Scanned:
     """All categories of columns that have some, in their order."""
     chunk_digests: tuple[str, ...] = ()
     """Of each chunk: what later passes must read again."""
+    sketch: dict[str, Any] | None = None
+    """Of the rows of the table."""
 
     @property
     def frequencies(self) -> tuple[np.ndarray | None, ...]:
@@ -77,7 +80,7 @@ class Scanned:
             for variable, each in pairs
         )
         heaviest = None if self.weight is None else self.weight.heaviest
-        return WholeTable(fitted.decimals, self.frequencies, atoms, heaviest)
+        return WholeTable(fitted.precisions, self.frequencies, atoms, heaviest)
 
 
 def scanned(passes: Passes, schema: Schema, settings: Settings) -> Scanned:
@@ -101,10 +104,12 @@ def scanned(passes: Passes, schema: Schema, settings: Settings) -> Scanned:
     runs: list[bytes] = []
     categories: dict[str, Any] = {}
     digests: list[str] = []
+    sampled: list[np.ndarray] = []
     compared = compared_columns(schema)
     for chunk in passes.over("scanning", scan_chunk, [*quasi, *weights], strata, compared):
         runs += chunk.runs
         digests.append(chunk.digest)
+        sampled.append(chunk.sampled)
         merged(found, chunk.columns)
         merged(levels, chunk.levels)
         for name, own in chunk.categories.items():
@@ -117,10 +122,12 @@ def scanned(passes: Passes, schema: Schema, settings: Settings) -> Scanned:
         weight = _weight_of(passes, weights[0].column, columns[-1], facts[-1], known[columns[-1].name])
     if settings.missing == "error":
         _refuse_gaps(columns[:count], facts[:count])
-    digest = digest_of_runs(passes.source.schema.names, passes.source.records, runs)
+    names, records = passes.source.original_names, passes.source.records
+    digest = digest_of_runs(names, records, runs)
+    sketch = sketch_of(names, records, sampled)
     of_strata = [levels[name] for name in strata]
     return Scanned(
-        digest, columns[:count], facts[:count], of_strata, weight, known, categories, tuple(digests)
+        digest, columns[:count], facts[:count], of_strata, weight, known, categories, tuple(digests), sketch
     )
 
 
@@ -149,18 +156,9 @@ def _weight_of(passes: Passes, asked: Column, column: WholeColumn, facts: Facts,
         raise InputError(
             f"the weight {column.name!r} {what} in some row; weights are numbers above 0: leave such records out, or mend them."
         )
-    excused = None
-    if facts.asks_for_usual:
-        excused = np.zeros(len(facts.off), np.int64)
-        for more in passes.over("measuring", excused_chunk, column, facts):
-            excused += more
-    return Weight(column, facts, facts.decimals(excused), known)
-
-
-def excused_chunk(source: Any, first: int, count: int, column: WholeColumn, facts: NumberFacts) -> np.ndarray:
-    """A task: how many values of a column without gaps would excuse what it is off, if they were its usual one."""
-    cells = cells_in(source.read(first, count, [column.name]), [column], first)
-    return excused_values(np.ascontiguousarray(cells.values[:, 0]), facts)
+    ordered = Ordered(passes, (column,), {0: facts}, 0)
+    precision = facts.precision(lambda places: ordered.at({0: places})[0])
+    return Weight(column, facts, precision, known)
 
 
 def _refuse_gaps(columns: Sequence[WholeColumn], facts: Sequence[Facts]) -> None:

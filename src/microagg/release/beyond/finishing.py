@@ -33,6 +33,8 @@ from microagg.table.io.frames import to_arrow, values_of
 from microagg.table.io.giving import Known
 from microagg.table.io.row_hashes import bucket_of, class_hashes
 from microagg.table.io.spelling import texts_like
+from microagg.table.linear import KeptSums
+from microagg.table.precision import Precision
 from microagg.table.schema import Schema
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
@@ -63,6 +65,16 @@ class Finishing:
     """All categories of the columns that have some, in their order; in the spill lie values."""
     aside: Aside | None = None
     """What is set aside for measures."""
+    kept: KeptSums | None = None
+    """Sums between columns that are kept."""
+
+    @property
+    def precisions(self) -> list[Precision]:
+        """What means of each column are rounded to."""
+        own = list(self.whole.precisions)
+        if self.kept is None or self.settings.precision != "column":
+            return own
+        return self.kept.precisions(own)
 
     def row_buckets(self, order: np.ndarray, records: int) -> np.ndarray:
         """(n,): which bucket each row is set aside in: all rows of one come before those of the next."""
@@ -98,7 +110,7 @@ def finish_block(
     made = aggregated(
         averaged, labels, how=settings.aggregates, precision=settings.precision, k=settings.k, seed=settings.seed or 0,
         space=finishing.space, exact=cells, texts=texts_like(frame), whole=finishing.whole,
-        weights=None if weighting is None else weighting.before, numbers=numbers_of_groups,
+        weights=None if weighting is None else weighting.before, numbers=numbers_of_groups, kept=finishing.kept,
     )  # fmt: skip
     released = with_released(frame, schema, made, weighting, settings.precision, finishing.known)
     told, errors = _loss(finishing, cells, made, released, labels)

@@ -134,6 +134,7 @@ class TakingPart:
         self._tables += 1
 
     def _scan(self) -> None:
-        """Find out about these records; the digest stays that of the table that was given."""
+        """Find out about these records; digest and sketch stay those of the table that was given."""
         run = self.run
-        self.found = replace(scanned(self.passes, run.schema, run.settings), digest=self.found.digest)
+        found = scanned(self.passes, run.schema, run.settings)
+        self.found = replace(found, digest=self.found.digest, sketch=self.found.sketch)

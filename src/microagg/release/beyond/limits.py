@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ import pyarrow as pa
 
 from microagg.engine.plan import needs_plan
 from microagg.errors import InputError, OnlyInMemory
+from microagg.methods.search import blockwise
 from microagg.methods.search.blockwise import largest_block
 from microagg.release.beyond.texts import guess_of, is_text_file
 from microagg.release.settings import Settings
@@ -22,8 +22,10 @@ from microagg.table.io.arrow import bytes_of
 from microagg.table.io.chunks import READ_IN_PIECES, Source, is_in_parts
 from microagg.table.io.formats import format_of
 from microagg.table.io.journal import settle
+from microagg.table.io.memory import available_memory
 from microagg.table.io.places import Url, place_of
 from microagg.table.io.sidecar import sidecar_of
+from microagg.table.io.unpacking import memory_limit, refuse_larger
 from microagg.table.schema import Role, Schema
 
 LEAST_CHUNK, LARGEST_CHUNK = 1, 16  # in runs of records
@@ -51,18 +53,32 @@ def bytes_in(memory: str | int | float) -> int:
 
 
 def free_memory() -> int:
-    """Half of the memory that is free; a gigabyte where that is not known.
+    """Half of the memory that is free.
 
     >>> free_memory() > 0
     True
     """
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/meminfo").read_text("ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024 // 2
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
-    return 10**9
+    return available_memory() // 2
+
+
+def memory_for(path: str | Path | Url) -> int:
+    """Return how many bytes a table may take in memory if nobody said how many: half of what is free, less for a small file."""
+    place = place_of(path)
+    if isinstance(place, Url) or not place.is_file():
+        return free_memory()
+    return min(free_memory(), memory_limit(place))
+
+
+def refuse_without_room(path: str | Path, table: pa.Table, settings: Settings) -> None:
+    """Refuse a table that was read, but whose work in memory takes more than there is."""
+    needed = table.num_rows * _bytes_in_memory(table.schema, settings)
+    place = Path(path)
+    if place.is_file():
+        refuse_larger(place, needed, memory_limit(place))
+    elif needed > available_memory():
+        raise InputError(
+            f"the table in {str(path)!r} takes about {needed / 1e9:,.1f} GB of memory, and there is less; use a larger machine."
+        )
 
 
 def goes_beyond(
@@ -72,18 +88,31 @@ def goes_beyond(
 
     With an engine it need only be large enough: what is one block gives others nothing to do.
     """
-    given = None if memory is None else bytes_in(memory)
+    allowed = memory_for(path) if memory is None else bytes_in(memory)
     if is_text_file(path):
-        return _goes_beyond_as_text(
-            Path(str(path)), settings, free_memory() if given is None else given, engine
-        )
+        return _goes_beyond_as_text(Path(str(path)), settings, allowed, engine)
     source = _source_of(path)
     if source is None:
         return False
     needed = source.records * _bytes_in_memory(source.schema, settings)
-    if not engine and needed <= (free_memory() if given is None else given):
+    if not engine and needed <= allowed:
         return False
     return needs_plan(source.records, len(settings.quasi), settings.k)
+
+
+def notes_on_memory(memory: str | int | float | None, table: pa.Table, settings: Settings) -> tuple[str, ...]:
+    """What to know where a table that was worked on in memory may have taken more than was allowed: what is one block is never cut.
+
+    >>> notes_on_memory("1MB", pa.table({"age": [30] * 20_000}), Settings.of(k=2, quasi="age"))[0].split(";")[0]
+    'this table was worked on in memory as a whole, which may take up to about 3 MB besides the libraries'
+    """
+    needed = table.num_rows * _bytes_in_memory(table.schema, settings)
+    if memory is None or needed <= bytes_in(memory):
+        return ()
+    return (
+        f"this table was worked on in memory as a whole, which may take up to about {needed / 1e6:,.0f} MB besides the libraries; memory is "
+        f"heeded for parquet, Arrow and text files of more than {blockwise.MOST_AS_ONE:,} records",
+    )
 
 
 def _goes_beyond_as_text(path: Path, settings: Settings, memory: int, engine: bool) -> bool:

@@ -11,11 +11,17 @@ from microagg.engine.plan import Grouped, Layout
 from microagg.release.beyond.finishing import Finishing
 from microagg.release.beyond.losing import Lost
 from microagg.release.beyond.measuring import Measured
-from microagg.release.notes_on_columns import notes_on_columns, notes_on_encoding
+from microagg.release.notes_on_columns import (
+    notes_on_columns,
+    notes_on_encoding,
+    notes_on_numbers_as_text,
+    notes_on_precision,
+)
 from microagg.release.notes_on_gaps import notes_on_unknown
 from microagg.release.notes_on_names import notes_on_looks
 from microagg.release.notes_on_texts import note_on_formulas
 from microagg.release.risks import notes_on_dominance, told_of_dominance
+from microagg.release.rules import notes_on_rules
 from microagg.release.shared_values import note_on_shared
 from microagg.release.strata import notes_on_sizes
 from microagg.release.weighting import notes_on_weighting
@@ -42,7 +48,7 @@ def notes_beyond(
 ) -> tuple[str, ...]:
     """All that can be told, in the order of `protect`."""
     settings, told = run.settings, [each["measured"] for each in grouped.pieces]
-    notes = notes_on_dominance(_dominated(layout.variables, settings.aggregates, measured), settings.k)
+    notes = notes_on_dominance(_dominated(layout.variables, settings.aggregates, measured, told), settings.k)
     notes += note_on_capped(capped)
     gaps = [each.name for each in layout.variables if each.kind is not Kind.NOMINAL and _has_atoms(each)]
     names = [each.name for each in layout.variables]
@@ -50,10 +56,14 @@ def notes_beyond(
     notes += notes_on_encoding(
         names, gaps, space, settings.scale, 0, _alike(layout.variables, told, measured)
     )
+    notes += notes_on_numbers_as_text(layout.variables, settings)
     totals = grouped.totals.by_space(layout.spaces)[0]
     plain = [{"sse": each["unrounded"], "within": [], "one": None} for each in told]
     unrounded = Lost.of(space, totals, plain).il
     notes += notes_on_columns(run.schema, layout.space, manifest["loss"]["IL"], unrounded)
+    decimals = [each["decimals"] for each in manifest["scaling"].values()]
+    notes += notes_on_precision(names, decimals, [each.reason for each in finishing.precisions])
+    notes += notes_on_rules(run.rules)
     notes += _shared(told, measured)
     formulas = {name for each in told for name in each["formulas"]}
     notes += note_on_formulas([name for name in run.schema.released() if name in formulas])
@@ -79,11 +89,18 @@ def _has_atoms(column: Variable) -> bool:
     return bool(getattr(column, "has_atoms", bool(column.marks)))
 
 
-def _dominated(variables: Sequence[Variable], how: Mapping[str, str], measured: Measured) -> list[str]:
+def _dominated(
+    variables: Sequence[Variable],
+    how: Mapping[str, str],
+    measured: Measured,
+    told: Sequence[Mapping[str, Any]],
+) -> list[str]:
     found, facts = [], measured.facts
     for variable in variables:
         name = variable.name
-        if name in facts.dominated and aggregate_of(variable, how).name == "mean" and facts.dominated[name]:
+        if name not in facts.dominated or aggregate_of(variable, how).name != "mean":
+            continue
+        if facts.dominated[name] and not all(name in block["indicators"] for block in told):
             found.append(told_of_dominance(name, facts.dominated[name], facts.averaged[name]))
     return found
 

@@ -22,6 +22,7 @@ from microagg.table.io.categories import with_categories, with_kinds
 from microagg.table.io.digests import digests_of_runs
 from microagg.table.io.formats import PART
 from microagg.table.io.parquet_format import in_pieces
+from microagg.table.io.text_types import TextType, with_values
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ def write_part_of(
     folder: str,
     kinds: dict[str, Any],
     categories: dict[str, pa.Array],
+    types: dict[str, TextType],
 ) -> WrittenPart:
     """A task: write some of the rows that lie there, in the order of their keys; under a name of its own until it is whole."""
     path = Path(folder, parts.part_name(number))
@@ -93,12 +95,13 @@ def write_part_of(
 
     def fill(place: Path) -> None:
         schema = schema_in(next(holding[0][0] for holding in holdings if holding))
-        with in_pieces(place, with_kinds(schema, kinds)) as write_piece:
+        schema = with_values(with_kinds(schema, kinds).empty_table(), types).schema
+        with in_pieces(place, schema) as write_piece:
             for rows in in_pieces_of(_some_of(holdings, before, count)):
                 if asked_to_stop():
                     raise Cancelled("stopped; nothing was written.")
                 rows = with_categories(rows, kinds, categories)
-                write_piece(rows)
+                write_piece(with_values(rows, types))
                 runs.extend(digests_of_runs(rows))
 
     with told_if_full("while the rows were written"):

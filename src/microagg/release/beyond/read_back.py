@@ -12,6 +12,7 @@ from microagg.engine.executor import Executor
 from microagg.engine.intake import ReadBack, TextFile, source_of, take_in
 from microagg.errors import GuaranteeError, InputError
 from microagg.table.io.chunks import Source
+from microagg.table.io.csv_writing import places_of_unquoted_gaps
 from microagg.table.io.format import Format
 from microagg.table.io.text_pieces import names_of_text
 
@@ -33,7 +34,13 @@ def read_back(
     how = format.packing, options["encoding"], options["delimiter"]
     try:
         names = names_of_text(part, *how)
-        file = TextFile(str(part), *how, tuple(names), escaped=bool(options["escape_formulas"]))
+        file = TextFile(
+            str(part),
+            *how,
+            tuple(names),
+            escaped=bool(options["escape_formulas"]),
+            gaps=places_of_unquoted_gaps(like),
+        )
         folder = room / "written"
         folder.mkdir(mode=0o700, exist_ok=True)
         pieces = executor.alone(take_in, file, str(folder), tell=tell)

@@ -21,6 +21,7 @@ from microagg.table.io.categories import used_in, with_categories
 from microagg.table.io.digests import digest_of_runs, digests_of_runs
 from microagg.table.io.format import RECORDS_IN_A_PIECE
 from microagg.table.io.parts import format_to_write
+from microagg.table.io.text_types import TextType, with_values
 
 
 def write_rows(
@@ -34,18 +35,23 @@ def write_rows(
     at_once: int,
     kinds: dict[str, Any],
     categories: dict[str, pa.Array],
+    types: dict[str, TextType],
 ) -> str:
-    """A task: write the rows that lie there to a file, in the order of their keys; returns the digest of what was written."""
+    """A task: write the rows that lie there to a file, in the order of their keys; returns the digest of what was written.
+
+    `types` are those of texts that are values in a file with types.
+    """
     runs: list[bytes] = []
     records = 0
     in_pieces = format_to_write(Path(target)).in_pieces
     assert in_pieces is not None
-    with in_pieces(Path(part), schema, **options) as write_piece:
+    with in_pieces(Path(part), with_values(schema.empty_table(), types).schema, **options) as write_piece:
         for rows in in_pieces_of(threads.in_order(sorted_bucket, ((each,) for each in holdings), at_once)):
             if asked_to_stop():
                 raise Cancelled("stopped; nothing was written.")
             rows = with_categories(rows, kinds, categories)
-            write_piece(rows if schema.equals(rows.schema, check_metadata=True) else _marked(rows, schema))
+            marked = rows if schema.equals(rows.schema, check_metadata=True) else _marked(rows, schema)
+            write_piece(with_values(marked, types))
             tell(rows.num_rows)
             runs += digests_of_runs(rows)
             records += rows.num_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +30,15 @@ from microagg.release.beyond.leaving import TakingPart, key_of_run
 from microagg.release.beyond.limits import Budget, bytes_of_block, refuse_beyond, refuse_labels
 from microagg.release.beyond.setting_aside import Aside
 from microagg.release.beyond.single import risks_beyond
+from microagg.release.beyond.sums import records_in
 from microagg.release.beyond.telling import Telling
 from microagg.release.beyond.texts import is_text_file, text_taken_in
 from microagg.release.notes_on_names import AS_THEY_ARE
 from microagg.release.publishing import refuse_publishing
 from microagg.release.release import Release
+from microagg.release.renaming import with_new_names, with_old_names
 from microagg.release.risks import refuse_unaccepted
+from microagg.release.rules import KeptRules, kept_rules
 from microagg.release.saving import refuse_places
 from microagg.release.settings import Settings
 from microagg.release.shuffling import key_of_order
@@ -50,6 +53,7 @@ from microagg.table.io.frames import column_facts, refuse_odd_types
 from microagg.table.io.identity import InputIdentity, watched_input
 from microagg.table.io.parts import format_to_write
 from microagg.table.io.places import Url, place_of
+from microagg.table.io.renaming import renamed_source
 from microagg.table.schema import Kind, Role, Schema, assign_roles
 
 
@@ -77,7 +81,7 @@ def protect_beyond(
     they are not what they should be. `before_search` gets what the search is about to get, and may raise: a dry run goes no further.
     With `reported`, what a report has to look up in the original is looked up.
     """
-    settings = settings.settled()
+    settings = with_new_names(settings.settled())
     parent = Path(spill) if spill is not None else target.parent
     with contextlib.ExitStack() as stack:
         identity = stack.enter_context(watched_input(path))
@@ -85,10 +89,11 @@ def protect_beyond(
         if is_text_file(path):
             refuse_labels(path)
             kept = stack.enter_context(Spill(parent, spare=left_spill(target, parent)))
-            taken = text_taken_in(Path(str(path)), settings, kept, budget.memory)
+            taken = text_taken_in(Path(str(path)), with_old_names(settings), kept, budget.memory)
             found, source = taken.dialect.options, taken.source
             identity.refuse_changed()
-        given = Given(source or Source.of(path), path, target, settings, budget, parent, found, identity)
+        source = renamed_source(source or Source.of(path), settings.rename)
+        given = Given(source, path, target, settings, budget, parent, found, identity)
         return _protected(
             given, keep_order=keep_order, expected=expected, expected_input=expected_input, resume=resume, threads=threads, crew=crew,
             progress=progress, before_search=before_search, reported=reported,
@@ -227,6 +232,8 @@ class Run:
     before_search: Callable[[Planned], object] | None = None
     reported: bool = False
     """Whether somebody waits for a report."""
+    rules: KeptRules = field(default_factory=KeptRules)
+    """Sums between columns that are kept."""
 
     def release(
         self,
@@ -248,6 +255,7 @@ class Run:
             {each.name for each in found.variables if each.hierarchy},
         )
         refuse_near_unique(found.variables, found.frequencies, self.settings)
+        self.rules = kept_rules(records_in(passes, found.variables), found.variables, self.settings)
         room, bits = self.spill.folder, self.budget.class_bits
         refuse_unaccepted(self.settings, risks_beyond(passes, found.variables, self.settings, room, bits))
         said = self.settings
@@ -315,7 +323,7 @@ class Run:
 
     def _finishing(self, layout: Layout, found: Scanned, fitted: Fitted) -> Finishing:
         weight = found.weight
-        of_weight = weight and (weight.column, WholeTable((weight.decimals,), (None,), (None,)))
+        of_weight = weight and (weight.column, WholeTable((weight.precision,), (None,), (None,)))
         key = None
         if not self.keep_order:
             first, second = key_of_order(self.settings.seed or 0, found.digest).tolist()
@@ -324,7 +332,7 @@ class Run:
             self.schema, self.settings, layout.space, found.whole(fitted),
             tuple(class_columns(self.schema, self.settings)), found.known, key,
             self.budget.row_bits, self.budget.class_bits, of_weight, layout.spaces, fitted.limits,
-            found.categories, self._aside(layout, found),
+            found.categories, self._aside(layout, found), self.rules.sums,
         )  # fmt: skip
 
     def _aside(self, layout: Layout, found: Scanned) -> Aside:

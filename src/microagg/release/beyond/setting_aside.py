@@ -22,6 +22,7 @@ from microagg.kernels import hashing, partial_sums, random, sums
 from microagg.measures.loss.unchanged import same_cells
 from microagg.measures.measure import columns_of
 from microagg.measures.risk.classes import columns_to_compare
+from microagg.measures.risk.dominance import is_indicator
 from microagg.release.cells import confidential_of
 from microagg.release.changes import moves_of
 from microagg.release.measuring import can_be_read_again, is_table_of_numbers
@@ -199,10 +200,11 @@ def set_aside(aside: Aside, block: Block, path: str) -> dict[str, Any]:
     first = np.unique(block.labels, return_index=True)[1]
     hashes = class_hashes(block.arrow.take(pa.array(first)), aside.classes)
     shared = _confidential(aside, block)
+    amounts = _amounts(block.averaged, after, block.weights)
     groups = facts_of_groups(
         block.labels,
         hashes,
-        _amounts(block.averaged, after, block.weights),
+        amounts,
         {each.name: np.ascontiguousarray(before.values[:, each.place]) for each in aside.numbers},
         None
         if block.weights is None or block.released_weights is None
@@ -220,6 +222,7 @@ def set_aside(aside: Aside, block: Block, path: str) -> dict[str, Any]:
         "heavy": 0 if block.weights is None else heavy_groups(block.weights, Groups.of(block.labels)),
         "prints": _prints(block),
         "low": _low_hashes(aside, block),
+        "indicators": _indicators(block.averaged, amounts),
         "formulas": columns_of_formulas(block.arrow),
         "values": {
             name: [np.unique(values[known])[:2].tolist(), int(known.sum())]
@@ -310,6 +313,16 @@ def _amounts(
             parts = np.where(counted, parts, 0.0)
         found[old.name] = (parts if weights is None else parts * weights, counted)
     return found
+
+
+def _indicators(before: Cells, amounts: dict[str, tuple[np.ndarray, np.ndarray | None]]) -> list[str]:
+    """Return the columns of amounts that hold nothing but 0 and 1."""
+    values = {each.name: before.values[:, j] + float(each.origin) for j, each in enumerate(before.variables)}
+    return [
+        name
+        for name, (_, counted) in amounts.items()
+        if is_indicator(values[name] if counted is None else values[name][counted])
+    ]
 
 
 def _sums(

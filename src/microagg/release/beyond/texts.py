@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -19,6 +19,9 @@ from microagg.table.io.places import Url, place_of
 from microagg.table.schema import Role
 
 LOOKED_AT = 1 << 20
+UNPACKED_AT_ONCE = 1 << 16
+COUNTED = 1 << 33
+"""Bytes after which it is plain that a file is large."""
 IN_TIMES = 2.2  # what is set aside of a text file, in times of its own bytes, unpacked
 
 
@@ -48,20 +51,34 @@ def guess_of(path: Path) -> Guess | None:
     packing = format_of(path).packing
     try:
         with path.open("rb") as raw:
-            first: Any = raw.read(LOOKED_AT)
-            if packing and first:
-                with pa.CompressedInputStream(pa.BufferReader(first), packing) as stream:
-                    unpacked = stream.read(LOOKED_AT) if len(first) >= LOOKED_AT else stream.read()
-                    size = int(size * max(len(unpacked) / len(first), 1.0))
-                    first = unpacked
+            first = raw.read(LOOKED_AT)
+        if packing and first:
+            first, size = _unpacked_beginning(first, size, packing)
     except (OSError, pa.ArrowException):
         return None
-    lines = bytes(first).replace(b"\0", b"").splitlines()
+    lines = first.replace(b"\0", b"").splitlines()
     if len(lines) < 2:
         return None
-    records = len(lines) if len(first) < LOOKED_AT else int(size / len(first) * len(lines))
+    records = int(max(size / len(first), 1.0) * len(lines))
     columns = 1 + max(lines[0].count(mark) for mark in (b",", b";", b"\t", b"|"))
     return Guess(records, columns, size)
+
+
+def _unpacked_beginning(first: bytes, size: int, packing: str) -> tuple[bytes, int]:
+    """The first bytes that a packed file of this size unpacks to, and about how many there are in all.
+
+    `first` is how the file begins. What that unpacks to is counted and not kept, for it may be any number of bytes.
+    """
+    beginning, count = bytearray(), 0
+    with (
+        pa.CompressedInputStream(pa.BufferReader(first), packing) as stream,
+        contextlib.suppress(OSError, pa.ArrowException),  # where it is cut off
+    ):
+        while count < COUNTED and (block := stream.read(UNPACKED_AT_ONCE)):
+            count += len(block)
+            if len(beginning) < LOOKED_AT:
+                beginning += block
+    return bytes(beginning), int(count * size / len(first))
 
 
 def text_taken_in(path: Path, settings: Settings, kept: Spill, memory: int) -> Taken:

@@ -70,6 +70,28 @@ def build_document(
     return Document("Disclosure control report", "internal", tuple(_internal_sections(subject, limit)))
 
 
+def build_first_page(
+    *,
+    manifest: Mapping[str, Any],
+    pair: Pair,
+    class_sizes: np.ndarray,
+    notes: Sequence[str] = (),
+) -> Document:
+    """The first part of the internal report alone, for which nothing need be measured.
+
+    >>> ages = np.array([[30.0], [32.0], [60.0], [64.0]])
+    >>> document = build_first_page(
+    ...     manifest={"settings": {"k": 2, "method": "mdav", "scale": "zscore"}, "records": 4, "roles": {"age": "quasi"},
+    ...               "guarantee": {"of": "each combination"}, "loss": {"IL": 1.1}},
+    ...     pair=Pair(ages, np.array([[31.0], [31.0], [62.0], [62.0]]), ("age",)), class_sizes=np.array([2, 2]))
+    >>> [section.title for section in document.sections]
+    ['What was done, and what it protects']
+    """
+    sizes = np.asarray(class_sizes)
+    subject = Subject(manifest, False, pair.quasi, pair.after, sizes, (), notes, both=pair)
+    return Document("Disclosure control report", "internal", (opening.opening(subject),))
+
+
 def _internal_sections(subject: Subject, limit: Mapping[str, Any] | None) -> Iterator[Section]:
     yield opening.opening(subject)
     yield opening.roles(subject)

@@ -6,7 +6,7 @@ Of a public report all of them follow from the released table and the settings. 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -112,6 +112,23 @@ def on_totals(subject: Subject) -> str:
     if _CATEGORIES in reasons.values():
         sentences.append(_CATEGORIES)
     return " ".join(sentences)
+
+
+def sentences_on_rules(told: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what a report says of the sums of a release, from its manifest.
+
+    >>> sentences_on_rules([{"rule": "total = wage + other", "declared": True, "records": 300, "missed": 0}])
+    ['In every released record that has these values: total = wage + other.']
+    """
+    holding = [each["rule"] for each in told if each["missed"] == 0]
+    sentences = []
+    if holding:
+        sentences.append(f"In every released record that has these values: {'; '.join(holding)}.")
+    return sentences + [
+        f"Declared, but not so in {each['missed']:,} of {each['records']:,} released records: {each['rule']}."
+        for each in told
+        if each["missed"]
+    ]
 
 
 _CATEGORIES = "How often categories and gaps occur changes, and rare ones tend to grow rarer."

@@ -53,8 +53,8 @@ LEVELS_AND_GAPS = "Categories are bars, at most a dozen by name; what is missing
 BY_UNITS = ", those on units by the column that was left out of it"
 ONLY_NUMBERS = "Only columns of numbers without gaps are correlated."
 WITHOUT_PICTURES = (
-    "The pictures are tables here, because matplotlib is not installed; install microagg with the extra 'plots' "
-    "(pip install 'microagg[plots]') to have them drawn."
+    "The pictures are tables here, because matplotlib is not installed; pip install 'microagg[plots]' "
+    "to have them drawn."
 )
 
 

@@ -8,7 +8,13 @@ from microagg.drawing.wording import counted, listed, number, promised, promised
 from microagg.errors import InputError
 from microagg.methods.registry import method_named
 from microagg.release.publishing import NOT_TOLD, WHY_NOT
-from microagg.release.report.claims import on_all_columns, on_naming, on_totals, others_released
+from microagg.release.report.claims import (
+    on_all_columns,
+    on_naming,
+    on_totals,
+    others_released,
+    sentences_on_rules,
+)
 from microagg.release.report.document import Block, Facts, Grid, Paragraph, Section, Signature, Warn
 from microagg.release.report.subject import Subject
 from microagg.table.scales import SCALE
@@ -179,6 +185,7 @@ def _what_stays(subject: Subject) -> str:
         )
     if others:
         sentences.append(f"Also unchanged, and able to single people out: {listed(others)}.")
+    sentences += sentences_on_rules(subject.manifest.get("sums") or ())
     sentences.append("What all this does not protect against is told in the last part, Limits.")
     return " ".join(sentences)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import pyarrow.compute
 
 compute: Any = pyarrow.compute
 
+MUCH = 1 << 26
+"""Bytes below which an estimate of what texts take need not be exact."""
 OURS = b"microagg"
 """How the names of our marks begin; `marks.py` has the others."""
 NUMBERS_AS_TEXT = {OURS: b"numbers as text"}
@@ -63,8 +66,80 @@ def bytes_of(rows: pa.Table | pa.RecordBatch) -> int:
         return rows.get_total_buffer_size()
 
 
+def without_runs(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without runs (run-end encoding), which few functions of Arrow know.
+
+    >>> runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(["Ulm", "Bonn"]))
+    >>> without_runs(pa.chunked_array([runs])).to_pylist()
+    ['Ulm', 'Ulm', 'Bonn']
+    """
+    if not pa.types.is_run_end_encoded(column.type):
+        return column
+    kind: Any = column.type
+    return pa.chunked_array([compute.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
+
+
+def without_unknown_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of moments without its time zone, if nobody here knows that one: then they can be told as text."""
+    if not pa.types.is_timestamp(column.type) or _is_known_zone(column.type.tz):
+        return column
+    return compute.cast(column, pa.timestamp(column.type.unit))
+
+
+@functools.cache
+def _is_known_zone(zone: str | None) -> bool:
+    """Whether both Arrow and Python can tell the time in a zone, or there is none to know."""
+    if zone is None:
+        return True
+    moment = pa.array([0], pa.timestamp("s", zone))
+    try:
+        compute.cast(moment, pa.string())
+        moment.to_pylist()
+    except (pa.ArrowException, LookupError, ValueError, OSError):
+        return False
+    return True
+
+
+def bytes_spelled_out(table: pa.Table) -> int:
+    """How many bytes a table takes if each text of a column of categories, or of runs, is written for each of its records.
+
+    >>> towns = pa.table({"town": pa.array(["Ulm", "Ulm", "Ulm"]).dictionary_encode()})
+    >>> bytes_spelled_out(towns) > 9
+    True
+    """
+    total = bytes_of(table)
+    for column in table.columns:
+        for chunk in column.chunks:
+            total += _bytes_repeated(chunk)
+    return total
+
+
+def _bytes_repeated(chunk: Any) -> int:
+    """What values take that are held once and stand for several records; at most, and exactly only where it is much."""
+    if pa.types.is_dictionary(chunk.type):
+        values, times = chunk.dictionary, chunk.indices
+    elif pa.types.is_run_end_encoded(chunk.type):
+        values, times = chunk.values, None
+    else:
+        return 0
+    if len(values) == 0:
+        return 0
+    if not (is_text(values.type) or _is_bytes(values.type)):
+        return len(chunk) * 8
+    lengths = compute.cast(compute.binary_length(of_plain_type(pa.chunked_array([values]))), pa.int64())
+    at_most = len(chunk) * ((compute.max(lengths).as_py() or 0) + 8)
+    if times is None or at_most <= MUCH:
+        return at_most
+    return 8 * len(chunk) + (compute.sum(compute.take(lengths, times)).as_py() or 0)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or kind == pa.binary_view()
+
+
 def of_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without views and types that some library has added."""
+    """A column without views, runs and types that some library has added."""
+    column = without_runs(column)
     while isinstance(column.type, pa.BaseExtensionType):
         chunks = [chunk.storage for chunk in column.chunks]
         column = pa.chunked_array(chunks, column.type.storage_type)
@@ -80,6 +155,8 @@ def _plain(kind: pa.DataType, *, within: bool = False) -> pa.DataType:
     """The type without views and, within lists and the like, without categories, which cannot be tidied there."""
     if isinstance(kind, pa.BaseExtensionType):
         return _plain(kind.storage_type, within=within)
+    if pa.types.is_run_end_encoded(kind):
+        return _plain(kind.value_type, within=within)
     if kind == pa.string_view():
         return pa.large_string()
     if kind == pa.binary_view():
@@ -113,9 +190,7 @@ def of_used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_dictionary(column.type):
         return column
     kind: Any = column.type
-    whole = column.unify_dictionaries().combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        whole = whole.chunk(0) if whole.num_chunks else pa.array([], kind)
+    whole = with_one_dictionary(column)
     used = compute.unique(compute.drop_null(whole.indices))
     places = compute.take(used, compute.sort_indices(used))
     held = _encoded_categories(compute.take(whole.dictionary, places))
@@ -132,6 +207,35 @@ def of_used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
         ordered=kind.ordered,
     )
     return pa.chunked_array([tidy])
+
+
+def with_one_dictionary(column: pa.ChunkedArray) -> Any:
+    """A column of categories as one array.
+
+    >>> parts = [pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(each, pa.string())) for each in (["a"], [None])]
+    >>> with_one_dictionary(pa.chunked_array(parts)).to_pylist()
+    ['a', None]
+    """
+    if any(chunk.dictionary.null_count for chunk in column.chunks):  # which Arrow cannot put together
+        column = pa.chunked_array(
+            [_without_missing_categories(chunk) for chunk in column.chunks], column.type
+        )
+    whole = column.unify_dictionaries().combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        return whole.chunk(0) if whole.num_chunks else pa.array([], column.type)
+    return whole
+
+
+def _without_missing_categories(array: Any) -> pa.DictionaryArray:
+    """Categories of which none is missing: cells that had such a one are missing themselves."""
+    there = array.dictionary.is_valid().to_numpy(zero_copy_only=False)
+    places = np.append(np.where(there, np.cumsum(there) - 1, -1), -1)
+    indices = places[compute.fill_null(compute.cast(array.indices, pa.int64()), -1).to_numpy()]
+    return pa.DictionaryArray.from_arrays(
+        pa.array(indices, mask=indices < 0).cast(array.type.index_type),
+        array.dictionary.drop_null(),
+        ordered=array.type.ordered,
+    )
 
 
 INDEX_TYPE = pa.int32()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from microagg.errors import InputError
+from microagg.table.io.arrow_blocks import DamagedError, claims_of
 from microagg.table.io.format import Format
 from microagg.table.io.unpacking import largest_table, refuse_larger
 
@@ -16,18 +17,21 @@ if TYPE_CHECKING:
 
 MAGIC = b"ARROW1"
 RECORDS_AT_ONCE = 1 << 16
+LEAST_A_RECORD = 8
+"""Bytes that a record is counted with, also if a file holds nothing of it."""
 
 
 def read(path: Path) -> pa.Table:
     """The columns of an Arrow file, and nothing else that it carries."""
     import pyarrow as pa
 
-    from microagg.table.io.arrow import bytes_of
+    from microagg.table.io.arrow import bytes_of, bytes_spelled_out, without_runs
 
     _refuse_other_files(path)
-    most = largest_table()
+    most = largest_table(path)
     held, batches = 0, []
     try:
+        refuse_claims(path, sum)
         with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
             schema = reader.schema
             for number in range(reader.num_record_batches):
@@ -35,13 +39,25 @@ def read(path: Path) -> pa.Table:
                 held += bytes_of(batches[-1])
                 refuse_larger(path, held, most)
         table = pa.Table.from_batches(batches, schema)
+        names = table.column_names  # which may not be in UTF-8
     except MemoryError:  # Arrow's own is one
         raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError, KeyError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError, KeyError, DamagedError):
         raise InputError(f"{str(path)!r} is not a readable Arrow file; write it anew.") from None
     refuse_broken(table, path)
-    columns = [_decoded(column) for column in table.columns]
-    return pa.table(columns, names=table.column_names)
+    refuse_larger(path, bytes_spelled_out(table), most)
+    return pa.table([without_runs(column) for column in table.columns], names=names)
+
+
+def refuse_claims(path: Path, together: Callable[[list[int]], int]) -> tuple[int, ...]:
+    """Refuse a file whose batches claim more than there is room for: all of them `together`, or the largest.
+
+    Returns how many records each batch has. Raises DamagedError where that cannot be told.
+    """
+    batches, dictionaries = claims_of(path)
+    held = [max(each.bytes, LEAST_A_RECORD * each.records) for each in batches]
+    refuse_larger(path, together([0, *held]) + sum(each.bytes for each in dictionaries), largest_table(path))
+    return tuple(each.records for each in batches)
 
 
 def _refuse_other_files(path: Path) -> None:
@@ -69,18 +85,6 @@ def refuse_broken(table: pa.Table, path: object) -> None:
             raise InputError(
                 f"{str(path)!r}, column {position}: it holds text that is not in UTF-8, or is damaged; write the file anew."
             ) from None
-
-
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without runs, which few functions of Arrow know."""
-    import pyarrow as pa
-
-    from microagg.table.io.arrow import compute
-
-    if not pa.types.is_run_end_encoded(column.type):
-        return column
-    kind: Any = column.type
-    return pa.chunked_array([compute.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
 
 
 def write(table: pa.Table, path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.table.io.arrow import comparable, of_used_categories
+from microagg.table.io.arrow import comparable, of_used_categories, with_one_dictionary
 from microagg.table.io.arrow import compute as pc
 
 NAN = np.array([np.nan]).view(np.int64)[0]
@@ -28,13 +28,10 @@ def canonical(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind: Any = column.type
     if not pa.types.is_dictionary(kind):
         return pc.cast(comparable(column), kind)
-    whole = column.unify_dictionaries()
-    values = canonical(pa.chunked_array([whole.chunk(0).dictionary])).combine_chunks()
-    values = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values
-    chunks = [
-        pa.DictionaryArray.from_arrays(each.indices, values, ordered=kind.ordered) for each in whole.chunks
-    ]
-    return of_used_categories(pa.chunked_array(chunks, kind))
+    whole = with_one_dictionary(column)
+    values = canonical(pa.chunked_array([whole.dictionary])).chunk(0)
+    tidy = pa.DictionaryArray.from_arrays(whole.indices, values, ordered=kind.ordered)
+    return of_used_categories(pa.chunked_array([tidy], kind))
 
 
 def has_other_forms(column: pa.ChunkedArray) -> bool:

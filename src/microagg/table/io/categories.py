@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from microagg.table.io.arrow import compute as pc
-from microagg.table.io.arrow import of_plain_type, sorted_places
+from microagg.table.io.arrow import of_plain_type, sorted_places, with_one_dictionary
 
 
 def in_plain_types(table: pa.Table) -> pa.Table:
@@ -32,9 +32,7 @@ def categories_in(table: pa.Table) -> dict[str, pa.Array]:
     found = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_dictionary(column.type):
-            whole = of_plain_type(column).unify_dictionaries()
-            kind: Any = whole.type
-            found[name] = whole.chunk(0).dictionary if whole.num_chunks else pa.array([], kind.value_type)
+            found[name] = with_one_dictionary(of_plain_type(column)).dictionary
     return found
 
 

@@ -12,7 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.arrow_format import refuse_broken
+from microagg.table.io.arrow import without_runs
+from microagg.table.io.arrow_blocks import DamagedError
+from microagg.table.io.arrow_format import refuse_broken, refuse_claims
 from microagg.table.io.formats import format_of
 from microagg.table.io.journal import settle
 from microagg.table.io.parts import parts_in
@@ -70,6 +72,11 @@ class Source:
     def records(self) -> int:
         """How many records there are."""
         return sum(map(sum, self.pieces))
+
+    @property
+    def original_names(self) -> list[str]:
+        """The names that the columns have in the files."""
+        return list(self.schema.names)
 
     def read(self, first: int, count: int, names: Sequence[str] | None = None) -> pa.Table:
         """The records first .. first + count - 1, of these columns or of all."""
@@ -190,11 +197,13 @@ def _pieces(file: Path | Url, format: str) -> tuple[int, ...]:
             with to_read(file) as there, parquet.ParquetFile(there) as opened:
                 found = opened.metadata
                 return tuple(found.row_group(place).num_rows for place in range(found.num_row_groups))
-        with to_read(file) as there, _mapped(there) as mapped, pa.ipc.open_file(mapped) as reader:
+        if isinstance(file, Path):
+            return refuse_claims(file, max)
+        with to_read(file) as there, pa.ipc.open_file(there) as reader:
             return tuple(reader.get_batch(place).num_rows for place in range(reader.num_record_batches))
     except MemoryError:
         raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError, DamagedError):
         raise _unreadable(file, format) from None
 
 
@@ -217,9 +226,13 @@ def _schema(file: Path | Url, format: str) -> pa.Schema:
         else:
             with to_read(file) as there, _mapped(there) as mapped, pa.ipc.open_file(mapped) as reader:
                 found = reader.schema
+        return pa.schema([pa.field(field.name, _without_runs(field.type)) for field in found])
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise _unreadable(file, format) from None
-    return pa.schema([pa.field(field.name, field.type) for field in found])
+
+
+def _without_runs(kind: Any) -> Any:
+    return kind.value_type if pa.types.is_run_end_encoded(kind) else kind
 
 
 def _read(
@@ -273,5 +286,6 @@ def _opened(there: Any) -> Any:
 
 
 def _plainly(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    kinds: list[Any] = [pa.field(name, table.schema.field(name).type) for name in names]
-    return pa.Table.from_arrays([table.column(name) for name in names], schema=pa.schema(kinds))
+    columns = [without_runs(table.column(name)) for name in names]
+    kinds = [pa.field(name, column.type) for name, column in zip(names, columns, strict=True)]
+    return pa.Table.from_arrays(columns, schema=pa.schema(kinds))

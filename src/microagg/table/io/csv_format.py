@@ -7,13 +7,14 @@ import csv
 import functools
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from microagg.errors import InputError
 from microagg.table.io.format import Format
 from microagg.table.io.headers import FirstRow, refuse_unclear_names
+from microagg.table.io.quoting import with_gaps_at, with_unquoted_gaps
 from microagg.table.io.text_parameters import LINE_ENDS, OPTIONS, READING, UTF8, WRITING, refuse_same_signs
 from microagg.table.io.text_source import MAGIC, OTHERS, Source, open_text
 
@@ -28,6 +29,8 @@ LONGEST_ROW = 1 << 26
 NO_TEXT = set(range(32)) - set(b"\t\n\r\f")
 FORMULA = r"(?s)^'*[=+\-@\t\r]."
 ESCAPED = r"(?s)^'+[=+\-@\t\r]."
+RAGGED = re.compile(r"CSV parse error: Row #(\d+): Expected \d+ columns, got \d+")
+"""How Arrow's message on a row with too few or too many cells begins; what follows quotes the row."""
 
 
 def read(
@@ -35,24 +38,28 @@ def read(
     delimiter: str | None = None,
     *,
     header: bool | None = None,
+    skip_rows: int | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
     dates: str | None = None,
     line_end: str | None = None,
     escape_formulas: bool = False,
+    unquoted_gaps: Sequence[int] | None = None,
     packing: str = "",
     usual: str = ",",
 ) -> pa.Table:
-    """All columns as text; an empty cell without quotes is missing. The table remembers its dialect, which what becomes of the texts goes by.
+    """All columns as text; an empty cell without quotes is missing, and so is NA without quotes beside text in quotes (in columns that
+    are found out, or at the places `unquoted_gaps`). The table remembers its dialect, which what becomes of the texts goes by.
 
     Unless it is said whether there is a `header`, a first row that looks like a record is refused. `packing` and the `usual` delimiter
     are those of the entry.
     """
     found, source, first = begun(
-        path, delimiter, encoding=encoding, decimal=decimal, thousands=thousands, dates=dates, packing=packing, usual=usual
+        path, delimiter, encoding=encoding, decimal=decimal, thousands=thousands, dates=dates, skip_rows=skip_rows, packing=packing,
+        usual=usual,
     )  # fmt: skip
-    table = _read(path, source, first, found.delimiter, header)
+    table = _read(path, source, first, found.delimiter, header, gaps=unquoted_gaps)
     table = unescaped(table) if escape_formulas else table
     return found.put_on(table)
 
@@ -65,6 +72,7 @@ def begun(
     decimal: str | None = None,
     thousands: str | None = None,
     dates: str | None = None,
+    skip_rows: int | None = None,
     packing: str = "",
     usual: str = ",",
     aside: Path | None = None,
@@ -73,11 +81,14 @@ def begun(
     from microagg.table.io.dialect import Dialect
 
     refuse_same_signs({"decimal": decimal, "thousands": thousands})
-    source = open_text(path, packing, encoding, aside)
+    source = open_text(path, packing, encoding, aside).without_rows(skip_rows or 0)
+    if source is None:
+        raise InputError(f"{str(path)!r} has no more than skip_rows={skip_rows} rows; skip fewer.")
     first = _header_of(source)
     if not first.strip():
         raise InputError(
-            f"{str(path)!r} is empty or begins with an empty line; it needs a header and records."
+            f"{str(path)!r} is empty or begins with an empty line; it needs a header and records. If these come "
+            "later, say how many rows to pass over: --skip-rows (in Python skip_rows)."
         )
     found = Dialect(
         delimiter or _delimiter_in(first, usual),
@@ -101,13 +112,16 @@ def names_and_header(path: Path, first: str, delimiter: str, header: bool | None
     return names, True
 
 
-def _read(path: Path, source: Source, first: str, delimiter: str, header: bool | None) -> pa.Table:
+def _read(
+    path: Path, source: Source, first: str, delimiter: str, header: bool | None, *, gaps: Sequence[int] | None
+) -> pa.Table:
     names, has_header = names_and_header(path, first, delimiter, header)
+    source.refuse_larger(path, len(names))
     if not has_header:
-        return _read_rows(path, source, delimiter, names, first=True)
+        return _read_rows(path, source, delimiter, names, first=True, gaps=gaps)
     if not first.endswith(("\n", "\r")):  # Arrow takes a lone line without an end for no header at all
         return _without_records(names)
-    table = _read_rows(path, source, delimiter, names, first=False)
+    table = _read_rows(path, source, delimiter, names, first=False, gaps=gaps)
     if table.column_names != names:
         raise InputError(f"the header of {str(path)!r} is not clear; put its column names in double quotes.")
     if header is None:
@@ -117,7 +131,9 @@ def _read(path: Path, source: Source, first: str, delimiter: str, header: bool |
     return table
 
 
-def _read_rows(path: Path, source: Source, delimiter: str, names: list[str], *, first: bool) -> pa.Table:
+def _read_rows(
+    path: Path, source: Source, delimiter: str, names: list[str], *, first: bool, gaps: Sequence[int] | None
+) -> pa.Table:
     """The records of a file, from its `first` row on or after a header."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
@@ -128,8 +144,9 @@ def _read_rows(path: Path, source: Source, delimiter: str, names: list[str], *, 
         null_values=[""],
         quoted_strings_can_be_null=False,
     )
-    parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=source.has_quotes())
-    for block in (None, LONGEST_RECORD):  # a record longer than a block takes a longer one
+    quotes = source.has_quotes()
+    parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quotes)
+    for block in (None, min(LONGEST_RECORD, source.size + 1)):  # a long record takes a longer one
         reading = arrow_csv.ReadOptions(column_names=names if first else None, block_size=block)
         try:
             table = arrow_csv.read_csv(source.to_read(), reading, parse, convert)
@@ -141,7 +158,11 @@ def _read_rows(path: Path, source: Source, delimiter: str, names: list[str], *, 
     else:
         refuse_csv(path, source, parse, names, header=not first)
     refuse_open_quote(path, source, table, table.num_rows)
-    return table
+    if not quotes or table.column_names != names:
+        return table
+    if gaps is not None:
+        return with_gaps_at(table, source, delimiter, gaps, header=not first)
+    return with_unquoted_gaps(table, source, delimiter, header=not first)
 
 
 def _without_records(names: list[str]) -> pa.Table:
@@ -177,15 +198,15 @@ def write(
     from microagg.table.io.number_style import Style
 
     refuse_same_signs({"decimal": decimal, "thousands": thousands})
-    table, bare = as_they_were_read(table, Style(decimal, thousands), dates)
+    table, bare, gaps = as_they_were_read(table, Style(decimal, thousands), dates)
     table = _with_texts(table, _escaped) if escape_formulas else table
     with TextSink(path, packing, encoding) as sink:
         end = LINE_ENDS[line_end]
         if (
-            bare or has_empty_lines(table) or not sink.is_plain or end != "\n"
+            bare or gaps or has_empty_lines(table) or not sink.is_plain or end != "\n"
         ):  # which alone every Arrow writes
             write_header(table.column_names, sink, delimiter, end)
-            write_lines(table, sink, delimiter, bare, end)
+            write_lines(table, sink, delimiter, bare, end, gaps)
         else:
             sink.write_table(table, delimiter)
 
@@ -215,9 +236,9 @@ def in_pieces(
         write_header(first.column_names, sink, delimiter, end)
 
         def write_piece(rows: pa.Table) -> None:
-            table, bare = as_they_were_read(rows, style, dates)
+            table, bare, gaps = as_they_were_read(rows, style, dates)
             table = _with_texts(table, _escaped) if escape_formulas else table
-            write_lines(table, sink, delimiter, bare, end)
+            write_lines(table, sink, delimiter, bare, end, gaps)
 
         yield write_piece
 
@@ -272,7 +293,12 @@ def _with_texts(table: pa.Table, change: Callable[[Any], Any]) -> pa.Table:
         if pa.types.is_dictionary(column.type) and is_text(column.type.value_type):
             column = compute.cast(column, column.type.value_type)
         columns.append(change(column) if is_text(column.type) else column)
-    return pa.table(columns, names=change(pa.array(table.column_names, pa.string())).to_pylist())
+    names = change(pa.array(table.column_names, pa.string())).to_pylist()
+    fields = [
+        pa.field(name, column.type, metadata=field.metadata)
+        for name, column, field in zip(names, columns, table.schema, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 def detect(path: Path, packing: str = "", usual: str = ",") -> dict[str, Any]:
@@ -358,32 +384,39 @@ def names_in(header: str, delimiter: str, path: Path) -> list[str]:
 
 def refuse_csv(path: Path, source: Source, parse: Any, names: list[str], *, header: bool) -> NoReturn:
     """Say why Arrow could not read a csv file, and where; its own message would quote the row."""
+    ragged = _first_ragged_row(source, parse, names, header=header)
+    if ragged is not None:
+        raise InputError(
+            f"{str(path)!r}, row {ragged} (header not counted) does not have the {len(names)} columns of the header; "
+            "mend it, say another delimiter='…', put double quotes around values with a separator in them, or say "
+            "skip_rows if the header comes after other rows."
+        )
+    raise InputError(f"{str(path)!r} is not a readable csv file; check its delimiter and its quotes.")
+
+
+def _first_ragged_row(source: Source, parse: Any, names: list[str], *, header: bool) -> int | None:
+    """Return the number of the first record with too few or too many cells; None if there is none.
+
+    Arrow's message tells the number. Its `invalid_row_handler` would, too, but no function of Python may be given
+    to a streaming reader: a thread of Arrow drops it some time after the reader is closed, and if the interpreter is
+    ending by then, the whole process aborts.
+    """
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
 
-    ragged: list[int] = []
-
-    def remember(row: Any) -> str:
-        ragged.append(row.number - header)
-        return "error"
-
-    parse.invalid_row_handler = remember
-    with contextlib.suppress(
-        pa.ArrowException, OSError
-    ):  # rows are numbered on one thread only, so read again
-        options = arrow_csv.ReadOptions(
-            use_threads=False, column_names=None if header else names, block_size=LONGEST_ROW
-        )
-        texts = arrow_csv.ConvertOptions(column_types={name: pa.string() for name in names})
-        for _ in arrow_csv.open_csv(source.to_read(), options, parse, texts):
-            if ragged:
-                break
-    if ragged:
-        raise InputError(
-            f"{str(path)!r}, row {ragged[0]} (header not counted) does not have the {len(names)} columns of the header; "
-            "mend it, say another delimiter='…', or put double quotes around values with a separator in them."
-        )
-    raise InputError(f"{str(path)!r} is not a readable csv file; check its delimiter and its quotes.")
+    # rows are numbered on one thread only, so read again
+    reading = arrow_csv.ReadOptions(
+        use_threads=False, column_names=None if header else names, block_size=LONGEST_ROW
+    )
+    texts = arrow_csv.ConvertOptions(column_types={name: pa.string() for name in names})
+    try:
+        with arrow_csv.open_csv(source.to_read(), reading, parse, texts) as reader:
+            for _ in reader:
+                pass
+    except (pa.ArrowException, OSError) as error:
+        if row := RAGGED.match(str(error)):
+            return int(row[1]) - header
+    return None
 
 
 def refuse_open_quote(path: Path, source: Source, table: pa.Table, rows: int) -> None:
@@ -418,6 +451,7 @@ def _entry(name: str, delimiter: str, packing: str = "", *, fixed: bool = False)
         in_pieces=functools.partial(in_pieces, packing=packing),
         packing=packing,
         read_back={"header": True},
+        unquoted_gaps=True,
     )
 
 

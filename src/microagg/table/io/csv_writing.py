@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text, means_numbers
 from microagg.table.io.marks import Pattern, groups_digits, missing_mark, pattern_of
 from microagg.table.io.number_style import Style
+from microagg.table.io.quoting import MARKERS
 from microagg.table.io.text_parameters import UTF8, UTF8_WITH_MARK
+from microagg.table.io.text_types import text_type_of
 
 LINES_AT_ONCE = 1 << 16
 MARKS = {
@@ -84,22 +86,24 @@ def refuse_other_letters(table: pa.Table, encoding: str) -> None:
 
 def as_they_were_read(
     table: pa.Table, style: Style | None = None, dates: str | None = None
-) -> tuple[pa.Table, set[int]]:
-    """The table with text where a marker, a pattern or the style of numbers asks for it, and the places of columns whose text goes
-    without quotes.
+) -> tuple[pa.Table, set[int], dict[int, str]]:
+    """The table with text where a marker, a pattern or the style of numbers asks for it, the places of columns whose text goes
+    without quotes, and what stands without quotes for missing in columns of quoted text, by their places.
 
     >>> from microagg.table.io.marks import marks_for
     >>> ages = pa.field("age", pa.int64(), metadata=marks_for(missing="NA"))
-    >>> table, bare = as_they_were_read(pa.table({"age": [30, None]}, schema=pa.schema([ages])))
+    >>> table, bare, gaps = as_they_were_read(pa.table({"age": [30, None]}, schema=pa.schema([ages])))
     >>> table.column("age").to_pylist(), bare
     (['30', 'NA'], {0})
     """
-    bare, style = set(), style or Style()
+    bare, gaps, style = set(), {}, style or Style()
     for place, field in enumerate(table.schema):
         column = table.column(place)
         marker, pattern = missing_mark(field), _pattern(field, dates)
         shown = bool(marker) and column.null_count > 0
         spelled = _is_respelled(field, style)
+        if text_type_of(field) is not None:  # numbers, and true and false, go without quotes
+            bare.add(place)
         if not shown and not spelled and pattern is None:
             continue
         if pa.types.is_dictionary(column.type):
@@ -109,9 +113,23 @@ def as_they_were_read(
             column = pc.cast(column, pa.string()) if pattern is None else pattern.written(column)
         if spelled:
             column = style.spelled(column, grouped=groups_digits(field))
-        column = pc.fill_null(column, marker) if shown else column
+        if shown and has_unquoted_gaps(field):
+            gaps[place] = marker
+        elif shown:
+            column = pc.fill_null(column, marker)
         table = table.set_column(place, field.name, column)
-    return table, bare
+    return table, bare, gaps
+
+
+def has_unquoted_gaps(field: pa.Field) -> bool:
+    """Return whether missing cells of a column of quoted text are written as a marker without quotes: in quotes it would be a value."""
+    kind: Any = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    return is_text(kind) and missing_mark(field) in MARKERS and text_type_of(field) is None
+
+
+def places_of_unquoted_gaps(schema: pa.Schema) -> tuple[int, ...]:
+    """Return the places of such columns."""
+    return tuple(place for place, field in enumerate(schema) if has_unquoted_gaps(field))
 
 
 def _pattern(field: pa.Field, dates: str | None) -> Pattern | None:
@@ -147,17 +165,22 @@ def write_header(names: Sequence[str], sink: TextSink, delimiter: str, line_end:
 
 
 def write_lines(
-    table: pa.Table, sink: TextSink, delimiter: str, bare: set[int], line_end: str = "\n"
+    table: pa.Table,
+    sink: TextSink,
+    delimiter: str,
+    bare: set[int],
+    line_end: str = "\n",
+    gaps: Mapping[int, str] = {},
 ) -> None:
     """Write the records of a text file as Arrow does, but for the texts of the columns at these places, which go without quotes.
 
-    In the only column of a table a gap is a pair of quotes.
+    `gaps` are written for missing cells of other columns, without quotes, too. In the only column of a table a gap is a pair of quotes.
     """
     refuse_other_letters(table, sink.encoding)
     alone = table.num_columns == 1
     for batch in table.to_batches(max_chunksize=LINES_AT_ONCE):
         cells = [
-            _where_needed(column, delimiter) if place in bare else _cells(column)
+            _where_needed(column, delimiter) if place in bare else _cells(column, gaps.get(place, ""))
             for place, column in enumerate(batch.columns)
         ]
         if alone:
@@ -165,18 +188,18 @@ def write_lines(
         sink.write(_lines(cells, delimiter, line_end))
 
 
-def _cells(column: pa.Array) -> pa.Array:
+def _cells(column: pa.Array, gap: str) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
     if is_text(column.type):
-        return _quoted(column)
+        return _quoted(column, gap)
     return pc.fill_null(pc.cast(column, pa.large_string()), "")
 
 
-def _quoted(text: pa.Array) -> pa.Array:
+def _quoted(text: pa.Array, gap: str = "") -> pa.Array:
     doubled = pc.replace_substring(pc.cast(text, pa.large_string()), '"', '""')
     quote, nothing = (pa.scalar(each, pa.large_string()) for each in ('"', ""))
-    return pc.fill_null(pc.binary_join_element_wise(quote, doubled, quote, nothing), "")
+    return pc.fill_null(pc.binary_join_element_wise(quote, doubled, quote, nothing), gap)
 
 
 def _where_needed(text: pa.Array, delimiter: str) -> pa.Array:

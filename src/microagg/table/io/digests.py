@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from microagg.kernels import hashing
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.arrow import without_unknown_zone
 from microagg.table.io.row_hashes import row_hashes
 
 RUN = 1 << 16
@@ -128,6 +129,7 @@ def _parts_of(column: pa.ChunkedArray) -> tuple[str, Iterable[Any]]:
         target = pa.int64() if kind == "whole" else pa.float64()
         numbers = pc.cast(column, target, safe=False).fill_null(0)
         return kind, (np.ascontiguousarray(chunk.to_numpy()) for chunk in numbers.chunks)
+    column = without_unknown_zone(column)
     try:
         texts = pc.cast(column, pa.large_string()).fill_null("")
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists and the like, bytes that are no text

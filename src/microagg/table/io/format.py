@@ -82,6 +82,8 @@ class Format:
     """Options that the ending of the file's name answers by itself: the input's do not count for them."""
     read_back: Mapping[str, Any] = field(default_factory=dict)
     """What `read` is told besides the options about a file that `write` has written."""
+    unquoted_gaps: bool = False
+    """Whether `read` takes the places of columns in which markers without quotes mean missing, as `unquoted_gaps`."""
     needs: tuple[str, ...] = ()
     """Packages to import beyond those that microagg always has, and the extra of microagg that installs them."""
     extra: str = ""

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from microagg.errors import InputError
+from microagg.errors import InputError, needs_extra
 from microagg.table.io.format import Format
-from microagg.table.io.places import Url
+from microagg.table.io.places import Url, place_of
 from microagg.table.io.text_parameters import refuse_same_signs
 from microagg.table.parameters import Declared
 
@@ -55,6 +55,7 @@ def format_of(path: Path | Url) -> Format:
     >>> format_of(Path("survey.2024.CSV")).name
     'csv'
     """
+    place_of(path)  # which refuses addresses that nothing is read from, whose names may hold keys
     name = path.name.lower()
     fitting = [
         (len(suffix), format)
@@ -69,9 +70,7 @@ def format_of(path: Path | Url) -> Format:
     _, found = max(fitting, key=lambda pair: pair[0])  # ".csv.gz" is more than ".gz"
     for package in found.needs:
         if importlib.util.find_spec(package) is None:
-            raise InputError(
-                f"{found.name} files need {package}; install microagg with the extra {found.extra!r}."
-            )
+            raise InputError(needs_extra(f"{found.name} files need", package, found.extra))
     return found
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any, NoReturn
 
 import narwhals as nw
@@ -11,14 +13,24 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.arrow import bare, is_text, means_numbers, of_plain_type, of_used_categories
+from microagg.table.io.arrow import (
+    bare,
+    is_text,
+    means_numbers,
+    of_plain_type,
+    of_used_categories,
+    without_runs,
+)
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.inputs import as_container, as_table
 from microagg.table.io.labels import understood_in
 from microagg.table.io.reading import NUMBER, refuse_value
 from microagg.table.schema import ColumnFacts, Kind, refuse_duplicates
 
+SPELLED = (bool, int, float, complex, str, bytes, Decimal, datetime.date, datetime.time, datetime.timedelta)
+"""Types of Python whose text tells their value."""
 UNKNOWN_TYPE = "is of a type that cannot be released; make it numbers or text, or leave it out."
-KNOWN_TABLES = "the table must be a pandas, polars or Arrow table, a LazyFrame of polars, a relation of DuckDB, or a NumPy matrix."
+KNOWN_TABLES = "the table must be a pandas, polars or Arrow table, a LazyFrame of polars, a relation of DuckDB, a dict of lists, or a NumPy matrix."
 POLARS_WITHOUT_TRAIL = (1, 35, 1)
 """From here on a pickled Categorical of polars holds the categories that occur, and no others."""
 LARGEST = 1e100
@@ -28,8 +40,10 @@ LARGEST_WHOLE = 2.0**53  # from here on float64 skips whole numbers
 def open_frame(table: Any) -> nw.DataFrame[Any]:
     """A narwhals frame over a pandas, polars or Arrow table, or a NumPy matrix with columns named "0", "1", ...
 
-    A LazyFrame of polars is collected, a relation of DuckDB fetched as an Arrow table.
+    A LazyFrame of polars is collected, a relation of DuckDB fetched as an Arrow table; a dict of lists, a record batch or a Series
+    becomes a table (see `inputs.py`).
     """
+    table = as_table(table)
     if isinstance(table, np.ndarray):
         return _open_matrix(table)
     try:
@@ -51,6 +65,9 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
         raise InputError("the table has no records; there is nothing to protect.")
     if isinstance(native := frame.to_native(), pa.Table):
         _refuse_broken(native)
+        if any(pa.types.is_run_end_encoded(kind) for kind in native.schema.types):
+            columns = [without_runs(column) for column in native.columns]
+            frame = nw.from_native(pa.table(columns, names=native.column_names), eager_only=True)
     return frame
 
 
@@ -102,6 +119,11 @@ def same_type(frame: nw.DataFrame[Any], given: Any) -> Any:
     """The frame as the type that was given, without categories that no record has."""
     if isinstance(given, np.ndarray):
         return np.column_stack([frame[name].to_numpy() for name in frame.columns])
+    return as_container(_without_unused(frame), given)
+
+
+def _without_unused(frame: nw.DataFrame[Any]) -> Any:
+    """The native table of a frame, without categories that no record has."""
     native = frame.to_native()
     if isinstance(native, pa.Table):
         made = bare(native, marked=True).replace_schema_metadata(native.schema.metadata)
@@ -175,15 +197,51 @@ def column_like(given: nw.Series[Any], values: np.ndarray, *, whole: bool) -> nw
     return series.cast(given.dtype) if fits else series
 
 
-def to_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
-    """The frame's columns, and nothing else (no index, no unused categories), as an Arrow table."""
+def to_arrow(frame: nw.DataFrame[Any], withheld: Sequence[str] = ()) -> pa.Table:
+    """The frame's columns, and nothing else (no index, no unused categories), as an Arrow table.
+
+    Columns that Arrow cannot hold are refused. Those that are `withheld` become text, which nothing but the digest of the table sees.
+    """
     try:
+        odd = [name for name in withheld if not _fits_arrow(frame, name)]
+        if odd:
+            table = _as_arrow(frame.drop(odd))
+            for place, name in enumerate(frame.columns):
+                if name in odd:
+                    table = table.add_column(place, name, _texts_of_objects(frame[name]))
+            return table
         return _as_arrow(frame)
     except MemoryError:
         raise
     except Exception:  # of pandas, polars or Arrow, whose messages would quote a value
         name, why = _odd_column(frame)
         raise InputError(f"column {name!r} {why}") from None
+
+
+def _fits_arrow(frame: nw.DataFrame[Any], name: str) -> bool:
+    """Return whether Arrow holds the values of a column: of objects of Python only some, of all others any."""
+    if frame[name].dtype not in (nw.Object, nw.Unknown):
+        return True
+    if frame.implementation.is_polars():  # Arrow would get their addresses in memory
+        return False
+    try:
+        _as_arrow(frame.select(name))
+    except MemoryError:
+        raise
+    except Exception:  # of pandas or Arrow, whose messages would quote a value
+        return False
+    return True
+
+
+def _texts_of_objects(series: nw.Series[Any]) -> pa.ChunkedArray:
+    """Spell objects of Python by type and value; those of unknown types by their types alone, for their texts may have addresses in them."""
+    texts = [
+        None
+        if value is None or (isinstance(value, float) and value != value)
+        else f"{type(value).__name__} {value if isinstance(value, SPELLED) else ''}"
+        for value in series.to_list()
+    ]
+    return pa.chunked_array([pa.array(texts, pa.large_string())])
 
 
 def _as_arrow(frame: nw.DataFrame[Any]) -> pa.Table:

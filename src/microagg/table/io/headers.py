@@ -47,14 +47,17 @@ class FirstRow:
         self._data = {j for j, name in enumerate(names) if DATA.fullmatch(name) and not counted}
         self._data.update(values)
         self._recurring: set[int] = set()
-        self._heads: list[list[str | None]] | None = None
+        self._record = 0
+        """The first record in which a name occurs again, counted from 1; 0 where none was looked for."""
+        self._seen = 0
+        self._heads: Sequence[Sequence[str | None]] | None = None
 
     @property
     def is_mostly_data(self) -> bool:
         """Whether more than half of the names are numbers or dates: no row below can change that."""
         return 2 * len(self._data) > self._named
 
-    def add(self, heads: list[list[str | None]], recurring: Iterable[int] = ()) -> None:
+    def add(self, heads: Sequence[Sequence[str | None]], recurring: Iterable[int] = ()) -> None:
         """Take in rows: the first cells of each column, and the columns in which their name occurs."""
         if self._heads is None:
             self._heads = heads
@@ -64,6 +67,10 @@ class FirstRow:
         """Take in rows of a text file; of those that were not the first, only names that occur count."""
         columns = zip(self.names, table.columns, strict=True)
         recurring = [j for j, (name, column) in enumerate(columns) if _occurs(name, column)]
+        if recurring and not self._record:
+            places = [_first_place(self.names[j], table.column(j)) for j in recurring]
+            self._record = self._seen + min(places) + 1
+        self._seen += table.num_rows
         few = table.slice(0, LOOKED_AT) if self._heads is None else table.slice(0, 0)
         self.add([column.to_pylist() for column in few.columns], recurring)
 
@@ -97,7 +104,10 @@ class FirstRow:
         if self._data:
             reasons.append(f"a number or a date where a name should be ({_columns(self._data)})")
         if self._recurring - self._data:
-            reasons.append(f"a value that occurs again below it ({_columns(self._recurring - self._data)})")
+            where = f", first in record {self._record:,}" if self._record else ""
+            reasons.append(
+                f"a value that occurs again below it ({_columns(self._recurring - self._data)}{where})"
+            )
         raise InputError(
             f"the first row of {str(path)!r} looks like a record: it has {' and '.join(reasons)}; {SAY_WHICH}."
         )
@@ -129,6 +139,12 @@ def _occurs(name: str, column: pa.ChunkedArray) -> bool:
     from microagg.table.io.arrow import compute
 
     return bool(name) and bool(compute.any(compute.equal(column, name)).as_py())  # faster than to look where
+
+
+def _first_place(name: str, column: pa.ChunkedArray) -> int:
+    from microagg.table.io.arrow import compute
+
+    return compute.index(column, name).as_py()
 
 
 def _columns(places: Iterable[int]) -> str:

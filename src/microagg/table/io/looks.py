@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
@@ -15,12 +15,12 @@ from microagg.table.io.arrow import compute as pc
 from microagg.table.io.frames import arrow_column, is_odd
 from microagg.table.io.labels import Understood, understood_in
 from microagg.table.io.marks import MARKER
-from microagg.table.io.text_columns import CODE, DAY, MOMENT, quasi_column
+from microagg.table.io.text_columns import CODE, DAY, MOMENT, quasi_column, without_markers
 from microagg.table.schema import ColumnSettings, Kind
 
 FEWEST_OF_BLOCKS = 30
-MOST_IN_BLOCK = 50
-"""How many records of one person, household or company stand together at most, on average."""
+FEWEST_IN_BLOCK, MOST_IN_BLOCK = 1.25, 50
+"""How many records of one person, household or company stand together at least and at most, on average."""
 NEARLY = 0.95
 """From this share of different values on, a column is nearly unique."""
 SHARE = 0.05
@@ -75,8 +75,9 @@ class Look:
     """Of numbers: how far the largest is from the smallest."""
     like: str = ""
     """What its texts look like, of `LIKE`."""
-    runs: int = 0
-    """Stretches of the same value, one record after the other; 0 if they were not counted."""
+    runs: int = field(default=0, compare=False)
+    """Stretches of the same value, one record after the other; 0 if they were not counted. For proposals alone: it
+    depends on the order of rows, which nothing that is said of a release may do."""
     coded: bool = False
     """Whether nearly all of its texts are built like the number of a person or company: A000360."""
     na: tuple[str, ...] = ()
@@ -94,11 +95,15 @@ class Look:
         return self.values > 1 and self.distinct >= NEARLY * self.values
 
     @property
+    def stands_together(self) -> bool:
+        """Whether values occur several times each, always one record after the other, as persons of a panel or a household do."""
+        several = FEWEST_IN_BLOCK * self.distinct <= self.values < MOST_IN_BLOCK * self.distinct
+        return several and 0 < self.runs <= 1.05 * self.distinct
+
+    @property
     def in_blocks(self) -> bool:
-        """Whether many values occur several times each, always one record after the other, as persons or households of a panel do."""
-        several = self.distinct > FEWEST_OF_BLOCKS and MOST_IN_BLOCK * self.distinct > self.values
-        together = 0 < self.runs <= 1.05 * self.distinct
-        return several and together and not self.nearly_unique
+        """Whether that is so for many values, which is seldom chance."""
+        return self.distinct > FEWEST_OF_BLOCKS and self.stands_together
 
     @property
     def mostly_repeated(self) -> bool:
@@ -106,8 +111,10 @@ class Look:
         return self.single <= (1.0 - NEARLY) * self.values
 
 
-def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
+def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True, na: Sequence[str] = ()) -> Look:
     """A look at a column; `typed` is False for files in which everything is text, where numbers are found when they are read.
+
+    `na` are further markers of missing values.
 
     >>> look = look_at(nw.from_native(pa.table({"age": ["30", "30.0", "NA"]}), eager_only=True), "age")
     >>> look.kind.value, look.values, look.distinct, look.whole
@@ -117,7 +124,8 @@ def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
         _, column = arrow_column(frame, name)
     except InputError:
         return Look(name, Kind.NOMINAL, len(frame), readable=False)
-    kind, said, like, coded, na, mixed = None, None, "", False, (), False
+    column = without_markers(column, na) if na else column
+    kind, said, like, coded, words, mixed = None, None, "", False, (), False
     told = understood_in(frame.to_native(), [name]).get(name, Understood())
     if told.kind is not None:
         kind = told.kind
@@ -129,7 +137,7 @@ def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
         kind = kind or (Kind.ORDINAL if column.type.ordered else Kind.NOMINAL)
         column = pc.cast(column, column.type.value_type)
     elif is_text(column.type):
-        column, said, na, mixed = _read_text(name, column, typed=typed)
+        column, said, words, mixed = _read_text(name, column, typed=typed)
     if is_text(column.type):
         column = _without_markers(pc.cast(column, pa.large_string()))
         like, coded = _like(column), _coded(column)
@@ -140,7 +148,7 @@ def look_at(frame: nw.DataFrame[Any], name: str, *, typed: bool = True) -> Look:
     counts = pc.value_counts(values).field("counts") if len(values) else pa.array([], pa.int64())
     return Look(
         name, kind, len(frame), len(values), len(counts), int(pc.sum(pc.equal(counts, 1)).as_py() or 0), like=like,
-        runs=_runs(values), coded=coded, na=na, mixed=mixed, said=said, text=is_text(column.type), boolean=pa.types.is_boolean(column.type),
+        runs=_runs(values), coded=coded, na=words, mixed=mixed, said=said, text=is_text(column.type), boolean=pa.types.is_boolean(column.type),
         dates=pa.types.is_temporal(column.type), **_of_numbers(values, kind),
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import pyarrow as pa
 from microagg.table.io.arrow import NUMBERS_AS_TEXT, OURS
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.text_parameters import has_clock
+from microagg.table.io.text_types import TYPED_AS, TextType
 
 _MARKERS = r"na|n/a|nan|null|\."
 MARKER = rf"(?i)^({_MARKERS})$"
@@ -114,6 +115,7 @@ def marks_for(
     values_like_markers: bool = False,
     grouped: bool = False,
     mixed: bool = False,
+    typed: TextType | None = None,
 ) -> dict[bytes, bytes] | None:
     """The metadata of a field that carries these marks; None if there are none."""
     marks = dict(NUMBERS_AS_TEXT) if numbers else {}
@@ -129,6 +131,8 @@ def marks_for(
         marks[GROUPED] = b"yes"
     if mixed:
         marks[MIXED] = b"yes"
+    if typed is not None:
+        marks[TYPED_AS] = typed.as_mark()
     return marks or None
 
 
@@ -202,19 +206,23 @@ def _of_another_type(marks: dict[bytes, bytes], source: pa.Field, made: pa.Field
     return {**kept, **(labelled(pa.field("", made.type), labels).metadata or {})}
 
 
-def marked_like(table: pa.Table, source: pa.Table) -> pa.Table:
+def marked_like(table: pa.Table, source: pa.Table, coarse: Iterable[str] = ()) -> pa.Table:
     """A table with the marks that the columns of another one have under the same names: those of a release like the original's.
+
+    Columns that are `coarse` hold ranges and the like, which are text in every file.
 
     >>> given = pa.schema([pa.field("age", pa.int64(), metadata=marks_for(missing="NA"))]).empty_table()
     >>> missing_mark(marked_like(pa.table({"age": [None, 3]}), given).schema.field("age"))
     'NA'
     """
-    fields = []
+    fields, coarse = [], set(coarse)
     for field in table.schema:
         place = source.schema.get_field_index(field.name)
         marks = {} if place < 0 else dict(source.schema.field(place).metadata or {})
         ours = {name: mark for name, mark in marks.items() if name.startswith(OURS)}
         if place >= 0 and source.schema.field(place).type != field.type:
             ours = _of_another_type(ours, source.schema.field(place), field)
+        if field.name in coarse:
+            ours.pop(TYPED_AS, None)
         fields.append(field.with_metadata({**(field.metadata or {}), **ours}))
     return table.cast(pa.schema(fields, table.schema.metadata))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
-from microagg.table.io.arrow_format import refuse_broken
+from microagg.table.io.arrow_format import LEAST_A_RECORD, refuse_broken
 from microagg.table.io.format import RECORDS_IN_A_PIECE, Format
 from microagg.table.io.unpacking import largest_table, refuse_larger
 
@@ -25,6 +25,8 @@ def read(path: Path) -> pa.Table:
     import pyarrow as pa
     from pyarrow import parquet
 
+    from microagg.table.io.arrow import bytes_spelled_out
+
     if path.stat().st_size == 0:
         raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
     try:
@@ -40,6 +42,7 @@ def read(path: Path) -> pa.Table:
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise InputError(f"{str(path)!r} is not a readable parquet file; write it anew.") from None
     refuse_broken(table, path)
+    refuse_larger(path, bytes_spelled_out(table), largest_table(path))
     return pa.Table.from_arrays(
         table.columns, schema=pa.schema([pa.field(field.name, field.type) for field in table.schema])
     )
@@ -50,20 +53,22 @@ def _refuse_bombs(path: Path, file: Any) -> list[str]:
 
     Returns the columns of text or bytes that may still be larger than they look: few values, each many times.
     """
-    about, most = file.metadata, largest_table()
+    about, most = file.metadata, largest_table(path)
+    rows = max(about.num_rows, sum(about.row_group(group).num_rows for group in range(about.num_row_groups)))
     fixed, loose, texts = 0, 0, set()
     for place in range(about.num_columns):
         column = about.schema.column(place)
         packed = [about.row_group(group).column(place) for group in range(about.num_row_groups)]
         refuse_larger(path, max((chunk.total_uncompressed_size for chunk in packed), default=0), most)
-        fixed += about.num_rows * WIDTHS.get(column.physical_type, 1)
+        values = max(rows, sum(chunk.num_values for chunk in packed))
+        fixed += values * WIDTHS.get(column.physical_type, max(column.length, 1))
         if column.physical_type == "BYTE_ARRAY":
             texts.add(column.path)
             loose += sum(
                 about.row_group(group).num_rows * chunk.total_uncompressed_size
                 for group, chunk in enumerate(packed)
             )
-    refuse_larger(path, fixed, most)
+    refuse_larger(path, max(fixed, LEAST_A_RECORD * rows), most)
     flat = {field.name for field in file.schema_arrow}
     return sorted(texts & flat) if loose > most else []
 
@@ -75,7 +80,7 @@ def _unpacked(path: Path, file: Any) -> pa.Table:
     from microagg.table.io.arrow import bytes_of
     from microagg.table.io.arrow import compute as pc
 
-    most, held, tables = largest_table(), 0, []
+    most, held, tables = largest_table(path), 0, []
     kinds = file.metadata.schema.to_arrow_schema()
     for group in range(file.num_row_groups):
         part = file.read_row_group(group)

@@ -10,6 +10,7 @@ import contextlib
 import fnmatch
 import functools
 import hashlib
+import os
 import re
 import secrets
 import time
@@ -268,7 +269,7 @@ def place_of(path: str | Path | Url) -> Path | Url:
 
     >>> place_of("in.parquet").name, place_of(Path("s3://bucket/in.parquet")), str(place_of("file:///data/in%20put.parquet"))
     ('in.parquet', Url('s3://bucket/in.parquet'), '/data/in put.parquet')
-    >>> place_of("ftp://somewhere/in.parquet")
+    >>> place_of(Path("ftp://me:secret@somewhere/in.parquet"))
     Traceback (most recent call last):
     ...
     microagg.errors.InputError: nothing is read from or written to ftp://; name a path, or an address of s3, gs, gcs, abfs, abfss, hdfs, viewfs, file.
@@ -283,7 +284,7 @@ def place_of(path: str | Path | Url) -> Path | Url:
         return _local(rest)
     if scheme in STORES or scheme in MORE:
         return Url(f"{scheme}://{rest.lstrip('/')}")
-    if isinstance(path, str) and "://" in path:
+    if (isinstance(path, str) and "://" in path) or not os.path.lexists(f"{found[1]}:"):
         raise InputError(
             f"nothing is read from or written to {scheme}://; name a path, or an address of {', '.join((*STORES, FILE))}."
         )

@@ -16,13 +16,15 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text, means_numbers
+from microagg.table.io.csv_writing import places_of_unquoted_gaps
 from microagg.table.io.dialect import Dialect, dialect_of, note_on_encoding, tell, with_signs_found
 from microagg.table.io.formats import format_of, known_names, options_for, options_said, options_to_read
 from microagg.table.io.journal import settle
-from microagg.table.io.marks import MIXED, Pattern, pattern_of
+from microagg.table.io.marks import MIXED, Pattern, marks_for, missing_mark, pattern_of
 from microagg.table.io.parts import format_of_part
 from microagg.table.io.places import Url, place_of
 from microagg.table.io.quick_looks import at_once, plain_numbers
+from microagg.table.io.quoting import marked_missing
 from microagg.table.io.sidecar import with_sidecar
 from microagg.table.io.spelled_columns import (
     in_plain_spelling,
@@ -37,6 +39,8 @@ from microagg.table.io.text_columns import (
     marks_of_text,
     parsed_numbers,
 )
+from microagg.table.io.text_types import TextType, text_type_of
+from microagg.table.io.unpacking import any_size
 from microagg.table.schema import ColumnSettings, refuse_duplicates
 
 _log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
@@ -69,7 +73,13 @@ def read_table(
     settle(path)
     refuse_unreadable(path)
     begun = time.perf_counter()
-    table = format.read(path, **options_to_read(format, reading))
+    try:
+        table = format.read(path, **options_to_read(format, reading))
+    except MemoryError:
+        raise InputError(
+            f"there is not enough memory for {str(path)!r}, or it is damaged and claims more than it holds; "
+            "write it anew, split it, or use a larger machine."
+        ) from None
     refuse_duplicates(table.column_names)
     if table.num_rows == 0:
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
@@ -153,7 +163,8 @@ def _typed(
         field, column = table.schema.field(place), table.column(place)
         if not pa.types.is_string(field.type):
             return field, column
-        return typed_column(field.name, column, numeric, quasi, asked, dialect)
+        made = typed_column(field.name, column, numeric, quasi, asked, dialect)
+        return marked_missing(made[0], missing_mark(field)), made[1]
 
     made = at_once(typed, range(table.num_columns), table.num_rows)
     fields, columns = zip(*made, strict=True)
@@ -189,10 +200,17 @@ def refuse_unreadable(path: Path) -> None:
         raise InputError(f"{str(path)!r} is not a file; name a {known_names()} file.")
 
 
-def read_written(path: Path, **options: Any) -> pa.Table:
-    """Read a file that was just written, and still lies beside its place, as it is: without types, all of it is text."""
+def read_written(path: Path, like: pa.Schema | None = None, **options: Any) -> pa.Table:
+    """Read a file that was just written, and still lies beside its place, as it is: without types, all of it is text.
+
+    `like` are the columns that were written, with their marks: they tell which of them have gaps without quotes.
+    """
     format = format_of_part(path)
-    return format.read(path, **options_for(format, options), **format.read_back)
+    how = dict(format.read_back)
+    if format.unquoted_gaps:
+        how["unquoted_gaps"] = () if like is None else places_of_unquoted_gaps(like)
+    with any_size():
+        return format.read(path, **options_for(format, options), **how)
 
 
 def read_as_numbers(path: str | Path, **reading: Any) -> pa.Table:
@@ -266,4 +284,8 @@ def _settle(
             return with_groups(field, spelled), spelled.column
         if spelled.column is column:
             return field, column
+        kind = text_type_of(field)
+        if kind is not None:  # categories stay to the letter, in the style of the file
+            kind = TextType(kind.kind, dialect.style.decimal, dialect.style.thousands)
+            return pa.field(name, column.type, metadata=marks_for(typed=kind)), column
     return pa.field(name, column.type), column

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.kernels import hashing
-from microagg.table.io.arrow import comparable
+from microagg.table.io.arrow import comparable, without_unknown_zone
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.canonical import exactly, has_other_forms
 
@@ -56,6 +56,7 @@ def take_in(lanes: np.ndarray, column: pa.ChunkedArray) -> None:
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    column = without_unknown_zone(column)
     try:
         return pc.cast(column, pa.large_string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists and the like, bytes that are no text

@@ -17,6 +17,7 @@ from microagg.table.io.format import Format
 from microagg.table.io.labels import Labels, labels_in, occurring, with_labels
 from microagg.table.io.marks import with_notes
 from microagg.table.io.places import AnyPlace
+from microagg.table.io.text_types import with_values
 
 ENDING = ".labels.json"
 HEADER = {"microagg": "labels", "format": 1}
@@ -56,6 +57,7 @@ def as_read_back(labels: Labels, column: pa.ChunkedArray, format: Format) -> Lab
 def labels_beside(table: pa.Table, format: Format) -> dict[str, Labels]:
     """All labels of a table if its format cannot hold some of them; none otherwise."""
     whole, lost = {}, False
+    table = with_values(table) if format.typed else table
     for name, labels in labels_in(table).items():
         column = table.column(name)
         whole[name] = as_read_back(labels, column, format)

@@ -97,7 +97,7 @@ def holds(labels: Labels, column: pa.ChunkedArray) -> Labels:
 
 def refuse_names(names: Sequence[str]) -> None:
     """Refuse names of columns that SPSS does not know."""
-    from microagg.table.io.stat_writing import refuse_names
+    from microagg.table.io.stat_names import refuse_names
 
     refuse_names("SPSS", names)
 

@@ -24,6 +24,7 @@ from microagg.table.io.unpacking import largest_table, refuse_larger
 CELLS_AT_ONCE = 4_000_000
 ROWS_AT_ONCE = 100_000
 """Of a piece; pyreadstat makes room for as many where a file does not say how many rows it has."""
+BYTES_AT_ONCE = 1 << 26
 COLUMNS_AT_ONCE = 1000
 LARGEST_WHOLE = 2.0**53
 WHOLE = {"int8", "int16", "int32", "int64"}
@@ -60,6 +61,9 @@ def read_by(package: Package, path: Path) -> pa.Table:
     names = list(about.column_names)
     if not names:
         raise unreadable(package, path)
+    for position, name in enumerate(names, 1):
+        if not name:
+            raise InputError(f"column {position} of {str(path)!r} has no name; give it one.")
     pieces, tags = _pieces(package, path, names, about)
     columns = [pa.chunked_array(pieces[name]) for name in names]
     if expected is not None and len(columns[0]) != expected:
@@ -111,13 +115,15 @@ def _pieces(
     package: Package, path: Path, names: list[str], about: Any
 ) -> tuple[dict[str, list[pa.Array]], dict[str, set[str]]]:
     """All cells, column by column: numbers as float64 with codes for tags, text as it is; and the tags that there are."""
-    most, held = largest_table(), 0
+    most, held = largest_table(path), 0
     found: dict[str, list[pa.Array]] = {}
     tags: dict[str, set[str]] = {}
     for some in _batches(names):
         start = 0
         while True:
-            limit = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // len(some)))
+            limit = max(
+                1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // len(some), BYTES_AT_ONCE // _width(about, some))
+            )
             cells, told = _ask(package, path, usecols=some, row_offset=start, row_limit=limit)
             rows = len(cells[some[0]]) if cells else 0
             for name, letters in told.missing_user_values.items():
@@ -136,6 +142,12 @@ def _pieces(
     if len({sum(map(len, each)) for each in found.values()}) != 1:
         raise unreadable(package, path)
     return found, tags
+
+
+def _width(about: Any, names: list[str]) -> int:
+    """How many bytes a row of these columns has at most."""
+    widths = about.variable_storage_width
+    return max(1, sum(int(widths.get(name) or 8) for name in names))
 
 
 def _batches(names: list[str]) -> Iterator[list[str]]:

@@ -6,8 +6,8 @@ pyreadstat writes frames of pandas or polars only, so it gets one of polars with
 from __future__ import annotations
 
 import errno
-import re
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,18 @@ from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
 from microagg.table.io.arrow import is_text
 from microagg.table.io.labels import Code, Labels, code_of_tag, labels_of, occurring, plain_code, tag_of_code
+from microagg.table.io.stat_names import refuse_names
 from microagg.table.io.xlsx_writing import exact_numbers
 
 CUT = "…"
+ROOM_LEFT = 1 << 16
+"""Bytes that must still fit on the disk after a file was written."""
 
 
 @dataclass(frozen=True)
 class Target:
     """What files of one package can hold."""
 
-    names: str
-    """What the name of a column must look like, and how long it may be in bytes."""
-    longest_name: int
     longest_text: int
     trailing: bool
     """Whether blanks at the end of a text are kept."""
@@ -48,15 +48,15 @@ class Target:
 
 TARGETS = {
     "SPSS": Target(
-        r"[^\W\d]\w*", 64, 32_767, False, 256, 120, 141_428, 86_400, 1, measures=True,
+        32_767, False, 256, 120, 141_428, 86_400, 1, measures=True,
         formats={"date": "SDATE10", "moment": "DATETIME23.3", "time": "TIME11.2", "whole": "F{width}.0", "number": "F{width}.{digits}"},
     ),
     "Stata": Target(
-        r"[^\W\d]\w*", 32, 2_000_000_000, True, 80, 32_000, 3_653, 1, 1000,
+        2_000_000_000, True, 80, 32_000, 3_653, 1, 1000,
         formats={"date": "%td", "moment": "%tc", "time": "%tcHH:MM:SS", "whole": "%{width}.0f", "number": "%{width}.0g"},
     ),
     "SAS": Target(
-        r"[A-Za-z_]\w*", 32, 32_767, False, 256, 0, 3_653, 1, 1,
+        32_767, False, 256, 0, 3_653, 1, 1,
         formats={"date": "E8601DA10.", "moment": "E8601DT23.3", "time": "E8601TM12.3", "whole": "", "number": ""},
     ),
 }  # fmt: skip
@@ -92,9 +92,21 @@ def write_by(package: str, table: pa.Table, path: Path, *, packed: bool = False)
     try:
         write(frame, str(path), **options)
     except pyreadstat.ReadstatError as error:
+        if "write" in str(error):
+            _refuse_full_disk(path)
         raise _meant(package, str(error)) from None
     except PyreadstatError:
         raise pa.ArrowInvalid(f"not a table for {package}") from None
+    _refuse_full_disk(path)
+
+
+def _refuse_full_disk(path: Path) -> None:
+    """Raise OSError if the disk takes no more: pyreadstat does not always notice, and leaves a file that is cut off."""
+    with path.open("r+b") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.write(bytes(ROOM_LEFT))
+        file.flush()
+        file.truncate(end)
 
 
 class _Said:
@@ -122,22 +134,6 @@ def _meant(package: str, message: str) -> Exception:
     if "write" in message:
         return OSError(errno.EIO, "the file could not be written")
     return pa.ArrowInvalid(f"not a table for {package}")
-
-
-def refuse_names(package: str, names: Sequence[str]) -> None:
-    """Refuse names of columns that a package does not know."""
-    target, seen = TARGETS[package], set()
-    for name in names:
-        if not re.fullmatch(target.names, name) or len(name.encode()) > target.longest_name:
-            raise InputError(
-                f"no {package} file can have a column called {name!r}: names are letters, digits and _, begin with a letter and have "
-                f"{target.longest_name} bytes at most; rename it, or write a file of another format."
-            )
-        if name.casefold() in seen and package != "Stata":
-            raise InputError(
-                f"{package} does not tell the column {name!r} from another by small letters and capitals; rename one of them."
-            )
-        seen.add(name.casefold())
 
 
 def _prepared(

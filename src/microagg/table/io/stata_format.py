@@ -86,7 +86,7 @@ def codes(labels: Labels, column: pa.ChunkedArray) -> dict[Any, Any]:
 
 def refuse_names(names: Sequence[str]) -> None:
     """Refuse names of columns that Stata does not know."""
-    from microagg.table.io.stat_writing import refuse_names
+    from microagg.table.io.stat_names import refuse_names
 
     refuse_names("Stata", names)
 

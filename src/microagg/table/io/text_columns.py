@@ -16,9 +16,11 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.table.io.arrow import compute as pc
+from microagg.table.io.arrow import is_text
 from microagg.table.io.marks import MARKER, Pattern, marks_for, missing_mark
 from microagg.table.io.quick_looks import are_shortest, cast_or_none, has_codes, is_mere_text, plain_numbers
 from microagg.table.io.text_parameters import cells_of_pattern
+from microagg.table.io.text_types import TextType, is_truth, number_type
 from microagg.table.kind_parameters import as_number
 from microagg.table.schema import ColumnSettings, Kind
 
@@ -29,6 +31,7 @@ INFINITE = r"(?i)^\s*[+-]?inf(inity)?\s*$"
 LIKE_MISSING = r"(?i)^(none|-|--|#n/a|\?)$"
 DAY = r"^\d{4}-\d{2}-\d{2}$"
 MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$"
+TRUTH = r"^(?i:true|false)$"
 ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
 
 
@@ -64,6 +67,23 @@ class _Look:
         """Whether dates are by the pattern that was told."""
         return bool(self.told) and _any(_matches(self.text, cells_of_pattern(self.told)))
 
+    @functools.cached_property
+    def truths(self) -> bool:
+        """Whether the cells left are true and false, as programs write them."""
+        return is_truth(pc.if_else(self.left, self.text, pa.scalar(None, self.text.type)))
+
+    def text_type(self, *, one_spelling: bool) -> TextType | None:
+        """Return what the texts are in files with types; None where they are texts there, too."""
+        if _any(_and(self.special, pc.invert(self.numbers))):  # codes that are no numbers need text
+            return None
+        if self.truths:
+            return None if _any(self.special) else TextType("bool")
+        codes = _and(self.numbers, _matches(self.text, CODE))
+        if not self.all_left(self.numbers) or _any(codes):
+            return None
+        numbers = pc.if_else(self.numbers, self.text, pa.scalar(None, self.text.type))
+        return number_type(numbers, one_spelling=one_spelling)
+
     def all_left(self, wanted: pa.ChunkedArray) -> bool:
         """Whether there are cells left, and all of them are so."""
         return _any(self.left) and not _any(_and(self.left, pc.invert(wanted)))
@@ -92,6 +112,8 @@ def quasi_column(
             return pa.field(name, numbers.type), numbers
         if not asked.special.get(name) and (days := _plain_days(column)) is not None:
             return pa.field(name, days.type, metadata=marks_for(pattern=Pattern())), days
+    if kind in (None, Kind.NOMINAL) and not asked.na and not asked.special.get(name) and is_truth(column):
+        return pa.field(name, column.type, metadata=marks_for(typed=TextType("bool"))), column
     if kind is None and is_mere_text(
         column, _anything_else(dates), frozenset({*asked.na, *map(str, asked.special.get(name, ()))})
     ):
@@ -99,12 +121,15 @@ def quasi_column(
     look = _look(name, column, asked, dates)
     if kind in (Kind.ORDINAL, Kind.NOMINAL):
         numbers = look.all_left(look.numbers)
-        apart = _or(look.gaps, look.markers) if numbers or look.all_left(look.dates) else look.gaps
+        known = numbers or look.all_left(look.dates) or look.truths
+        apart = _or(look.gaps, look.markers) if known else look.gaps
         field, column = _as_text(name, column, look, apart, numbers=numbers and kind is Kind.ORDINAL)
         same = as_same_numbers(column) if numbers else None
         return (
             (field, column) if same is None else (pa.field(name, same.type, metadata=_missing(field)), same)
         )
+    if look.truths:
+        return _as_text(name, column, look, _or(look.gaps, look.markers))
     if look.all_left(look.numbers):
         return _as_numbers(name, column, look)
     if look.all_left(look.dates):
@@ -145,14 +170,19 @@ def marks_of_text(
         if _plain_days(column) is not None:
             return None
         if plain_numbers(column) is not None:
-            return marks_for(numbers=asked.kinds.get(name) is not Kind.NOMINAL and not has_codes(column))
+            if has_codes(column):
+                return None
+            nominal = asked.kinds.get(name) is Kind.NOMINAL
+            kind = number_type(pc.utf8_trim_whitespace(column), one_spelling=nominal)
+            return marks_for(numbers=not nominal, typed=kind)
     look = _look(name, column, asked, dates)
     numbers = look.all_left(look.numbers)
-    gaps = _any(look.markers) and (numbers or look.all_left(look.dates))
+    gaps = _any(look.markers) and (numbers or look.all_left(look.dates) or look.truths)
+    kind = look.text_type(one_spelling=asked.kinds.get(name) is Kind.NOMINAL)
     numbers = numbers and asked.kinds.get(name) is not Kind.NOMINAL
     numbers = numbers and not _any(_and(look.left, _matches(look.text, CODE)))
     numbers = numbers and not _any(pc.fill_null(pc.is_inf(_floats(look.text, look.left)), False))
-    return marks_for(numbers=numbers, markers_are_gaps=gaps)
+    return marks_for(numbers=numbers, markers_are_gaps=gaps, typed=kind)
 
 
 def as_same_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -217,6 +247,24 @@ def _coded(text: pa.ChunkedArray, numbers: pa.ChunkedArray, codes: Sequence[Any]
     return found
 
 
+def without_markers(column: pa.ChunkedArray, na: Sequence[str]) -> pa.ChunkedArray:
+    """Return a column of texts or numbers with null in place of these markers: to the letter, or the same number.
+
+    >>> without_markers(pa.chunked_array([["30", "-9.0", "k.A."]]), ["-9", "k.A."]).to_pylist()
+    ['30', None, None]
+    """
+    codes = [as_number(marker) for marker in na]
+    if is_text(column.type):
+        text = pc.utf8_trim_whitespace(column)
+        gone = _coded(text, _matches(text, NUMBER), codes)
+    elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        numbers = pa.array([float(code) for code in codes if not isinstance(code, str)], pa.float64())
+        gone = pc.is_in(pc.cast(column, pa.float64(), safe=False), value_set=numbers)
+    else:
+        return column
+    return _without(column, gone)
+
+
 def _as_numbers(name: str, column: pa.ChunkedArray, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
     apart = _or(look.gaps, look.markers)
     if _any(_and(look.special, pc.invert(look.numbers))):  # codes that are no numbers need text beside them
@@ -229,7 +277,8 @@ def _as_text(
     name: str, column: pa.ChunkedArray, look: _Look, apart: pa.ChunkedArray, *, numbers: bool = False
 ) -> tuple[pa.Field, pa.ChunkedArray]:
     told = _any(pc.and_(look.markers, pc.invert(apart)))
-    marks = marks_for(missing=_usual(look.text, apart), numbers=numbers, values_like_markers=told)
+    kind = look.text_type(one_spelling=True)
+    marks = marks_for(missing=_usual(look.text, apart), numbers=numbers, values_like_markers=told, typed=kind)
     return pa.field(name, column.type, metadata=marks), _without(column, apart)
 
 
@@ -332,7 +381,7 @@ def _may_be_more_than_text(
     column: pa.ChunkedArray, name: str, asked: ColumnSettings, dates: str | None = None
 ) -> bool:
     """Whether it is worth a look: most columns of text are told by their first cells."""
-    known = f"{NUMBER}|{DAY}|{MOMENT}" + (f"|{cells_of_pattern(dates)}" if dates else "")
+    known = f"{NUMBER}|{DAY}|{MOMENT}|{TRUTH}" + (f"|{cells_of_pattern(dates)}" if dates else "")
     apart = {*asked.na, *map(str, asked.special.get(name, ()))}
     for cell in column.slice(0, 100).to_pylist():
         text = (cell or "").strip()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from microagg.errors import InputError
-from microagg.table.parameters import Choice, Flag, Maybe
+from microagg.table.parameters import Choice, Flag, Maybe, Whole
 
 UTF8, UTF8_WITH_MARK = "utf-8", "utf-8-sig"
 NO_ENCODINGS = {
@@ -67,6 +67,29 @@ class Letter:
             if isinstance(value, str) and value in (letter, word, letter.encode("unicode_escape").decode()):
                 return letter
         raise InputError(f"{self.name} must be {self.describes}.")
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """A parameter that takes a number of rows.
+
+    >>> RowCount("skip_rows", "rows above the header").parse("3")
+    3
+    """
+
+    name: str
+    help: str
+    default: None = None
+    describes: str = "a whole number of rows, 0 or more"
+    json_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "integer", "minimum": 0})
+    metavar: str = "NUMBER"
+
+    def parse(self, value: Any) -> int | None:
+        """Return the number; None where nothing is said."""
+        number = Whole(self.name, self.help).parse(value)
+        if number is not None and number < 0:
+            raise InputError(f"{self.name} must be {self.describes}.")
+        return number
 
 
 @dataclass(frozen=True)
@@ -162,6 +185,10 @@ HEADER = Maybe(
     "header",
     "Whether the first row of a csv file holds the names of the columns; without, they are 1, 2, 3 and so on.",
 )
+SKIP_ROWS = RowCount(
+    "skip_rows",
+    "How many rows of a text or Excel file to pass over before the one with the names of the columns.",
+)
 DECIMAL = Letter("decimal", "The decimal sign of the numbers of a text file: a point or a comma.", DECIMALS)
 THOUSANDS = Letter(
     "thousands",
@@ -171,6 +198,7 @@ THOUSANDS = Letter(
 DATES = DatePattern("dates", "How dates of a text file are written besides 2024-01-31, such as %d.%m.%Y.")
 READING = (
     HEADER,
+    SKIP_ROWS,
     Encoding(
         "encoding", "The encoding of a text file, such as utf-8, utf-16 or cp1252; found out if not given."
     ),

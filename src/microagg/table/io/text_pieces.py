@@ -21,21 +21,27 @@ LONGEST = 1 << 28
 def batches_of_text(
     path: Path,
     packing: str,
-    encoding: str,
     delimiter: str,
     names: Sequence[str],
     *,
     header: bool,
     quotes: bool = True,
+    skipped: int = 0,
+    wanted: Sequence[str] | None = None,
+    missing: Sequence[str] = ("",),
 ) -> Iterator[pa.RecordBatch]:
-    """All records of a text file whose dialect is known, as columns of text; an empty cell without quotes is missing.
+    """All records of a text file in UTF-8, as columns of text; an empty cell without quotes is missing.
 
-    What Arrow cannot read raises one of its errors.
+    Of all columns, or of those that are `wanted`; `missing` are the cells without quotes that are null.
+
+    What Arrow cannot read raises one of its errors. Other encodings are decoded beforehand: Arrow's decoding stream calls
+    Python from a thread of Arrow, which aborts the process if the interpreter ends at that moment.
     """
     convert = arrow_csv.ConvertOptions(
         column_types={name: pa.string() for name in names},
         strings_can_be_null=True,
-        null_values=[""],
+        null_values=list(missing),
+        include_columns=list(wanted or ()),
         quoted_strings_can_be_null=False,
     )
     parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quotes)
@@ -50,7 +56,7 @@ def batches_of_text(
         try:
             seen = 0
             with (
-                text_stream(path, packing, encoding) as stream,
+                text_stream(path, packing, UTF8, skipped) as stream,
                 arrow_csv.open_csv(stream, reading, parse, convert) as reader,
             ):
                 for batch in reader:
@@ -65,9 +71,10 @@ def batches_of_text(
             block = LONGEST
 
 
-def text_stream(path: Path, packing: str, encoding: str) -> Any:
-    """The bytes of a text file as UTF-8, unpacked and decoded as they are read."""
+def text_stream(path: Path, packing: str, encoding: str, skipped: int = 0) -> Any:
+    """The bytes of a text file as UTF-8, unpacked and decoded as they are read; the first `skipped` ones are passed over."""
     stream: Any = pa.input_stream(str(path), compression=packing or None)
+    stream.read(skipped)
     codec = "utf-16-le" if encoding == "utf-16" else encoding
     if codec in (UTF8, UTF8_WITH_MARK):
         return stream

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import itertools
 import os
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from microagg.errors import InputError
 from microagg.table.io.text_parameters import UTF8, UTF8_WITH_MARK
-from microagg.table.io.unpacking import largest_table, refuse_larger
+from microagg.table.io.unpacking import memory_limit, memory_of_text, refuse_larger
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK = 1 << 20
+UNPACKED = "without packing it"
 BEGINNING = 1 << 16
+LONGEST_SKIPPED = 1 << 20
 MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 ENDINGS = {"gzip": ".gz", "zstd": ".zst"}
 OTHERS = {
@@ -39,14 +43,38 @@ class Source:
     """In UTF-8: the file itself, or what it unpacks and decodes to."""
     encoding: str
     """That of the file."""
+    skipped: int = 0
+    """Bytes at its beginning that are passed over."""
+    lines: int = 0
+    """How many there are at most, where that was counted: of text that was unpacked or decoded."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are."""
+        return self.content.stat().st_size if isinstance(self.content, Path) else self.content.size
+
+    def refuse_larger(self, path: Path, columns: int) -> None:
+        """Refuse a file of so many columns for whose records memory has no room."""
+        needed = memory_of_text(self.size, self.lines, columns)
+        refuse_larger(path, needed, memory_limit(path), UNPACKED)
+
+    def without_rows(self, count: int) -> Source | None:
+        """Return the text after so many rows; None where it has no more of them in its first bytes."""
+        if not count:
+            return self
+        begin = codecs.BOM_UTF8 if _begins_with_mark(self.content) else b""
+        ends = re.finditer(rb"\r\n|\n|\r", self.beginning(LONGEST_SKIPPED))
+        end = next(itertools.islice(ends, count - 1, None), None)
+        return None if end is None else replace(self, skipped=len(begin) + end.end())
 
     def beginning(self, most: int) -> bytes:
         """The first bytes, without a byte order mark."""
         if isinstance(self.content, Path):
             with self.content.open("rb") as file:
+                file.seek(self.skipped)
                 first = file.read(most)
         else:
-            first = memoryview(self.content)[:most].tobytes()
+            first = memoryview(self.content)[self.skipped : self.skipped + most].tobytes()
         return first.removeprefix(codecs.BOM_UTF8)
 
     def ending(self, most: int) -> bytes:
@@ -60,7 +88,7 @@ class Source:
     def has_quotes(self) -> bool:
         """Whether there are double quotes after the first line: without, no value goes over several lines, and reading is faster."""
         begun = False
-        for block in _blocks(self.content):
+        for block in _blocks(self.content, self.skipped):
             if block.find(b'"', 0 if begun else max(0, block.find(b"\n"))) >= 0:
                 return True
             begun = True
@@ -68,11 +96,15 @@ class Source:
 
     def to_read(self) -> Any:
         """What Arrow reads."""
-        if isinstance(self.content, Path):
-            return self.content
         import pyarrow as pa
 
-        return pa.BufferReader(self.content)
+        if not isinstance(self.content, Path):
+            return pa.BufferReader(self.content.slice(self.skipped))
+        if not self.skipped:
+            return self.content
+        file = pa.OSFile(str(self.content))
+        file.seek(self.skipped)
+        return file
 
 
 def open_text(
@@ -84,16 +116,18 @@ def open_text(
     only where somebody says that the file is in UTF-8. What is unpacked or decoded lies in memory, or in the folder `aside`.
     """
     try:
-        content = _unpacked(path, packing, _Kept.of(aside, "unpacked")) if packing else path
+        content, lines = path, 0
+        if packing:
+            kept = _Kept.of(path, aside, "unpacked")
+            content, lines = _unpacked(path, packing, kept), kept.lines
         found = encoding or _encoding_of(path, content)
         if found in (UTF8, UTF8_WITH_MARK):
             if encoding is not None:
                 _refuse_unless_utf8(path, content)
-            return Source(content, UTF8_WITH_MARK if _begins_with_mark(content) else UTF8)
-        return Source(
-            _decoded(path, content, found, _Kept.of(aside, "decoded")),
-            "utf-16-le" if found == "utf-16" else found,
-        )
+            return Source(content, UTF8_WITH_MARK if _begins_with_mark(content) else UTF8, lines=lines)
+        kept = _Kept.of(path, aside, "decoded")
+        decoded = _decoded(path, content, found, kept)
+        return Source(decoded, "utf-16-le" if found == "utf-16" else found, lines=kept.lines)
     except OSError:
         raise InputError(f"{str(path)!r} cannot be read; check its permissions.") from None
 
@@ -101,24 +135,26 @@ def open_text(
 class _Kept:
     """Where bytes are kept: in memory, as far as there is room, or in a file that only its owner reads."""
 
-    def __init__(self, place: Path | None) -> None:
+    def __init__(self, path: Path, place: Path | None) -> None:
         import pyarrow as pa
 
-        self._place = place
+        self._path, self._place = path, place
         self._sink: Any = pa.BufferOutputStream()
         if place is not None:
             with _told_if_full(place):
                 self._sink = os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
-        self._most, self._held = None if place is not None else largest_table(), 0
+        self._most, self._held = None if place is not None else memory_limit(path), 0
+        self.lines = 0
 
     @staticmethod
-    def of(folder: Path | None, name: str) -> _Kept:
-        return _Kept(None if folder is None else folder / name)
+    def of(path: Path, folder: Path | None, name: str) -> _Kept:
+        return _Kept(path, None if folder is None else folder / name)
 
-    def write(self, path: Path, block: bytes) -> None:
+    def write(self, block: bytes) -> None:
         self._held += len(block)
+        self.lines += max(block.count(b"\n"), block.count(b"\r"))
         if self._most is not None:
-            refuse_larger(path, self._held, self._most)
+            refuse_larger(self._path, memory_of_text(self._held, self.lines), self._most, UNPACKED)
         with _told_if_full(self._place):
             self._sink.write(block)
 
@@ -144,14 +180,15 @@ def _told_if_full(place: Path | None) -> Iterator[None]:
         ) from None
 
 
-def _blocks(content: Path | pa.Buffer) -> Iterator[bytes]:
+def _blocks(content: Path | pa.Buffer, skipped: int = 0) -> Iterator[bytes]:
     if isinstance(content, Path):
         with content.open("rb") as file:
+            file.seek(skipped)
             while block := file.read(BLOCK):
                 yield block
     else:
         whole = memoryview(content)
-        for start in range(0, len(whole), BLOCK):
+        for start in range(skipped, len(whole), BLOCK):
             yield whole[start : start + BLOCK].tobytes()
 
 
@@ -176,7 +213,13 @@ def _unpacked(path: Path, packing: str, kept: _Kept) -> Path | pa.Buffer:
                 held += len(block)
                 if b"\0" * 64 in block:  # no text in any encoding: what is made to fill memory is mostly so
                     _refuse_zeros(path, held - len(block) + block.index(b"\0"))
-                kept.write(path, block)
+                if (
+                    len(block) == BLOCK and block.isspace()
+                ):  # readers keep the blocks before a record in memory
+                    raise InputError(
+                        f"{str(path)!r} has a megabyte of nothing but empty lines and blanks; remove them."
+                    )
+                kept.write(block)
     except MemoryError:
         raise
     except (pa.ArrowException, OSError):
@@ -287,7 +330,7 @@ def _decoded(path: Path, content: Path | pa.Buffer, encoding: str, kept: _Kept) 
                 text, begun = text.removeprefix("\ufeff"), True
             if "\0" in text:
                 _refuse_zeros(path, done)
-            kept.write(path, text.encode(UTF8))
+            kept.write(text.encode(UTF8))
             done += len(block)
         decoder.decode(b"", final=True)
     except UnicodeError as error:

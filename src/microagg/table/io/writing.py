@@ -18,6 +18,7 @@ from microagg.table.io.arrow import bare
 from microagg.table.io.formats import PART, known_names, options_for
 from microagg.table.io.locking import LOCK, lock_of, locked, reason
 from microagg.table.io.parts import format_of_part
+from microagg.table.io.text_types import with_values
 
 LEFT_OVER = re.compile(
     rf"\.[0-9a-f]{{{journal.TOKEN}}}\.(.+)({re.escape(PART)}|{re.escape(journal.BACKUP)})", re.DOTALL
@@ -78,6 +79,7 @@ def write_table(table: pa.Table, path: Path, **options: Any) -> None:
     format = format_of_part(path)
     try:
         marked = not format.typed or format.holds is not None
+        table = with_values(table) if format.typed else table
         format.write(bare(table, marked=marked), path, **options_for(format, options))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, bytes and the like
         advice = (

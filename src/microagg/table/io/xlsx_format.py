@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from microagg.errors import InputError
 from microagg.table.io.format import Format
 from microagg.table.io.headers import LOOKED_AT, FirstRow, refuse_unclear_names
-from microagg.table.io.text_parameters import DATES, DECIMAL, HEADER, THOUSANDS, refuse_same_signs
-from microagg.table.io.unpacking import largest_table, refuse_larger
+from microagg.table.io.text_parameters import DATES, DECIMAL, HEADER, SKIP_ROWS, THOUSANDS, refuse_same_signs
 from microagg.table.io.xlsx_cells import (
     array_of_cells,
     cell_as_text,
     first_lost_date,
     restore_early_dates,
 )
+from microagg.table.io.xlsx_sizes import refuse_large_workbook
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,10 +27,6 @@ if TYPE_CHECKING:
 MAGIC = b"PK\x03\x04"
 OLD = b"\xd0\xcf\x11\xe0"
 """How files of the old format begin, and those with a password."""
-BYTES_A_CELL = 48
-"""What calamine and Python need for one cell, also for an empty one between others."""
-AT_ONCE = 1 << 20
-PLACE = re.compile(rb"""r\s*=\s*["']([A-Z]{0,3})(\d{1,7})["']""")
 
 
 @dataclass(frozen=True)
@@ -63,6 +58,7 @@ def read(
     path: Path,
     sheet: str | None = None,
     header: bool | None = None,
+    skip_rows: int | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
     dates: str | None = None,
@@ -81,6 +77,9 @@ def read(
     rows, others = _rows(path, sheet)
     if not rows or not rows[0]:
         raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+    if skip_rows and skip_rows >= len(rows):
+        raise InputError(f"{str(path)!r} has no more than skip_rows={skip_rows} rows; skip fewer.")
+    rows = rows[skip_rows or 0 :]
     names, records = _names(path, rows, header)
     point = decimal or ("," if thousands == "." else ".")
     fields, columns = [], []
@@ -124,43 +123,11 @@ def _refuse_other_files(path: Path) -> None:
                 raise InputError(f"{str(path)!r} is encrypted; save it without a password.")
             if "xl/workbook.xml" not in packed.namelist():
                 raise _unreadable(path)
-            _refuse_bombs(path, packed, entries)
+            refuse_large_workbook(path, packed, entries)
     except InputError:  # which is a ValueError, too
         raise
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError):
         raise _unreadable(path) from None
-
-
-def _refuse_bombs(path: Path, packed: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo]) -> None:
-    """Unpack piece by piece and count, for what a file says of its own size may be wrong; look how far its cells reach."""
-    most = largest_table()
-    held = 0
-    for entry in entries:
-        if not entry.filename.endswith((".xml", ".rels", ".bin")):
-            continue
-        widest, lowest, rest = 0, 0, b""
-        with packed.open(entry) as content:
-            while piece := content.read(AT_ONCE):
-                held += len(piece)
-                refuse_larger(path, held, most)
-                if entry.filename.startswith("xl/worksheets/"):
-                    widest, lowest = _reach(rest + piece, widest, lowest)
-                    rest = piece[-32:]
-        refuse_larger(path, widest * lowest * BYTES_A_CELL, most)
-
-
-def _reach(content: bytes, widest: int, lowest: int) -> tuple[int, int]:
-    """The last column and row that cells of a piece of a sheet name."""
-    letters, numbers = set(), set()
-    for column, row in PLACE.findall(content):
-        letters.add(column)
-        numbers.add(row)
-    for column in letters:
-        place = 0
-        for letter in column:
-            place = 26 * place + letter - 64
-        widest = max(widest, place)
-    return widest, max(lowest, max(map(int, numbers), default=0))
 
 
 def _rows(path: Path, sheet: str | None) -> tuple[list[list[Any]], int]:
@@ -201,7 +168,10 @@ def _names(path: Path, rows: list[list[Any]], header: bool | None) -> tuple[list
         _judged(names, first, rows[1:]).refuse_record(path)
     for place, cell in enumerate(first, 1):
         if cell == "":
-            raise InputError(f"column {place} of {str(path)!r} has no name; write one into its first row.")
+            raise InputError(
+                f"column {place} of {str(path)!r} has no name; write one into its first row, or say "
+                "skip_rows if the names come later."
+            )
     refuse_unclear_names(names, path)
     return names, rows[1:]
 
@@ -240,7 +210,7 @@ XLSX = Format(
     empties=False,
     article="an",
     recognise=recognise,
-    reading=(HEADER, SHEET, DECIMAL, THOUSANDS, DATES),
+    reading=(HEADER, SHEET, SKIP_ROWS, DECIMAL, THOUSANDS, DATES),
     mixed=True,
     read_back={"header": True},
     needs=("python_calamine",),

@@ -1,0 +1,45 @@
+"""New names for columns, as a parameter. This module imports no arrays, so that help is shown at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from microagg.errors import InputError
+from microagg.table.kind_parameters import ByColumn
+
+
+@dataclass(frozen=True)
+class NewNames(ByColumn):
+    """A parameter that takes a new name for each of some columns.
+
+    >>> NewNames("rename", "").parse(["net wage=wage"])
+    {'net wage': 'wage'}
+    """
+
+    describes: str = "column=new name"
+
+    def parse(self, value: Any) -> dict[str, str]:
+        """The new names by the old ones; no two columns get one name, and no new name is an old one."""
+        names: dict[str, str] = super().parse(value)
+        names = {old: new for old, new in names.items() if old != new}
+        twice = [new for new in names.values() if list(names.values()).count(new) > 1]
+        if twice:
+            raise InputError(f"{self.name} gives two columns the name {twice[0]!r}; choose two.")
+        again = [new for new in names.values() if new in names]
+        if again:
+            raise InputError(
+                f"{self.name} gives a column the name {again[0]!r}, which another one has in the table; choose a new one."
+            )
+        return names
+
+    def _as_name(self, column: Any) -> str:
+        return "" if column == "" else super()._as_name(column)  # a column without a name can get one
+
+    def _checked(self, column: str, given: Any) -> str:
+        if not isinstance(given, str) or not given or not given.isprintable():
+            raise InputError(f"{self.name} of column {column!r} must be a name: text that can be printed.")
+        return str(given)
+
+
+RENAME = NewNames("rename", "A new name for a column of the release, where its file cannot have the old one.")
