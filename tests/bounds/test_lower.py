@@ -101,7 +101,7 @@ def test_gap_and_certificate(tmp_path):
     bound.save(tmp_path / "bound.json")
     content = json.loads((tmp_path / "bound.json").read_text())
     assert (tmp_path / "bound.json").stat().st_mode & 0o077 == 0
-    assert content["format"] == "microagg-bound/1"
+    assert content["format"] == "microagg-bound/2"
     assert content["records"] == 30
     assert content["k"] == 3
     assert content["pi"] == bound.pi.tolist()

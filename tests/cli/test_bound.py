@@ -114,7 +114,7 @@ def test_what_is_no_certificate(microagg: Microagg, source: Path) -> None:
     for name, content in (
         ("a.json", "{}"),
         ("b.json", "[1, 2"),
-        ("c.json", '{"format": "microagg-bound/1"}'),
+        ("c.json", '{"format": "microagg-bound/2"}'),
     ):
         (source.parent / name).write_text(content)
         done = microagg("verify-bound", name, source)

@@ -210,7 +210,7 @@ class ChainPricing:
             level = self._integers(prices, cuts, limit, s, weights, integers)
             state = np.zeros(3, np.int64)
             rows, values = np.empty((BUFFER, s), np.int32), np.empty(BUFFER)
-            own = (
+            buffers = (
                 np.empty((s, n), np.int64), np.empty((s + 1, n + 1), np.int64), np.zeros(s + 1, np.int64),
                 np.zeros(s + 1, np.int64), np.zeros(s + 1, np.int64), np.zeros((s + 1, s + 1), np.int64),
                 np.zeros(s + 1, np.int64),
@@ -222,7 +222,7 @@ class ChainPricing:
                 before = state[2]
                 number = _chains(
                     integers, s, limit, level, self.squares, prices.pi, *cuts.of_records, prices.penalties,
-                    cuts.parts, cuts.counts, *own, state, min(left, SLICE // n), rows, values,
+                    cuts.parts, cuts.counts, *buffers, state, min(left, SLICE // n), rows, values,
                 )  # fmt: skip
                 left -= int(state[2] - before)
                 listed.append((np.sort(rows[:number], axis=1), values[:number].copy()))
@@ -241,7 +241,7 @@ class ChainPricing:
         effective = prices.pi + cuts.bonus(prices.penalties, s)
         least = _fill_weights(self.squares, effective, s, ROUNDING, weights)
         largest = pairs * max(-least, 0.0) + abs(limit)
-        cap = max(largest, 1e-300)
+        cap = max(largest, 1e-100)  # nothing is negative: any scale will do
         scale = 2.0 ** math.floor(math.log2(LARGEST_TOTAL / (cap * pairs)))
         _to_integers(weights, scale, cap, integers)
         # rounded up, and nothing below zero: a limit a little higher only lists more

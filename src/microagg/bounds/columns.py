@@ -258,7 +258,13 @@ class Climb:
         parts = tuple(range(2, min(LARGEST_PART, self.k) + 1))
         large = n > 2000
         cuts = violated_cuts(
-            n, members, offsets, shares[used], parts, most=1500 if large else 200, of_a_record=6 if large else 4
+            n,
+            members,
+            offsets,
+            shares[used],
+            parts,
+            most=1500 if large else 200,
+            of_a_record=6 if large else 4,
         )
         known = set(zip(master.cuts.records, master.cuts.parts.tolist(), strict=True))
         return [cut for cut in cuts if cut not in known]

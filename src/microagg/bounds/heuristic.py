@@ -16,7 +16,22 @@ LEAST_GAIN = 1e-12
 
 
 @part
-def _join(v, squares, candidates, places, cut_starts, cut_of, record_starts, records, penalties, parts, held, sums, adding, sign):
+def _join(
+    v,
+    squares,
+    candidates,
+    places,
+    cut_starts,
+    cut_of,
+    record_starts,
+    records,
+    penalties,
+    parts,
+    held,
+    sums,
+    adding,
+    sign,
+):
     """Take record v in (sign 1) or out (sign -1): update sums of squares and what joining costs."""
     for q in range(candidates.shape[0]):
         sums[q] += sign * squares[v, candidates[q]]

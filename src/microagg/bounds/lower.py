@@ -164,7 +164,9 @@ class Proof:
             climb = self.climb
             pi = (climb.best.pi - TOLERANCE / self.k) * self._unit
             penalties = climb.best.penalties * self._unit
-            of_cuts = zip(climb.best_cuts.records, climb.best_cuts.parts.tolist(), penalties.tolist(), strict=True)
+            of_cuts = zip(
+                climb.best_cuts.records, climb.best_cuts.parts.tolist(), penalties.tolist(), strict=True
+            )
             cuts = [Cut(*each) for each in of_cuts]
             how = "columns and cuts" if penalties.any() else "columns"
         if how == "one group":

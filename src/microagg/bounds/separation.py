@@ -47,7 +47,9 @@ def _move(v, change, set_starts, set_of, held, members, offsets, near, near_plac
 
 
 @kernel
-def find_floor_cuts(members, offsets, shares, set_starts, set_of, parts, multiples, found, sizes, which, violations):
+def find_floor_cuts(
+    members, offsets, shares, set_starts, set_of, parts, multiples, found, sizes, which, violations
+):
     """Look around every record for violated cuts, for each of `parts` and `multiples`; returns how many.
 
     members, offsets, shares: the groups in use. set_starts, set_of: the groups of each record.
@@ -140,7 +142,16 @@ def find_floor_cuts(members, offsets, shares, set_starts, set_of, parts, multipl
                         remainder += _remainder_change(best_in, 1, set_starts, set_of, shares, held, p)
                         inside[best_in] = True
                         near_count = _move(
-                            best_in, 1, set_starts, set_of, held, members, offsets, near, near_place, near_count
+                            best_in,
+                            1,
+                            set_starts,
+                            set_of,
+                            held,
+                            members,
+                            offsets,
+                            near,
+                            near_place,
+                            near_count,
                         )
                         chosen[size] = best_in
                         size += 1
@@ -184,7 +195,11 @@ def violated_cuts(
     set_starts = np.concatenate([[0], np.cumsum(np.bincount(members, minlength=n))]).astype(np.int64)
     capacity = n * len(parts) * len(MULTIPLES)
     found = np.empty((capacity, LARGEST_SET + 1), np.int64)
-    lengths, which, violations = np.empty(capacity, np.int64), np.empty(capacity, np.int64), np.empty(capacity)
+    lengths, which, violations = (
+        np.empty(capacity, np.int64),
+        np.empty(capacity, np.int64),
+        np.empty(capacity),
+    )
     count = find_floor_cuts(
         members.astype(np.int64), offsets, shares, set_starts, number[order].astype(np.int64),
         np.array(parts, np.int64), np.array(MULTIPLES, np.int64), found, lengths, which, violations,
