@@ -1,8 +1,7 @@
 """Exact pricing on a dense matrix: all sets of one size that cost less than their prices promise.
 
-The averaging chains of `pricing.py`, for tables whose n x n matrix fits into memory: every step adds
-one row of weights to the stars of all records and keeps those that can be added, without lists of
-neighbours. Weights are whole numbers, rounded down, so that sums and ties are exact.
+The averaging chains of `pricing.py`: every step adds one row of an n x n matrix of weights to the stars of
+all records and keeps those that can be added. Weights are whole numbers, rounded down, so that sums and ties are exact.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 
 import numpy as np
 
@@ -40,7 +39,7 @@ class Cuts:
         return len(self.records)
 
     def factors(self, s: int) -> np.ndarray:
-        """For sets of s records: how much of a penalty h * (h - p + 1) may count, so that it never exceeds floor(h / p).
+        """How much of h * (h - p + 1) may count in sets of s records, never to exceed floor(h / p).
 
         See `pricing.py` for why that keeps pricing exact.
         """
@@ -50,16 +49,8 @@ class Cuts:
             factors[c] = min(((h // p) / (h * (h - p + 1)) for h in held), default=0.0)
         return factors
 
-    def pair_shares(self, penalties: np.ndarray, s: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For each record the others it shares cuts with (starts, others), and the pair's shares of the penalties."""
-        share = 2.0 * self.factors(s) * penalties
-        i, j, cut = self._pairs
-        keys, place = np.unique(i * self.n + j, return_inverse=True)
-        shares = np.bincount(place, share[cut], minlength=len(keys)).astype(np.float64)
-        return _starts(keys // self.n, self.n), (keys % self.n).astype(np.int64), shares
-
     def add_pair_shares(self, penalties: np.ndarray, s: int, matrix: np.ndarray) -> None:
-        """Add the same shares to a dense matrix."""
+        """Add each pair's shares of the penalties, for sets of s records, to a matrix."""
         share = 2.0 * self.factors(s) * penalties
         starts, flat = self.members
         for c in np.flatnonzero(share).tolist():
@@ -71,11 +62,6 @@ class Cuts:
         each = self.factors(s) * penalties * (self.parts - 2)
         starts, flat = self.members
         return np.bincount(flat, np.repeat(each, np.diff(starts)), minlength=self.n).astype(np.float64)
-
-    @cached_property
-    def _pairs(self) -> np.ndarray:
-        pairs = [(i, j, c) for c, cut in enumerate(self.records) for i in cut for j in cut if i != j]
-        return np.array(pairs, np.int64).reshape(-1, 3).T
 
     def with_more(self, records: Iterable[tuple[int, ...]], parts: Iterable[int]) -> Cuts:
         """These cuts and more."""

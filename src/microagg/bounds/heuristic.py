@@ -1,7 +1,7 @@
 """Heuristic pricing: sets that cost less than their prices promise, grown greedily around each record.
 
 Around every record a set is grown by the member that adds least, then improved by exchanges, penalties
-of cuts included. That does not list all there are: exact pricing does (`chains.py`, `pricing.py`), once
+of cuts included. That does not list all there are: exact pricing does (`chains.py`), once
 there is little left to find.
 """
 

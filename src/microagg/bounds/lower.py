@@ -17,7 +17,7 @@ from microagg.measures.loss.sse import loss_of_partition
 from microagg.problem.problem import Problem, Progress
 from microagg.problem.watch import Watch
 
-LARGE = 20_000  # more records than this get no linear program
+LARGE = 6_000  # more records get no linear program: it holds some four matrices of 8 n^2 bytes
 LARGEST_K = 20  # nor does a larger k: its groups are too many to be priced
 ROUNDS = 1000
 
@@ -34,7 +34,8 @@ def lower_bound(
 ) -> Bound:
     """A proven lower bound on the SSE of every partition of the points, taken as they are, into groups of at least k.
 
-    The bound rises with the time it is given, up to a limit at or slightly below the loss of the best partition. `labels`
+    The bound rises with the time it is given, up to a limit at or slightly below the loss of the best partition. Above 6,000
+    records, or a k of 20, it is an instant one from the nearest neighbours, some 30 % too low, whatever the time. `labels`
     is a partition to compare with in progress reports; it does not change the bound. Nothing is random: `seed` is not used.
     Where the optimum is known at once (one varying column, or fewer than 2k records), it is the bound, and the time is
     spent on a certificate that lets others verify it.
