@@ -39,7 +39,12 @@ def test_normal_equations_are_those_of_numpy(count):
     for each in (weights, np.ones(count)):
         equations.factor(each)
         whole = (matrix * each) @ matrix.T
-        assert np.allclose(whole @ equations.solve(right), right, atol=1e-6)
+        solution = equations.solve(right)
+        scale = np.abs(whole) @ np.abs(solution) + np.abs(right)  # what rounding is measured by
+        assert (np.abs(whole @ solution - right) <= 1e-12 * scale.max()).all()
+        expected = np.linalg.solve(whole, right)
+        near = 1e-14 * np.linalg.cond(whole) * np.abs(expected).max()
+        assert np.allclose(solution, expected, rtol=0.0, atol=near)
     assert 0.0 < equations.stored <= 1.0
 
 
