@@ -67,6 +67,7 @@ def _longest_step(x: np.ndarray, dx: np.ndarray) -> float:
     return min(1.0, float(np.min(-x[shrinking] / dx[shrinking])))
 
 
+@np.errstate(all="ignore")  # what is not finite is noticed and not taken
 def solve_interior(
     columns: SparseColumns,
     costs: np.ndarray,
@@ -122,7 +123,10 @@ def solve_interior(
         centring = (reached / mu) ** 3
         dx, dy, dz = direction(centring * mu - x * z - dx * dz)
         along_x, along_z = STEP * _longest_step(x, dx), STEP * _longest_step(z, dz)
-        x, y, z = x + along_x * dx, y + along_z * dy, z + along_z * dz
+        later = x + along_x * dx, y + along_z * dy, z + along_z * dz
+        if not all(np.isfinite(each).all() for each in later):
+            break  # no direction is left that numbers can express; what was reached stands
+        x, y, z = later
     return InteriorSolution(float(costs @ x), float(right @ y), x, y, False)
 
 
