@@ -266,3 +266,30 @@ def test_no_set_of_records_costs_less_than_its_prices(seed: int) -> None:
     points, k = np.random.default_rng(seed).normal(size=(14, 2)), 2 + seed % 2
     bound = lower_bound(points, k, time_limit=None)
     assert largest_violation(points, k, bound.pi, list(bound.cuts)) < 0.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bound_that_is_there_at_once_is_proven_too(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables that are too large for a linear program get no other."""
+    monkeypatch.setattr("microagg.bounds.lower.LARGE", 1)
+    points, k = np.random.default_rng(seed).normal(size=(14, 2)), 2 + seed % 3
+    bound = lower_bound(points, k, time_limit=None)
+    assert bound.method == "instant"
+    assert bound.sse > 0.0
+    assert largest_violation(points, k, bound.pi, []) <= 1e-12
+    assert check_certificate(bound.certificate(), points).holds
+
+
+@pytest.mark.parametrize(
+    "variable", [Variable("a", unit="D"), Variable("a", origin=1900)], ids=["dates", "an origin"]
+)
+def test_columns_that_are_no_plain_numbers_have_no_certificate(variable: Variable) -> None:
+    values = np.random.default_rng(1).normal(size=(9, 1))
+    cells = Cells((variable,), values)
+    space = Space.fit(cells)
+    bound = lower_bound(space.points(cells), 3).about(cells, ["a"], space)
+    assert bound.mixed
+    with pytest.raises(InputError, match="columns of plain numbers without gaps only"):
+        bound.certificate()
+    plain = Cells.plain(values, ["a"])
+    assert not lower_bound(space.points(plain), 3).about(plain, ["a"], Space.fit(plain)).mixed

@@ -77,3 +77,25 @@ def test_the_first_record_without_a_unit_is_named(tmp_path: Path, chunk: int) ->
     table = pa.table({"home": homes, "area": ["A"] * 10})
     with pytest.raises(InputError, match=r"'home' .* is missing in 3 of 10, first in row 5"):
         counted(tmp_path, table, chunk)
+
+
+@pytest.mark.parametrize(
+    ("homes", "largest"),
+    [
+        ("xxxayyyyxxxbxxxc", 9),
+        ("yyyyxxxxxabc", 0),
+        ("abcdxxxxxxxx", 8),
+        ("xyxyxyxyx", 5),
+        ("yyyyyxxxxxxxxxxabcd", 10),
+    ],
+)
+def test_a_unit_with_more_than_half_is_found_whatever_comes_between(
+    tmp_path: Path, homes: str, largest: int
+) -> None:
+    """Different units are struck out in pairs; the one that has most of all records is left, also after others were ahead."""
+    for order in (homes, homes[::-1]):
+        found = counted(tmp_path, pa.table({"home": list(order), "area": ["A"] * len(order)}), 4)
+        assert max(Counter(homes).values()) * 2 <= len(homes) or largest == max(Counter(homes).values())
+        if largest:
+            assert found.largest.tolist() == [largest, largest]
+        assert (found.lacking(Units(K)) > 0.0).tolist() == [bool(largest)]

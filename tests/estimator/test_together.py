@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from microagg.estimator.groups import ReleasedGroups
+from microagg.estimator.rows import row_digests
 from microagg.estimator.together import equal_rows_together
 from microagg.table.schema import Column, Kind, Role
 
@@ -68,3 +69,18 @@ def test_a_cell_that_tells_nothing_lies_at_the_mean_of_the_records() -> None:
     columns = tuple(Column(name, Role.QUASI, Kind.NUMERIC) for name in ("age", "rent"))
     groups = ReleasedGroups.of(released, np.array([9, 1, 5]), columns)
     assert groups.middle.tolist() == [1.0, 5.0]
+
+
+def test_what_is_missing_is_one_value_whatever_the_type() -> None:
+    columns = [
+        pa.array([1.0, np.nan, None]), pa.array([1, None, None]), pa.array([1, None, None], pa.int8()), pa.array([1.0, None, np.nan]),
+        pa.array([None, None, None]),
+    ]  # fmt: skip
+    digests = [
+        row_digests(nw.from_native(pa.table({"a": column}), eager_only=True), b"salt") for column in columns
+    ]
+    assert {bytes(each) for found in digests for each in found[1:]} == {bytes(digests[0][1])}
+    assert len({bytes(found[0]) for found in digests[:4]}) == 1 != bytes(digests[0][1])
+    texts = row_digests(nw.from_native(pa.table({"a": ["", None, "nan"]}), eager_only=True), b"salt")
+    assert bytes(texts[1]) == bytes(digests[0][1])
+    assert len({bytes(each) for each in texts}) == 3

@@ -245,13 +245,14 @@ def close(one: float, other: float) -> bool:
 def test_figures_and_notes_are_the_same_in_memory_and_out_of_core(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_blocks: None, case: str
 ) -> None:
-    """With weights of which one is more than half of its class, and kept columns in which records stand alone."""
+    """With weights of which one is more than half of its class, amounts that dominate theirs, and kept columns in which records stand alone."""
     rows = survey(7, 150)
     for number, row in enumerate(rows):
         row["w"] = 900 if number % 9 == 0 else row["w"]
         row["code"] = f"c{number % 40}"
+        row["pay"] = round(row["pay"] * (40 if number % 7 == 0 else 1), 2)  # so that it dominates its group
     pa.parquet.write_table(as_table(rows), tmp_path / "in.parquet", row_group_size=50)
-    settings = settings_of(case, 4)
+    settings = settings_of(case, 3)
     settings["keep"] = [*settings.get("keep", []), "code"]
     found, notes = [], []
     for way in ("memory", "beyond"):
@@ -270,4 +271,5 @@ def test_figures_and_notes_are_the_same_in_memory_and_out_of_core(
     if "weight" in settings:
         assert here["dominance"].details["classes in which one record has over half of the weight"] > 0
         assert 0.0 < here["unique-with-kept"].value < 100.0
+    assert any("one record dominates" in note for note in notes[0])
     assert notes[0] == notes[1]

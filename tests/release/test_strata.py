@@ -21,7 +21,7 @@ from microagg.methods.registry import method_named, methods
 from microagg.problem.problem import Problem
 from microagg.problem.watch import Enough
 from microagg.release.files import anonymize_file
-from microagg.release.strata import strata_labels
+from microagg.release.strata import notes_on_sizes, strata_labels
 from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
 from microagg.table.confidential import Attribute
@@ -382,3 +382,10 @@ def test_free1_by_region(tmp_path: Path, reference_data: Path) -> None:
     for name in ("AGE", "INCOME"):
         total = (weights * written[name].astype(float)).sum()
         assert total == pytest.approx((kept.WEIGHT * kept[name]).sum(), rel=1e-12)
+
+
+def test_one_stratum_is_no_reason_for_coarser_ones() -> None:
+    assert notes_on_sizes(np.array([20]), 5) == ()
+    (note,) = notes_on_sizes(np.array([20, 30, 900]), 5)
+    assert note.startswith("3 strata of 30 records in the median")
+    assert notes_on_sizes(np.array([20, 50, 900]), 5) == ()

@@ -233,3 +233,11 @@ def test_of_nodes_with_one_name_the_lowest_is_meant() -> None:
     assert tree.inner == {"x": 1, "z": 1, "*": 3}
     assert tree.paths["x"] == ("x", "x", "x", "*")
     assert tree.common_ancestor(["a", "x"]) == "x"
+
+
+def test_an_empty_text_may_be_a_value_and_no_node() -> None:
+    tree = Hierarchy.of([["", "unknown", "*"], ["a", "letters", "*"]])
+    assert tree.common_ancestor([""]) == ""
+    assert tree.common_ancestor(["", "a"]) == "*"
+    with pytest.raises(InputError, match="path 1 of the hierarchy has an empty node"):
+        Hierarchy.of([["a", "", "*"]])
