@@ -61,6 +61,6 @@ def small_budget(chunk: int = 320, bits: int = 2) -> Any:
     """What takes the place of `Budget.checked`: chunks and buckets of these sizes, so that tables of some thousand records are many."""
 
     def checked(self: Budget, *_: Any) -> Budget:
-        return Budget(self.memory, self.threads, chunk, self.threads, bits, bits, 100, 1000, 100_000)
+        return Budget(10**9, self.threads, chunk, self.threads, bits, bits, 100, 1000, 100_000)
 
     return checked

@@ -66,7 +66,7 @@ for format in formats():
         ask(lambda: read_table(path), format.extra)
 assert {extra for extra, _ in told} == wanted, told
 for extra, sentence in told:
-    assert f"install microagg with the extra {extra!r}." in sentence, sentence
+    assert f"pip install 'microagg[{extra}]'" in sentence, sentence
 release = ma.anonymize(ma.datasets.persons(60), k=3, rest="drop", quasi=["age", "income"], seed=1, method="mdav")
 release.report("report.html")
 print("all is well")
@@ -102,7 +102,7 @@ def _ran(*command: str | Path, folder: Path | None = None) -> str:
 @pytest.mark.slow
 def test_the_wheel_holds_the_package_and_nothing_else(built: dict[str, Path]) -> None:
     assert built["wheel"].name.endswith("-py3-none-any.whl"), "no compiler is needed"
-    assert built["wheel"].stat().st_size < 1_000_000
+    assert built["wheel"].stat().st_size < 1_200_000
     with zipfile.ZipFile(built["wheel"]) as wheel:
         names = wheel.namelist()
     assert "microagg/py.typed" in names

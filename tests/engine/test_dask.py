@@ -256,6 +256,7 @@ def test_the_same_release_whatever_the_workers(
 
 ALL = (
     "scanning",
+    "counting",
     "measuring",
     "turning",
     "sampling",
@@ -293,7 +294,7 @@ def test_a_worker_that_dies_in_each_pass(
 
 
 PROMISED: dict[str, Any] = {
-    **{name: value for name, value in SETTINGS.items() if name != "weight"}, "quasi": ["age", "income"], "confidential": ["quasimodo"], "identifier": ["w", "ill"], "l": 2, "t": 0.9, "scale": "robust",
+    **{name: value for name, value in SETTINGS.items() if name != "weight"}, "quasi": ["age", "income"], "confidential": ["quasimodo"], "identifier": ["w", "ill"], "rest": "drop", "l": 2, "t": 0.9, "scale": "robust",
     "special": {"income": [CODE]}, "cap": {"age": (20.0, 88.0)},
 }  # fmt: skip
 

@@ -100,7 +100,7 @@ def test_without_cryptography(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ImportError
 
     monkeypatch.setattr(Security, "temporary", missing)
-    with pytest.raises(InputError, match="extra 'dask'"), connected("local:1"):
+    with pytest.raises(InputError, match=r"pip install 'microagg\[dask\]'"), connected("local:1"):
         pass
 
 

@@ -172,8 +172,11 @@ def _quoted(name: str) -> str:
 
 
 def _workbook(path: Path) -> View:
-    sheet = openpyxl.load_workbook(path, read_only=True).worksheets[0]
-    first, *rows = sheet.iter_rows(values_only=True)
+    workbook = openpyxl.load_workbook(path, read_only=True)
+    try:
+        first, *rows = workbook.worksheets[0].iter_rows(values_only=True)
+    finally:
+        workbook.close()  # it keeps the file open otherwise, and a later test is blamed for it
     return _rows_view("openpyxl", [str(name) for name in first], rows)
 
 

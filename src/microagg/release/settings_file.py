@@ -145,6 +145,8 @@ class _Reader:
             found = re.search(r"at line (\d+)", str(error))
             place = f"line {found[1]}" if found else "its end"
             raise InputError(f"{path.name} is not TOML at {place}; mend it there.") from None
+        except ValueError:  # Python makes no number of thousands of digits
+            raise InputError(f"{path.name} holds a number with too many digits; mend it.") from None
 
     def given(self, *, as_proposed: bool) -> dict[str, Any]:
         """What the file says, checked."""
@@ -311,7 +313,7 @@ def line_of(text: str, keys: tuple[str, ...]) -> int | None:
     for number, line in enumerate(text.splitlines(), 1):
         try:
             found = tomllib.loads(line)
-        except tomllib.TOMLDecodeError:  # a list goes on
+        except ValueError:  # a list goes on
             begun = re.match(r'\s*([A-Za-z0-9_-]+|"[^"]*")\s*=\s*\[', line)
             found = {begun[1].strip('"'): 0} if begun else {}
         path: tuple[str, ...] = ()

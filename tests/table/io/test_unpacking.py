@@ -173,6 +173,13 @@ def test_keys_of_many_parts_are_refused_before_they_are_parsed(tmp_path: Path, t
         read_settings(path)
 
 
+def test_a_number_of_very_many_digits_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "in.toml"
+    path.write_text(f"microagg-settings = 1\nk = {'9' * 5000}\n")
+    with pytest.raises(ma.InputError, match="a number with too many digits"):
+        read_settings(path)
+
+
 def test_dots_within_quotes_are_no_parts(tmp_path: Path) -> None:
     path = tmp_path / "in.toml"
     name = ".".join("abcdefghijkl")

@@ -57,6 +57,16 @@ def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path, ending: str) -> None
             read(path)
 
 
+def test_a_time_zone_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    table = pa.table({"age": AGES, "seen": pa.array(AGES, pa.timestamp("s", "Europe/Berlin"))})
+    feather.write_feather(table, tmp_path / "in.arrow", compression="uncompressed")
+    content = (tmp_path / "in.arrow").read_bytes()
+    (tmp_path / "in.arrow").write_bytes(content.replace(b"Europe/Berlin", b"Europe\xff\xff\xff\xffrli"))
+    for read in (read_table, Source.of):
+        with pytest.raises(ma.InputError, match="is not a readable"):
+            read(tmp_path / "in.arrow")
+
+
 @pytest.mark.parametrize("ending", [".arrow", ".parquet"])
 @pytest.mark.parametrize("roles", [{"quasi": ["age"], "keep": ["seen"]}, {"quasi": ["age", "seen"]}])
 def test_moments_in_an_unknown_time_zone_are_released(

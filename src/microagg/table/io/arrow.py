@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,23 @@ def without_runs(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column
     kind: Any = column.type
     return pa.chunked_array([compute.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
+
+
+def names_within(fields: Iterable[pa.Field]) -> list[str]:
+    """The names of all fields and of the parts of their types, and those of time zones; raises UnicodeDecodeError.
+
+    >>> names_within(pa.schema([("seen", pa.timestamp("s", "UTC")), ("home", pa.struct([("town", pa.string())]))]))
+    ['seen', 'UTC', 'home', 'town']
+    """
+    found = []
+    for field in fields:
+        kind: Any = field.type
+        while pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        zone = kind.tz if pa.types.is_timestamp(kind) else None
+        found += [field.name, *([zone] if zone else ())]
+        found += names_within(kind.field(place) for place in range(kind.num_fields))
+    return found
 
 
 def without_unknown_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -25,7 +25,7 @@ def read(path: Path) -> pa.Table:
     """The columns of an Arrow file, and nothing else that it carries."""
     import pyarrow as pa
 
-    from microagg.table.io.arrow import bytes_of, bytes_spelled_out, without_runs
+    from microagg.table.io.arrow import bytes_of, bytes_spelled_out, names_within, without_runs
 
     _refuse_other_files(path)
     most = largest_table(path)
@@ -39,14 +39,14 @@ def read(path: Path) -> pa.Table:
                 held += bytes_of(batches[-1])
                 refuse_larger(path, held, most)
         table = pa.Table.from_batches(batches, schema)
-        names = table.column_names  # which may not be in UTF-8
+        names_within(schema)  # which may not be in UTF-8
     except MemoryError:  # Arrow's own is one
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError, KeyError, DamagedError):
         raise InputError(f"{str(path)!r} is not a readable Arrow file; write it anew.") from None
     refuse_broken(table, path)
     refuse_larger(path, bytes_spelled_out(table), most)
-    return pa.table([without_runs(column) for column in table.columns], names=names)
+    return pa.table([without_runs(column) for column in table.columns], names=table.column_names)
 
 
 def refuse_claims(path: Path, together: Callable[[list[int]], int]) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.arrow import without_runs
+from microagg.table.io.arrow import names_within, without_runs
 from microagg.table.io.arrow_blocks import DamagedError
 from microagg.table.io.arrow_format import refuse_broken, refuse_claims
 from microagg.table.io.formats import format_of
@@ -226,6 +226,7 @@ def _schema(file: Path | Url, format: str) -> pa.Schema:
         else:
             with to_read(file) as there, _mapped(there) as mapped, pa.ipc.open_file(mapped) as reader:
                 found = reader.schema
+        names_within(found)  # which may not be in UTF-8
         return pa.schema([pa.field(field.name, _without_runs(field.type)) for field in found])
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise _unreadable(file, format) from None

@@ -25,13 +25,14 @@ def read(path: Path) -> pa.Table:
     import pyarrow as pa
     from pyarrow import parquet
 
-    from microagg.table.io.arrow import bytes_spelled_out
+    from microagg.table.io.arrow import bytes_spelled_out, names_within
 
     if path.stat().st_size == 0:
         raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
     try:
         # not read_table(): it takes folders named like "year=2024" on the way for columns
         with parquet.ParquetFile(path) as file:
+            names_within(file.schema_arrow)  # which may not be in UTF-8
             texts = _refuse_bombs(path, file)
             table = file.read() if not texts else None
         if table is None:
