@@ -16,6 +16,7 @@ import pytest
 import malformed
 import microagg as ma
 from microagg.release.files import anonymize_file
+from microagg.table.io import stat_reading
 from microagg.table.io.arrow_format import write as write_arrow
 from microagg.table.io.chunks import Source
 from microagg.table.io.reading import read_table
@@ -109,6 +110,11 @@ def test_runs_in_pieces(tmp_path: Path) -> None:
     source = Source.of(tmp_path / "runs.arrow")
     assert source.schema.types == [pa.string()]
     assert source.read(30, 20) == Source.of(tmp_path / "plain.arrow").read(30, 20)
+
+
+def test_numbers_of_packages_that_are_none_are_missing() -> None:
+    cells = stat_reading._array([31.0, float("nan"), None], text=False, tags=False)
+    assert cells.to_pylist() == [31.0, None, None]
 
 
 @pytest.mark.parametrize("ending", [".xpt", ".dta", ".sav"])

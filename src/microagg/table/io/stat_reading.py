@@ -164,7 +164,7 @@ def _array(values: list[Any], *, text: bool, tags: bool) -> pa.Array:
         return pa.array([value or None for value in values], pa.large_string())
     if tags:
         values = [float(code_of_tag(value)) if isinstance(value, str) else value for value in values]
-    return pa.array(values, pa.float64())
+    return pa.array(values, pa.float64(), from_pandas=True)  # what is no number is missing
 
 
 def _labels(name: str, about: Any, letters: set[str]) -> Labels:
