@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-
-import microagg as ma
 import small_blocks
 from beyond import WAYS, run_in
+
+import microagg as ma
 from microagg.pipeline import drop_records
 
 SICK = {"A": (40, 40), "B": (20, 14), "C": (60, 12)}
@@ -78,7 +78,7 @@ def test_both_ways_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_what_is_set_aside_has_no_identifiers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest of the records is put on disk as a table of its own."""
     aside: list[pa.Table] = []
-    before = drop_records.write_piece
+    before = drop_records.write_spill_file
 
     def looking(path: str, rows: pa.Table, *more: Any) -> Any:
         aside.append(rows)
