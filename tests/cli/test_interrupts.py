@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tables
-from running import Outcome, finish, start
 
+import tables
 from microagg.files.commit import system
+from running import Outcome, finish, start
 
 Microagg = Callable[..., Outcome]
 

@@ -8,12 +8,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import made_up_format
 import pytest
-import tables
-from running import Outcome, run
 
+import made_up_format
+import tables
 from microagg.files import formats
+from running import Outcome, run
 
 Microagg = Callable[..., Outcome]
 TESTS = Path(__file__).parents[1] / "support"

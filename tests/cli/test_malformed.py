@@ -6,8 +6,9 @@ import json
 import os
 from pathlib import Path
 
-import malformed
 import pytest
+
+import malformed
 from running import run
 
 HERE = Path(__file__).parents[1] / "support"

@@ -6,10 +6,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import made_up_format
 import pyarrow as pa
 import pytest
 
+import made_up_format
 import microagg as ma
 from microagg.files import formats
 from microagg.files.columnar.parquet_folder import format_of_part

@@ -8,10 +8,10 @@ from typing import Any
 
 import openpyxl
 import pytest
-import small_blocks
-from beyond import in_passes
 
 import microagg as ma
+import small_blocks
+from beyond import in_passes
 from microagg.files.reading import read_table
 from microagg.pipeline.files import anonymize_file
 from microagg.proposal.proposal import propose_for_file

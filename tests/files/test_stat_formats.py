@@ -7,12 +7,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import labelled
 import pyarrow as pa
 import pytest
-import sas7bdat
 
+import labelled
 import microagg as ma
+import sas7bdat
 from microagg.files.commit.writing import write_table
 from microagg.files.formats import format_of
 from microagg.files.reading import read_table

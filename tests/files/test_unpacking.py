@@ -7,13 +7,13 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 
-import malformed
 import numpy as np
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 import pytest
 
+import malformed
 import microagg as ma
 from microagg.files import memory, unpacking
 from microagg.files.columnar.arrow_blocks import DamagedError, claims_of

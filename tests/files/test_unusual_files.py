@@ -8,12 +8,12 @@ import resource
 from pathlib import Path
 from typing import Any
 
-import malformed
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 import pytest
 
+import malformed
 import microagg as ma
 from microagg.files.chunks import Source
 from microagg.files.columnar.arrow_format import write as write_arrow

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-import small_blocks
-from passes import both_ways
 
 import microagg as ma
+import small_blocks
 from microagg.table.columns.arrow import compute as pc
+from passes import both_ways
 
 pytestmark = pytest.mark.slow
 

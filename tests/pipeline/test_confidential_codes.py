@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-import small_blocks
 
 import microagg as ma
+import small_blocks
 from microagg.pipeline import block_output, confidential_codes, output
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.memory_budget import MemoryBudget

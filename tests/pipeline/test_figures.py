@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-import small_blocks
 
+import small_blocks
 from microagg import datasets
 from microagg.errors import InputError
 from microagg.measures.measure import Figure

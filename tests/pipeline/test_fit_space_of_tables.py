@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-import small_blocks
-from passes import both_ways
 
+import small_blocks
 from microagg.errors import InputError
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.memory_budget import MemoryBudget
+from passes import both_ways
 
 pytestmark = pytest.mark.slow
 

@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-import small_blocks
-from beyond import in_passes
-from stores import make_store, shelf
 
 import microagg as ma
+import small_blocks
+from beyond import in_passes
 from microagg.files.commit.writing import write_table
 from microagg.files.identity import InputIdentity
 from microagg.pipeline import files, text_intake
+from stores import make_store, shelf
 
 SETTINGS: dict[str, Any] = {
     "k": 5, "quasi": ["a", "b"], "confidential": ["c"], "seed": 3, "effort": "quick", "date": "2026-01-01",

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tables
 
 import microagg as ma
+import tables
 from microagg.cli.commands_release import Memory
 from microagg.methods.search.blockwise import MOST_AS_ONE
 from microagg.pipeline.files import anonymize_file

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+
+import microagg as ma
 import small_blocks
 from beyond import asked, in_passes, table_of
 from failing import Failing, Killed
-
-import microagg as ma
 from microagg.files.chunks import Source, is_in_parts, read_whole
 from microagg.files.columnar.parquet_folder import as_target
 from microagg.files.commit.writing import clean_folder

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from beyond import run_in
 
 import microagg as ma
+from beyond import run_in
 from microagg.methods.search import blockwise
 from microagg.pipeline import figures
 from microagg.pipeline.on_disk import NOTE

@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
-import small_blocks
-from beyond import asked, in_passes, table_of
 
 import microagg as ma
+import small_blocks
+from beyond import asked, in_passes, table_of
 from microagg.pipeline import block_plan
 from microagg.pipeline.selection import key_of_run
 from microagg.release.settings import Settings

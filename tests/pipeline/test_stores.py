@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-import small_blocks
-from dask_clusters import small_budget
-from stores import KEYS, QUERY, make_store, shelf
 
 import microagg as ma
+import small_blocks
+from dask_clusters import small_budget
 from microagg.cli.start import start
 from microagg.files.stores.locations import Url, parse_location
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.memory_budget import MemoryBudget
 from microagg.studies.repeating import repeat_file
+from stores import KEYS, QUERY, make_store, shelf
 
 ASKED: dict[str, Any] = {"k": 5, "quasi": ["a", "b"], "seed": 3, "effort": "quick", "date": "2026-01-01"}
 pytestmark = pytest.mark.slow

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+
+import microagg as ma
 import small_blocks
 from beyond import asked, files, in_passes, table_of
 from failing import Failing
-
-import microagg as ma
 from microagg.files.commit.writing import write_table
 from microagg.files.text import decoding
 from microagg.pipeline.files import anonymize_file

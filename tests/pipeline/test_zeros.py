@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-import small_blocks
-from beyond import in_passes
 
 import microagg as ma
+import small_blocks
+from beyond import in_passes
 
 pytestmark = pytest.mark.slow
 

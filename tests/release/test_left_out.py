@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-import small_blocks
-from beyond import WAYS, run_in
 
 import microagg as ma
+import small_blocks
+from beyond import WAYS, run_in
 from microagg.pipeline import drop_records
 
 SICK = {"A": (40, 40), "B": (20, 14), "C": (60, 12)}

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from running import run
 
 import microagg as ma
 from microagg.problem import showing
 from microagg.problem.watch import StopSearch
+from running import run
 
 
 @pytest.mark.slow

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-import tables
 
 import microagg as ma
+import tables
 from microagg.files.reading import read_table
 from microagg.measures.loss.sse import loss_between
 from microagg.measures.measure import Pair

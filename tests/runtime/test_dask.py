@@ -18,11 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-import small_blocks
-from dask_clusters import cluster, small_budget
-from stores import make_store, shelf
 
 import microagg as ma
+import small_blocks
+from dask_clusters import cluster, small_budget
 from microagg.files.commit.writing import write_table
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.memory_budget import MemoryBudget
@@ -31,6 +30,7 @@ from microagg.runtime.dask import DaskExecutor, WorkerPool
 from microagg.runtime.tasks import RemoteTask, SpilledObject, TaskResult
 from microagg.runtime.workers import SharedPath
 from microagg.studies.repeating import repeat_file
+from stores import make_store, shelf
 
 pytestmark = pytest.mark.slow
 CODE = 98765.0

@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+
 import small_blocks
 from dask_clusters import ENVIRONMENT, small_budget
-from running import finish, run, start
-
 from microagg.errors import ClusterWarning, LostWorkers
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.memory_budget import MemoryBudget
+from running import finish, run, start
 
 pytestmark = pytest.mark.slow
 HERE = Path(__file__).parents[1] / "support"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from failing import Failing
 
 import microagg as ma
+from failing import Failing
 from microagg.files.commit import system
 from microagg.pipeline.files import anonymize_file
 from microagg.runtime import spill, spill_record

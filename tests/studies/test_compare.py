@@ -14,10 +14,9 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 import pytest
-import tables
-from running import finish, run, start
 
 import microagg as ma
+import tables
 from microagg.datasets.reference import load_reference
 from microagg.drawing.maps import MapPoint, draw_map
 from microagg.kernels import compiling
@@ -29,6 +28,7 @@ from microagg.studies.compare import Comparison, compare, pareto_front
 from microagg.studies.compare_cells import Outcome
 from microagg.studies.compare_state import HEADER, State
 from microagg.studies.compare_workers import COMPILING
+from running import finish, run, start
 
 METHODS = ["mdav", "v-mdav:gamma=1.1", "axis-pca", "individual-ranking", "hm"]
 KS = [2, 3, 7]

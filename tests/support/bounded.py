@@ -6,9 +6,9 @@ import functools
 from typing import Any
 
 import numpy as np
-import plain
 
 import microagg as ma
+import plain
 from microagg.bounds.bound import Bound
 from microagg.problem.watch import Watch
 

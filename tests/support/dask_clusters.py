@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import small_blocks
-import stores
 from distributed import Client, LocalCluster
 
+import small_blocks
+import stores
 from microagg.pipeline.memory_budget import MemoryBudget
 
 PRELOAD = "distributed.worker.preload"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import small_blocks
 from dask_clusters import small_budget
-
 from microagg.cli.start import start
 from microagg.pipeline.memory_budget import MemoryBudget
 

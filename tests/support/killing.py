@@ -14,9 +14,8 @@ import time
 import warnings
 from pathlib import Path
 
-import tables
-
 import microagg as ma
+import tables
 from microagg.files.commit.journal import journal_of
 from microagg.files.commit.writing import clean_folder
 from microagg.files.reading import read_table

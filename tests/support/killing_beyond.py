@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
-import small_blocks
 
+import small_blocks
 from microagg.files.commit.writing import clean_folder
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.memory_budget import MemoryBudget

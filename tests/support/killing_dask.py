@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
-from dask_clusters import ENVIRONMENT, cluster
 
+from dask_clusters import ENVIRONMENT, cluster
 from microagg.files.commit.writing import clean_folder
 
 DRIVER = Path(__file__).with_name("dask_driver.py")

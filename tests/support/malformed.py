@@ -13,8 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as parquet
-import sas7bdat
 
+import sas7bdat
 from microagg.files.excel.writer import PARTS
 
 ENDINGS = (".xlsx", ".sav", ".zsav", ".dta", ".xpt", ".sas7bdat", ".parquet", ".arrow")

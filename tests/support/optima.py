@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+
 import plain
 
 

@@ -12,11 +12,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from every_type import all_tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import microagg as ma
+from every_type import all_tables
 from microagg.table.columns.arrow import NUMBERS_AS_TEXT
 from microagg.table.columns.cells import cells_of
 from microagg.table.columns.frames import open_frame, suggested_kind, values_of

@@ -13,9 +13,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from every_type import all_tables
 
 import microagg as ma
+from every_type import all_tables
 from microagg.table.columns.cells import cells_of
 from microagg.table.columns.dtypes import restore_column
 from microagg.table.columns.frames import column_like, open_frame, same_type, suggested_kind

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import every_type
 import narwhals as nw
 import numpy as np
 import pandas as pd
@@ -13,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import every_type
 from microagg.table.columns.frames import open_frame, suggested_kind
 from microagg.table.columns.profile import ColumnProfile, profile_column
 from microagg.table.schema import Kind
