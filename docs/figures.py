@@ -1,7 +1,7 @@
 """Draws the pictures of the docs: `python docs/figures.py`.
 
-The table of the README before and after, and the two examples in the plane of Mortazavi, Jalili and Gohargazi 2013 (figures 6 and 7),
-on our own seeded data.
+The table of the README before and after, and the two examples in the plane of Mortazavi, Jalili and
+Gohargazi 2013 (figures 6 and 7), on our own seeded data.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def main() -> None:
         points = simulated(data)
         for method, params in (("mdav", {}), ("imhm", {"npb": npb})):
             labels = ma.partition(points, k=k, method=method, **params)
-            draw_groups(points, labels, PICTURES / f"{data.lower()}-{method}.png", f"{method}, k = {k}")
+            draw_groups(
+                points, labels, PICTURES / f"{data.lower()}-{method}.png", f"{method}, k = {k}"
+            )
 
 
 SHADES = ("#cfe3f5", "#fbe3c3", "#d5ecd0")
@@ -45,13 +47,18 @@ def draw_before_and_after(path: Path) -> None:
     before, release = scope["people"], scope["release"]
     order = sorted(range(len(before)), key=lambda i: (release.labels[i], i))
     with blank_figure((9.0, 3.2), {"font.size": 10.0}) as figure:
-        for place, (title, table) in enumerate((("before", before), ("after, k = 3", release.table))):
+        for place, (title, table) in enumerate(
+            (("before", before), ("after, k = 3", release.table))
+        ):
             axes = figure.add_axes((0.01 + 0.54 * place, 0.02, 0.44, 0.9))
             axes.set_axis_off()
             axes.set_title(title, fontsize=12, weight="bold")
             names, quasi = list(table.columns), set(release.settings.quasi)
             shades = [
-                [SHADES[release.labels[i] % len(SHADES)] if name in quasi else PLAIN for name in names]
+                [
+                    SHADES[release.labels[i] % len(SHADES)] if name in quasi else PLAIN
+                    for name in names
+                ]
                 for i in order
             ]
             cells = [[_cell(table[name].iloc[i]) for name in names] for i in order]

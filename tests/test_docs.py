@@ -44,9 +44,9 @@ def generated(name: str) -> str:
 
 
 def test_the_schema_of_settings_is_current() -> None:
-    assert (ROOT / "docs" / "settings.schema.json").read_text("utf-8") == generator().schema_text(), (
-        "run `make docs`"
-    )
+    assert (ROOT / "docs" / "settings.schema.json").read_text(
+        "utf-8"
+    ) == generator().schema_text(), "run `make docs`"
 
 
 def test_the_settings_that_the_docs_show_are_read(tmp_path: Path) -> None:
@@ -102,14 +102,18 @@ def test_every_link_of_the_pages_leads_somewhere() -> None:
 def test_the_docs_say_what_each_format_can_hold() -> None:
     page = (ROOT / "docs" / "formats.md").read_text("utf-8")
     assert generated("docs/formats.md") == page, "run `make docs`"
-    assert generated("docs/files.md") == (ROOT / "docs" / "files.md").read_text("utf-8"), "run `make docs`"
+    assert generated("docs/files.md") == (ROOT / "docs" / "files.md").read_text("utf-8"), (
+        "run `make docs`"
+    )
     assert all(", ".join(format.suffixes) in page for format in formats())
 
 
 @pytest.mark.slow
 def test_the_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = "\n".join(f"N{i},{20 + i % 50},{1000 + 37 * i},{300 + i % 90},D{i % 3}" for i in range(60))
+    rows = "\n".join(
+        f"N{i},{20 + i % 50},{1000 + 37 * i},{300 + i % 90},D{i % 3}" for i in range(60)
+    )
     Path("survey.csv").write_text(f"name,age,income,rent,diagnosis\n{rows}\n")
     _, example, in_pipelines, of_mixed_tables = python_blocks("README.md")
     scope: dict[str, Any] = {}
@@ -132,7 +136,9 @@ def test_the_readme_command_for_mixed_tables_runs(tmp_path: Path) -> None:
         f"{1 + i % 2},{20 + i % 50},{('primary', 'secondary', 'university')[i % 3]},{1000 + 37 * i},{97 if i % 4 else i % 17},D{i % 3}"
         for i in range(60)
     )
-    (tmp_path / "survey.csv").write_text(f"sex,age,education,income,children_age,diagnosis\n{rows}\n")
+    (tmp_path / "survey.csv").write_text(
+        f"sex,age,education,income,children_age,diagnosis\n{rows}\n"
+    )
     (command,) = re.findall(
         r"^microagg anonymize survey.csv .*--special.*?$", joined_lines("README.md"), re.MULTILINE
     )

@@ -41,6 +41,12 @@ def test_values_that_nearly_everybody_has_alone() -> None:
             "nothing": pa.nulls(n, pa.string()),
         }
     )
-    assert may_name_people(table, table.column_names) == ["text", "category", "running", "member", "gaps"]
+    assert may_name_people(table, table.column_names) == [
+        "text",
+        "category",
+        "running",
+        "member",
+        "gaps",
+    ]
     assert may_name_people(table, ["amount"]) == []
     assert may_name_people(table.slice(0, 0), table.column_names) == []
