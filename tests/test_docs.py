@@ -176,7 +176,9 @@ def test_contributing_can_be_followed_to_the_letter(monkeypatch: pytest.MonkeyPa
     module = types.ModuleType("microagg.methods.mdav.outer_ring")
     exec(method_file.replace("from __future__ import annotations\n", ""), vars(module))
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    (line,) = re.findall(r'registry.py`: `"(.*)",`', (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    (line,) = re.findall(
+        r'registry.py`:\s+`"(.*)",`', (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    )
     monkeypatch.setattr(registry, "ENTRIES", (*registry.ENTRIES, line))
     tests: dict[str, object] = {"__name__": "test_outer_ring"}
     exec(test_file, tests)
