@@ -23,6 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import get_tags
 
 import microagg as ma
+from microagg.estimator.containers import opened
 from running import run
 
 EVERY_CHECK = """
@@ -226,6 +227,14 @@ def test_matrices_of_objects_and_of_text() -> None:
     assert released.dtype.kind == "i"
     numbered = pd.DataFrame([[1, 7], [2, 7], [30, 8], [31, 8]])
     assert ma.Microaggregator(k=2, random_state=0).fit_transform(numbered).columns.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+@pytest.mark.parametrize("values", [["a", "b"], [1.5, 2.5], [1, "a"]], ids=["text", "numbers", "mixed"])
+def test_missing_objects_are_no_values(missing: Any, values: list[Any]) -> None:
+    column = opened(np.array([[values[0]], [missing], [values[1]]], object))["0"]
+    assert column.is_null().to_list() == [False, True, False]
+    assert column.drop_nulls().n_unique() == 2
 
 
 def test_set_output() -> None:

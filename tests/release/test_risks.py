@@ -353,6 +353,11 @@ class TestASecondRelease:
         assert not self.told(self.save(tmp_path, "a.csv")), "in the place of the other"
         assert not self.told(self.save(tmp_path, "c.csv", table=tables.people(44))), "another table"
 
+    def test_a_release_that_replaces_another_is_not_compared_with_it(self, tmp_path: Path) -> None:
+        self.save(tmp_path, "a.csv")
+        replacing = self.save(tmp_path, "a.csv", k=5)
+        assert not [note for note in replacing.notes if "'a.csv'" in note], "only one of the two is left"
+
     def test_what_else_lies_there_does_no_harm(self, tmp_path: Path) -> None:
         for name, content in (("x", b"\xff"), ("y", b"[" * 100_000), ("z", b'{"input": 5}'), ("u", b"[]")):
             (tmp_path / f"{name}.internal.json").write_bytes(content)
