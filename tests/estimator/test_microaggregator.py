@@ -229,6 +229,17 @@ def test_matrices_of_objects_and_of_text() -> None:
     assert ma.Microaggregator(k=2, random_state=0).fit_transform(numbered).columns.tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("type", ["int64", "uint64"])
+def test_whole_numbers_that_float64_cannot_tell_apart(type: str) -> None:
+    numbers = np.array([2**60, 2**60 + 1, 2**60 + 20, 2**60 + 21], type)
+    frame = pd.DataFrame({"account": numbers, "age": [30, 30, 50, 50]})
+    estimator = ma.Microaggregator(k=2, nominal=["account"], accept_risk=["true-values"], random_state=0)
+    released = estimator.fit_transform(frame)
+    assert set(released["account"]) <= set(frame["account"])
+    assert estimator.transform(frame.iloc[[1]])["account"].tolist() == released["account"].tolist()[1:2]
+    assert ma.Microaggregator(k=2, random_state=0).fit_transform(frame)["account"].nunique() == 2
+
+
 @pytest.mark.parametrize("missing", [None, np.nan])
 @pytest.mark.parametrize("values", [["a", "b"], [1.5, 2.5], [1, "a"]], ids=["text", "numbers", "mixed"])
 def test_missing_objects_are_no_values(missing: Any, values: list[Any]) -> None:

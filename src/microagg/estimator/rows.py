@@ -89,8 +89,8 @@ def _cell_bytes(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
 def _short_numbers(column: pa.ChunkedArray) -> np.ndarray | None:
     """The numbers of a column, NaN where they are missing; None where float64 cannot tell them apart."""
     if pa.types.is_integer(column.type):
-        most = pc.max(pc.abs_checked(pc.cast(column, pa.float64()))).as_py()
-        if most is not None and most >= LARGEST_WHOLE:
+        ends = pc.min_max(column).as_py().values()  # whole numbers of Python: exact, whatever their size
+        if any(end is not None and abs(end) >= LARGEST_WHOLE for end in ends):
             return None
     return np.asarray(pc.fill_null(pc.cast(column, pa.float64(), safe=False), np.nan), np.float64)
 
