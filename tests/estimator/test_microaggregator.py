@@ -229,6 +229,19 @@ def test_matrices_of_objects_and_of_text() -> None:
     assert ma.Microaggregator(k=2, random_state=0).fit_transform(numbered).columns.tolist() == [0, 1]
 
 
+def test_what_is_drawn_follows_from_random_state() -> None:
+    frame = pd.DataFrame({"age": np.arange(40.0) ** 1.5, "rent": np.arange(40.0)[::-1]})
+
+    def drawn(seed: int) -> tuple[float, ...]:
+        estimator = ma.Microaggregator(
+            k=10, method="mdav", aggregate={"age": "draw"}, accept_risk=["true-values"], random_state=seed
+        )
+        return tuple(estimator.fit_transform(frame)["age"])
+
+    assert drawn(1) == drawn(1)
+    assert len({drawn(seed) for seed in range(4)}) > 1
+
+
 @pytest.mark.parametrize("type", ["int64", "uint64"])
 def test_whole_numbers_that_float64_cannot_tell_apart(type: str) -> None:
     numbers = np.array([2**60, 2**60 + 1, 2**60 + 20, 2**60 + 21], type)

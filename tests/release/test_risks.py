@@ -141,6 +141,13 @@ class TestDominanceOfMixedTables:
         assert self.notes(self.WAGE, values)
         assert not self.notes((Variable("wage", origin=10**17),), values)
 
+    @pytest.mark.parametrize("origin", [0, 6, 1000])
+    def test_the_measure_counts_from_zero_too(self, origin: int) -> None:
+        values = np.array([[0.0], [0.0], [0.0], [9.0]])
+        wage = (Variable("wage", origin=origin),)
+        pair = Pair.of_cells(Cells(wage, values), Cells(wage, np.full((4, 1), 2.25)))
+        assert dominance(pair).value == pytest.approx(100.0 * (9 + origin) / (9 + 4 * origin))
+
     def test_the_measure_leaves_out_what_made_no_mean(self) -> None:
         gap = self.GAP
         before = np.array([[4.0], [6.0], [gap], [50.0], [gap], [gap]])
