@@ -48,11 +48,11 @@ test-all: test
 # Golden digests are those of the tested versions: the same groups are promised for the same versions.
 test-lowest: $(READY)
 	$(PYTHON) -m venv $(LOWEST)
-	$(BIN)/python tests/lowest.py > $(LOWEST)/constraints.txt
-	$(BIN)/python tests/lowest.py --tools > $(LOWEST)/tools.txt
+	$(BIN)/python tests/support/lowest.py > $(LOWEST)/constraints.txt
+	$(BIN)/python tests/support/lowest.py --tools > $(LOWEST)/tools.txt
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/constraints.txt -e '.[all]' \
 		-r $(LOWEST)/tools.txt
-	$(LOWEST)/bin/python tests/warm.py
+	$(LOWEST)/bin/python tests/support/warm.py
 	$(LOWEST)/bin/python -m pytest --numprocesses=$(WORKERS) -m 'not slow and not nightly' -W default::DeprecationWarning --ignore=tests/golden
 
 # until Ctrl-C; what it finds goes to fuzz-findings/
@@ -76,7 +76,7 @@ imports: $(READY)
 	$(BIN)/lint-imports
 
 warm: $(READY)
-	$(BIN)/python tests/warm.py
+	$(BIN)/python tests/support/warm.py
 
 unit: warm
 	$(PYTEST)
@@ -84,9 +84,9 @@ unit: warm
 pycanon: $(PYCANON)/.ready
 	@echo $(CURDIR)/$(PYCANON)/bin/python
 
-$(PYCANON)/.ready: tests/pycanon-constraints.txt
+$(PYCANON)/.ready: tests/support/pycanon-constraints.txt
 	$(PYTHON) -m venv $(PYCANON)
-	$(PYCANON)/bin/python -m pip install --quiet --disable-pip-version-check -c tests/pycanon-constraints.txt pycanon
+	$(PYCANON)/bin/python -m pip install --quiet --disable-pip-version-check -c tests/support/pycanon-constraints.txt pycanon
 	@touch $(PYCANON)/.ready
 
 docs: $(READY)

@@ -12,14 +12,14 @@ import pyarrow as pa
 
 from microagg.cli.options import flag_of, option_names
 from microagg.errors import InputError
+from microagg.files.commit.writing import write_table
+from microagg.files.formats import format_of, formats, reading_options, writing_options
+from microagg.files.reading import read_table
+from microagg.files.stats.sidecar import labels_beside
 from microagg.methods.families import by_family
 from microagg.methods.registry import method_named, methods
 from microagg.release.settings_schema import settings_schema
-from microagg.table.io.formats import format_of, formats, reading_options, writing_options
-from microagg.table.io.labels import Labels, labels_of, with_labels
-from microagg.table.io.reading import read_table
-from microagg.table.io.sidecar import labels_beside
-from microagg.table.io.writing import write_table
+from microagg.table.columns.labels import Labels, labels_of, with_labels
 from microagg.table.parameters import Choice
 
 ROOT = Path(__file__).parent.parent

@@ -28,7 +28,7 @@ from microagg.table.confidential import as_attributes
 from microagg.table.encoder import Space
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "tests"))
+sys.path.insert(0, str(HERE.parent / "tests" / "support"))
 from mixtures import mixture  # noqa: E402  the tests' mixtures are found only once their folder is on the path
 
 DATA = {"Census": ("all", 5), "EIA": ("MONTH+10", 7)}
@@ -238,7 +238,7 @@ Written by `docs/hybrid.py`; change that, not this. After Abidi, Ben Yahia and P
 
 ## How many clusters PFSOM finds
 
-Made-up mixtures (`tests/mixtures.py`, seeds 0 to 19): 3 to 6 Gaussian clusters in 2 to 5 columns, 5 % uniform noise. Distances are in standard
+Made-up mixtures (`tests/support/mixtures.py`, seeds 0 to 19): 3 to 6 Gaussian clusters in 2 to 5 columns, 5 % uniform noise. Distances are in standard
 deviations of a cluster. The constants were tuned on the seeds 1000 to 1039.
 
 {mixtures}

@@ -15,10 +15,10 @@ import pytest
 import microagg as ma
 import plain
 from microagg.datasets.reference import load_reference
+from microagg.files.formats import formats
 from microagg.methods import registry
 from microagg.studies.published import published_figures
 from microagg.table.encoder import Space
-from microagg.table.io.formats import formats
 from running import run
 
 ROOT = Path(__file__).parent.parent

@@ -10,7 +10,7 @@ import pytest
 
 import microagg as ma
 import tables
-from microagg.release.files import anonymize_file
+from microagg.pipeline.files import anonymize_file
 from running import run
 
 TABLE = tables.people(60)

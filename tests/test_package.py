@@ -43,8 +43,8 @@ WITHOUT_EXTRAS = """
 import importlib.util
 import microagg as ma
 from microagg import *
-from microagg.table.io.formats import formats
-from microagg.table.io.reading import read_table
+from microagg.files.formats import formats
+from microagg.files.reading import read_table
 from microagg.drawing.groups import draw_groups
 import numpy as np, pathlib
 for library in ("matplotlib", "sklearn", "pandas", "polars", "openpyxl", "pyreadstat", "dask"):

@@ -145,8 +145,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
     parser.add_argument("--alone", nargs=2, metavar=("CLOUD", "N"), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.alone:
-        alone(options.alone[0], int(options.alone[1]))
+    if options.run_exclusive:
+        alone(options.run_exclusive[0], int(options.run_exclusive[1]))
         return
     for warm in (quick, mdav):  # compile, or load what is compiled
         warm(data.lognormal(300))

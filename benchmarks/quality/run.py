@@ -23,9 +23,9 @@ import numpy as np
 
 import page
 from microagg.datasets.reference import load_reference
-from microagg.engine.run import run_method
 from microagg.measures.loss.sse import information_loss
 from microagg.methods.registry import method_named
+from microagg.pipeline.run_method import run_method
 from microagg.problem.problem import Problem
 from microagg.table.encoder import Space
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from microagg.table.proposal import MOST_COLUMNS, Proposal, propose, propose_for_file
+from microagg.proposal.proposal import MOST_COLUMNS, Proposal, propose, propose_for_file
 
 HERE = Path(__file__).parent
 OTHERS = ("quasi", "confidential")

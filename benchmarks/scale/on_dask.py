@@ -22,7 +22,7 @@ MEMORY = "600MB"
 BUSY = 2.0  # a load of the machine before the first run; less is what making the table leaves
 RUN = """
 import json, resource, sys
-from microagg.release.files import anonymize_file
+from microagg.pipeline.files import anonymize_file
 if __name__ == "__main__":
     source, target, memory, engine = sys.argv[1:]
     release = anonymize_file(

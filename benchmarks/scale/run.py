@@ -34,7 +34,7 @@ IN_MEMORY = 10_000_000
 
 RUN = """
 import json, resource, sys, time
-from microagg.release.files import anonymize_file
+from microagg.pipeline.files import anonymize_file
 source, target, memory, threads = sys.argv[1:]
 passes, begun = {}, [None, time.perf_counter()]
 class Watching:

@@ -27,8 +27,8 @@ SEED = 18
 RUN = """
 import json, os, resource, signal, sys, threading
 from pathlib import Path
-from microagg.release.beyond.limits import Budget
-from microagg.release.files import anonymize_file
+from microagg.pipeline.memory_budget import Budget
+from microagg.pipeline.files import anonymize_file
 
 given = json.loads(sys.argv[1])
 killed = []

@@ -33,15 +33,15 @@ CHUNK, BLOCK, PART = 1 << 20, 250_000, 1 << 22
 
 def measure(records: int) -> dict[str, Any]:
     """Time every task of a run beyond memory on this machine, one at a time."""
-    from microagg.engine import executor
-    from microagg.release import files
-    from microagg.release.beyond import run as beyond
+    from microagg.pipeline import files
+    from microagg.pipeline import out_of_core as beyond
+    from microagg.runtime import executor
     from run import make_table
 
     found: dict[str, list[dict[str, float]]] = {}
     once: str | None = None  # the one task that a run is about
 
-    class Timing(executor.Threads):
+    class Timing(executor.ThreadExecutor):
         """One thread that looks at the clock."""
 
         def in_order(
@@ -64,7 +64,7 @@ def measure(records: int) -> dict[str, Any]:
 
         def alone(self, task: Callable[..., Any], *arguments: Any, tell: Any, needs: int = 0) -> Any:
             begun = time.thread_time()
-            result = super().alone(task, *arguments, tell=tell)
+            result = super().run_exclusive(task, *arguments, tell=tell)
             if once is None:
                 found.setdefault(task.__name__, []).append(
                     {"seconds": time.thread_time() - begun, "wrote": 0}

@@ -20,9 +20,9 @@ import scipy.spatial
 
 import data
 import microagg as ma
-from microagg.engine.run import problem_with, run_method
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.methods.registry import method_named
+from microagg.pipeline.run_method import problem_with, run_method
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
 
@@ -42,7 +42,7 @@ def confidential(points: np.ndarray) -> dict[str, tuple[Attribute, ...]]:
 
 def measure(points: np.ndarray, attributes: tuple[Attribute, ...], effort: str) -> dict[str, Any]:
     """Seconds, loss, and whether all groups keep what was asked for."""
-    promise, auto = Promise.of(L, T), method_named("auto")
+    promise, auto = Guarantees.of(L, T), method_named("auto")
     start = time.perf_counter()
     problem = problem_with(promise, auto, points, K, attributes, 1)
     labels = run_method(auto, problem, auto.checked({"effort": effort}), seed=0).labels

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from microagg.table.io.reading import read_table
+from microagg.files.reading import read_table
 
 BAR = 2.0
 NUMBERS = list("abcdefgh")

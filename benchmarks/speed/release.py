@@ -101,7 +101,7 @@ def release_once(source: Path, target: Path, report: Path | None, *, count: bool
 
 def _anonymize_file() -> Any:
     for room in (
-        "microagg.release.files",
+        "microagg.pipeline.files",
         "microagg.release.release",
     ):  # the second in packages of older commits
         try:

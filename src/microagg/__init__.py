@@ -19,28 +19,29 @@ logging.getLogger("microagg").addHandler(logging.NullHandler())  # steps and num
 if TYPE_CHECKING:
     from microagg import datasets
     from microagg.bounds.lower import lower_bound
-    from microagg.engine.run import partition
     from microagg.errors import Cancelled, GuaranteeError, InputError, MicroaggError
     from microagg.estimator.microaggregator import Microaggregator
     from microagg.guarantees.check import check
     from microagg.measures.loss.sse import information_loss
     from microagg.methods.registry import methods
-    from microagg.release.files import anonymize_file
-    from microagg.release.release import Release, anonymize
+    from microagg.pipeline.anonymize import anonymize
+    from microagg.pipeline.files import anonymize_file
+    from microagg.pipeline.run_method import partition
+    from microagg.proposal.proposal import propose
+    from microagg.release.release import Release
     from microagg.release.settings import Settings
     from microagg.studies.assess import assess
     from microagg.studies.compare import compare
-    from microagg.table.proposal import propose
 
 # Every public name and its room. Nothing is imported before it is used: `import microagg` stays quick.
 _HOMES = {
-    "anonymize": "microagg.release.release",
-    "anonymize_file": "microagg.release.files",
+    "anonymize": "microagg.pipeline.anonymize",
+    "anonymize_file": "microagg.pipeline.files",
     "Release": "microagg.release.release",
-    "Microaggregator": "microagg.estimator.door",
+    "Microaggregator": "microagg.estimator.lazy_import",
     "Settings": "microagg.release.settings",
-    "propose": "microagg.table.proposal",
-    "partition": "microagg.engine.run",
+    "propose": "microagg.proposal.proposal",
+    "partition": "microagg.pipeline.run_method",
     "information_loss": "microagg.measures.loss.sse",
     "lower_bound": "microagg.bounds.lower",
     "check": "microagg.guarantees.check",

@@ -15,7 +15,7 @@ import pytest
 
 import mixed
 from made_certificates import largest_violation
-from microagg.bounds.bound import refuse_inexact
+from microagg.bounds.bound import check_inexact
 from microagg.bounds.lower import lower_bound
 from microagg.errors import InputError
 from microagg.table.encoder import Space
@@ -229,8 +229,8 @@ def test_many_valued_columns_have_no_bound() -> None:
     cells = Cells(variables, np.column_stack([np.arange(70.0), np.arange(70.0)]))
     space = Space.fit(cells)
     with pytest.raises(InputError, match="column 'town' is nominal with so many values"):
-        refuse_inexact(space, cells.names)
-    refuse_inexact(Space.fit(cells.values), cells.names)
+        check_inexact(space, cells.names)
+    check_inexact(Space.fit(cells.values), cells.names)
 
 
 def test_a_column_that_counts_nothing_is_no_column() -> None:

@@ -9,7 +9,7 @@ import pytest
 import plain
 from microagg.bounds.lower import lower_bound
 from microagg.errors import InputError
-from microagg.problem.watch import Enough, Watch
+from microagg.problem.watch import StopSearch, Watch
 from microagg.verify_bound import check_certificate
 from optima import best_loss, cost, proves, tiny_problem
 
@@ -63,7 +63,7 @@ def test_enough_keeps_the_bound_and_other_exceptions_pass():
             if len(self.told) > 3:
                 raise self.error
 
-    stopping = Stopping(Enough("enough"))
+    stopping = Stopping(StopSearch("enough"))
     bound = lower_bound(points, 3, labels=np.arange(200) // 3 % 66, progress=stopping)
     assert bound.sse > 0.0
     assert not bound.optimal

@@ -10,7 +10,7 @@ import pytest
 
 import small_blocks
 import tables
-from microagg.release.beyond.limits import Budget
+from microagg.pipeline.memory_budget import MemoryBudget
 from running import Outcome
 
 Microagg = Callable[..., Outcome]
@@ -48,12 +48,12 @@ def test_clean_removes_what_a_killed_run_set_aside(microagg: Microagg, tmp_path:
 @pytest.mark.slow
 def test_a_release_beyond_memory(microagg: Microagg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks.make_small(monkeypatch.setattr)
-    checked = Budget.checked
+    checked = MemoryBudget.checked
 
-    def small(self: Budget, *more: object) -> Budget:
-        return checked(Budget(10**9, self.threads), *more)  # pyright: ignore[reportArgumentType]
+    def small(self: MemoryBudget, *more: object) -> MemoryBudget:
+        return checked(MemoryBudget(10**9, self.threads), *more)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(Budget, "checked", small)
+    monkeypatch.setattr(MemoryBudget, "checked", small)
     pyarrow.parquet.write_table(tables.people(3000), tmp_path / "in.parquet")
     (tmp_path / "aside").mkdir()
     asked = [

@@ -11,8 +11,8 @@ import pytest
 
 import microagg as ma
 from microagg.errors import LostWorkers, without_credentials
-from microagg.release.files import anonymize_file
-from microagg.table.io.formats import format_of
+from microagg.files.formats import format_of
+from microagg.pipeline.files import anonymize_file
 
 SECRETS = ("hunter2", "hunter3")
 ADDRESSES = (

@@ -11,8 +11,8 @@ import pytest
 
 import microagg as ma
 import tables
-from microagg.engine.estimate import search_estimate
 from microagg.methods.registry import method_named
+from microagg.pipeline.estimate import search_estimate
 from microagg.problem.problem import Problem
 from running import Outcome
 

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import tables
-from microagg.methods.method import Found
+from microagg.files.commit import writing
+from microagg.methods.method import Grouping
 from microagg.methods.registry import method_named
 from microagg.table.aggregate import Aggregated, aggregated
-from microagg.table.io import writing
 from microagg.table.variable import Cells
 from running import Outcome
 
@@ -75,12 +75,12 @@ def test_a_broken_method(
 
 
 def test_a_broken_engine(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
-    def broken(method: Any, problem: Any, *_: Any, **__: Any) -> Found:
-        return Found(lonely_labels(len(problem.points)))
+    def broken(method: Any, problem: Any, *_: Any, **__: Any) -> Grouping:
+        return Grouping(lonely_labels(len(problem.points)))
 
     # both the search and the quick one that it is compared with
-    monkeypatch.setattr("microagg.release.release.run_method", broken)
-    monkeypatch.setattr("microagg.release.choosing.run_method", broken)
+    monkeypatch.setattr("microagg.pipeline.in_memory.run_method", broken)
+    monkeypatch.setattr("microagg.pipeline.choose_groups.run_method", broken)
     refused(microagg, tmp_path, "not 4-anonymous")
 
 
@@ -88,7 +88,7 @@ def test_a_broken_aggregation(microagg: Microagg, monkeypatch: Monkeypatch, tmp_
     def nothing_done(cells: Cells, labels: np.ndarray, **options: Any) -> Aggregated:
         return dataclasses.replace(aggregated(cells, labels, **options), _cells=cells, by_group=False)
 
-    monkeypatch.setattr("microagg.release.release.aggregated", nothing_done)
+    monkeypatch.setattr("microagg.pipeline.in_memory.aggregated", nothing_done)
     refused(microagg, tmp_path, "not 4-anonymous")
 
 
@@ -165,7 +165,7 @@ def test_an_unforeseen_error_tells_no_value(
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("canary-0001x is in the way")
 
-    monkeypatch.setattr("microagg.release.release.run_method", fail)
+    monkeypatch.setattr("microagg.pipeline.in_memory.run_method", fail)
     source = tables.write(tables.people(), tmp_path / "in.csv")
     before = tables.snapshot(tmp_path)
     outcome = microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES)
@@ -180,7 +180,7 @@ def test_an_early_end_of_a_file_is_not_taken_for_ctrl_c(
     def fail(*_: Any, **__: Any) -> None:
         raise EOFError
 
-    monkeypatch.setattr("microagg.release.release.run_method", fail)
+    monkeypatch.setattr("microagg.pipeline.in_memory.run_method", fail)
     source = tables.write(tables.people(), tmp_path / "in.csv")
     outcome = microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES)
     assert outcome.code == 1
@@ -191,6 +191,6 @@ def test_not_enough_memory(microagg: Microagg, monkeypatch: Monkeypatch, tmp_pat
     def fail(*_: Any, **__: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("microagg.release.release.run_method", fail)
+    monkeypatch.setattr("microagg.pipeline.in_memory.run_method", fail)
     source = tables.write(tables.people(), tmp_path / "in.csv")
     microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES).refused("memory", code=1)

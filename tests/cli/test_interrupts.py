@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tables
-from microagg.table.io import system
+from microagg.files.commit import system
 from running import Outcome, finish, start
 
 Microagg = Callable[..., Outcome]
@@ -115,11 +115,11 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "files.read_for_settings",
-        "release.run_method",
-        "release.aggregated",
-        "saving.write_table",
-        "saving.manifest_text",
+        "pipeline.files.read_for_settings",
+        "pipeline.in_memory.run_method",
+        "pipeline.in_memory.aggregated",
+        "release.saving.write_table",
+        "release.saving.manifest_text",
     ],
 )
 def test_ctrl_c_at_any_step(
@@ -128,7 +128,7 @@ def test_ctrl_c_at_any_step(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"microagg.release.{name}", interrupt)
+    monkeypatch.setattr(f"microagg.{name}", interrupt)
     source = tables.write(tables.people(), tmp_path / "in.csv")
     (tmp_path / "out.csv").write_text("an older release\n")
     before = tables.snapshot(tmp_path)
@@ -160,7 +160,7 @@ def test_what_is_said_after_a_stop_is_what_is_there(
     tables.write(tables.people(), tmp_path / "in.csv")
     command = ("anonymize", "in.csv", "out.csv", "--k", "3", *tables.ROLES, "--report", "r.md")
     calls = {"first report": ("release.release.build_document", 1), "second report": ("release.release.build_document", 2),
-             "moving": ("table.io.system.rename", 3), "tidying up": ("table.io.journal.end", 1)}  # fmt: skip
+             "moving": ("files.commit.system.rename", 3), "tidying up": ("files.commit.journal.end", 1)}  # fmt: skip
     name, turn = calls[step]
     place, _, function = f"microagg.{name}".rpartition(".")
     usual, made = getattr(sys.modules[place], function), []

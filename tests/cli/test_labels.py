@@ -9,7 +9,7 @@ import pytest
 
 import labelled
 from cli.conftest import Microagg
-from microagg.table.io.writing import write_table
+from microagg.files.commit.writing import write_table
 
 ROLES = ["--k", "3", "--quasi", ",".join(labelled.QUASI), "--rest", "drop", "--method", "mdav", "--seed", "1"]
 

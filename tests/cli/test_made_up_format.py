@@ -12,11 +12,11 @@ import pytest
 
 import made_up_format
 import tables
-from microagg.table.io import formats
+from microagg.files import formats
 from running import Outcome, run
 
 Microagg = Callable[..., Outcome]
-TESTS = Path(__file__).parent.parent
+TESTS = Path(__file__).parents[1] / "support"
 K = ("--k", "4")
 
 
@@ -111,7 +111,7 @@ def test_a_missing_package_is_named_before_any_work(
     microagg: Microagg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, "LACKING")
-    monkeypatch.setattr("microagg.release.release.anonymize", None)
+    monkeypatch.setattr("microagg.pipeline.anonymize.anonymize", None)
     tables.write(tables.people(), tmp_path / "in.csv")
     done = microagg("anonymize", "in.csv", "out.ribbon", *K, *tables.ROLES)
     done.refused("pip install 'microagg[ribbons]'")
@@ -128,7 +128,7 @@ def test_repeat_reads_its_file_once(microagg: Microagg, source: Path, tmp_path: 
 
 def test_help_names_every_suffix(tmp_path: Path) -> None:
     code = (
-        "import sys\nfrom microagg.table.io import formats\n"
+        "import sys\nfrom microagg.files import formats\n"
         "formats.FORMATS = (*formats.FORMATS, 'made_up_format:RIBBON')\n"
         "from microagg.cli.commands import main\n"
         "sys.argv = ['microagg', sys.argv[1], '--help']\nmain()"

@@ -11,7 +11,7 @@ import pytest
 import malformed
 from running import run
 
-HERE = Path(__file__).parents[1]
+HERE = Path(__file__).parents[1] / "support"
 MEGABYTES = 1500
 """What reading may take beyond the libraries: the files are small, and 128 MB are said to be free."""
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from cli.conftest import Microagg
-from microagg.table.io.reading import read_table
-from microagg.table.io.writing import write_table
+from microagg.files.commit.writing import write_table
+from microagg.files.reading import read_table
 
 ROWS = 24
 

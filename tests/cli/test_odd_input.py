@@ -16,10 +16,10 @@ import pytest
 
 import microagg as ma
 import tables
-from microagg.release.files import anonymize_file
+from microagg.files.columnar import parquet_format
+from microagg.files.reading import read_table
+from microagg.pipeline.files import anonymize_file
 from microagg.studies.repeating import repeat_file
-from microagg.table.io import parquet_format
-from microagg.table.io.reading import read_table
 from running import Outcome, run
 
 Microagg = Callable[..., Outcome]

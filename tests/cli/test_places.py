@@ -10,8 +10,8 @@ import pytest
 
 import microagg as ma
 import tables
-from microagg.table.io import journal
-from microagg.table.io.reading import read_table
+from microagg.files.commit import journal
+from microagg.files.reading import read_table
 from running import Outcome
 
 Microagg = Callable[..., Outcome]
@@ -152,7 +152,7 @@ def test_a_folder_that_cannot_be_flushed_is_told(
     def refuse(_: Path) -> None:
         raise OSError(22, "Invalid argument")
 
-    monkeypatch.setattr("microagg.table.io.system.flush_folder", refuse)
+    monkeypatch.setattr("microagg.files.commit.system.flush_folder", refuse)
     done = microagg("repeat", saved.name, "in.csv", "again.csv")
     assert done.code == 0, done
     assert done.err.startswith("note: the folder of 'again.csv' could not be flushed")

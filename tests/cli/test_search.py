@@ -17,7 +17,7 @@ import pytest
 
 import microagg as ma
 import tables
-from microagg.table.io.reading import read_table
+from microagg.files.reading import read_table
 from running import PATIENCE, Outcome, finish, start
 
 Microagg = Callable[..., Outcome]

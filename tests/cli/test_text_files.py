@@ -15,10 +15,10 @@ import pytest
 
 import microagg as ma
 import tables
-from microagg.release.files import anonymize_file
+from microagg.files import unpacking
+from microagg.pipeline.files import anonymize_file
 from microagg.release.settings import Settings
 from microagg.studies.repeating import repeat_file
-from microagg.table.io import unpacking
 from running import Outcome, run
 
 Microagg = Callable[..., Outcome]
@@ -334,7 +334,7 @@ def test_a_bomb_takes_little_memory(tmp_path: Path) -> None:
     script = textwrap.dedent(
         """
         import sys
-        from microagg.table.io import unpacking
+        from microagg.files import unpacking
         unpacking.available_memory = lambda: 1 << 28
         from microagg.cli.commands import main
         sys.argv = ["microagg", "check", "in.csv.gz", "--k", "3", "--quasi", "age"]

@@ -18,10 +18,10 @@ import microagg as ma
 import promised
 import tables
 from contract.test_promises import random_asked
+from microagg.files.format import Format
+from microagg.files.formats import formats
 from microagg.methods.method import Effort, Method
 from microagg.methods.registry import methods
-from microagg.table.io.format import Format
-from microagg.table.io.formats import formats
 
 METHODS = methods()
 FORMATS = [each for each in formats() if not each.read_only]

@@ -16,9 +16,9 @@ import pytest
 import microagg as ma
 import promised
 from contract.test_guarantee import FORMATS, readers_of, rows_of, smallest
+from microagg.files.format import Format
 from microagg.methods.method import Effort, Method
 from microagg.methods.registry import methods
-from microagg.table.io.format import Format
 
 METHODS = [method for method in methods() if method.scope == "record" and method.columns is None]
 RELEASES, SOME_RELEASES = len(METHODS) * len(FORMATS), 2 * len(METHODS)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import microagg as ma
-from microagg.drawing.marks import COLOURS, MOST, SHAPES, hollow_marks, marks_of
+from microagg.drawing.markers import COLOURS, MOST, SHAPES, hollow_marks, marks_of
 
 # what is left of linear RGB for eyes without one kind of cones (Machado, Oliveira and Fernandes 2009, severity 1)
 SIGHT = {

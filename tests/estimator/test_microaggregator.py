@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import get_tags
 
 import microagg as ma
-from microagg.estimator.containers import opened
+from microagg.estimator.containers import open_input
 from running import run
 
 EVERY_CHECK = """
@@ -256,7 +256,7 @@ def test_whole_numbers_that_float64_cannot_tell_apart(type: str) -> None:
 @pytest.mark.parametrize("missing", [None, np.nan])
 @pytest.mark.parametrize("values", [["a", "b"], [1.5, 2.5], [1, "a"]], ids=["text", "numbers", "mixed"])
 def test_missing_objects_are_no_values(missing: Any, values: list[Any]) -> None:
-    column = opened(np.array([[values[0]], [missing], [values[1]]], object))["0"]
+    column = open_input(np.array([[values[0]], [missing], [values[1]]], object))["0"]
     assert column.is_null().to_list() == [False, True, False]
     assert column.drop_nulls().n_unique() == 2
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from microagg.estimator.groups import ReleasedGroups
+from microagg.estimator.merge_equal import equal_rows_together
 from microagg.estimator.rows import row_digests
-from microagg.estimator.together import equal_rows_together
 from microagg.table.schema import Column, Kind, Role
 
 

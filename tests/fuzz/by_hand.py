@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 import malformed
-from microagg.table.io.writing import write_table
+from microagg.files.commit.writing import write_table
 
 AGES = "age,name\n" + "".join(f"{31 + number % 3},x{number % 2}\n" for number in range(24))
 ROW = "31,x\n"

@@ -72,9 +72,9 @@ def command(folder: Path, *arguments: str, fused: Sequence[str] = ()) -> int:
     told = everything
     for name in fused:
         told = told.replace(repr(name), "a name")
-    refuse_canaries(told, "on the terminal")
-    refuse_escapes(everything)
-    refuse_leftovers(folder, fused)
+    check_canaries(told, "on the terminal")
+    check_escapes(everything)
+    check_leftovers(folder, fused)
     return int(code)
 
 
@@ -87,28 +87,28 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
             raise Finding(f"not one sentence: {str(error)!r}") from None
         if A_BUG in str(error):
             raise Finding("".join(traceback.format_exception(error))) from None
-        refuse_canaries(str(error), "in an error")
+        check_canaries(str(error), "in an error")
         if error.__cause__ is not None or (not error.__suppress_context__ and error.__context__ is not None):
             shown = "".join(traceback.format_exception(error))
-            refuse_canaries(shown, "in a traceback")
+            check_canaries(shown, "in a traceback")
         return None
 
 
-def refuse_canaries(text: str, where: str, *, numbers: bool = True) -> None:
+def check_canaries(text: str, where: str, *, numbers: bool = True) -> None:
     """No confidential value may be told."""
     for canary in (CANARY, CANARY_NUMBER) if numbers else (CANARY,):
         if canary in text.lower():
             raise Finding(f"a confidential value {where}: {text!r}")
 
 
-def refuse_escapes(text: str) -> None:
+def check_escapes(text: str) -> None:
     """No name may steer the terminal."""
     odd = {mark for mark in text if (ord(mark) < 32 and mark not in "\n\t") or 127 <= ord(mark) < 160}
     if odd:
         raise Finding(f"raw control characters {odd!r}: {text!r}")
 
 
-def refuse_leftovers(folder: Path, fused: Sequence[str] = ()) -> None:
+def check_leftovers(folder: Path, fused: Sequence[str] = ()) -> None:
     """Nothing half written stays, and no public file tells a value; reports show the levels that are released."""
     for path in folder.iterdir():
         if path.name.endswith(".part"):
@@ -123,7 +123,7 @@ def refuse_leftovers(folder: Path, fused: Sequence[str] = ()) -> None:
             for value in sorted(_released_texts(folder), key=len, reverse=True):
                 text = re.sub(rf"{re.escape(value)}(?![0-9])", "a level", text)
         # reports show released numbers, which are near those of the table
-        refuse_canaries(text, f"in {path.name}", numbers=is_manifest)
+        check_canaries(text, f"in {path.name}", numbers=is_manifest)
 
 
 def _released_texts(folder: Path) -> set[str]:

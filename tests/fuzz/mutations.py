@@ -16,7 +16,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 
 import sas7bdat
-from microagg.table.io.writing import write_table
+from microagg.files.commit.writing import write_table
 
 TEXTS = (".csv", ".tsv", ".txt")
 PACKED = tuple(f"{ending}{packing}" for ending in TEXTS for packing in (".gz", ".zst"))

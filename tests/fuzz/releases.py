@@ -28,8 +28,8 @@ import microagg as ma
 import small_blocks
 from fuzz.judging_files import Confidential, Promise, broken_promises
 from microagg.errors import InputError
-from microagg.release.beyond.limits import Budget
-from microagg.release.files import anonymize_file
+from microagg.pipeline.files import anonymize_file
+from microagg.pipeline.memory_budget import MemoryBudget
 
 WAYS = ("memory", "beyond", "dask")
 IN_PASSES = (".csv", ".parquet", ".feather", "parts")
@@ -406,16 +406,16 @@ def small_tables() -> Iterator[None]:
         ("microagg.methods.search.blockwise", "MOST_AS_ONE"): 60,
         ("microagg.problem.blocks", "LARGEST"): 60,
         ("microagg.problem.blocks", "SAMPLE"): 64,
-        ("microagg.table.io.parts", "RECORDS_IN_A_PART"): 128,
+        ("microagg.files.columnar.parquet_folder", "RECORDS_IN_A_PART"): 128,
     }
 
-    def checked(self: Budget, *_: Any) -> Budget:
-        return Budget(10**8, self.threads, 64, 1, 1, 1, 100, 1000, 100_000)
+    def checked(self: MemoryBudget, *_: Any) -> MemoryBudget:
+        return MemoryBudget(10**8, self.threads, 64, 1, 1, 1, 100, 1000, 100_000)
 
     with contextlib.ExitStack() as stack:
         for (module, name), size in sizes.items():
             stack.enter_context(mock.patch.object(importlib.import_module(module), name, size))
-        stack.enter_context(mock.patch.object(Budget, "checked", checked))
+        stack.enter_context(mock.patch.object(MemoryBudget, "checked", checked))
         yield
 
 

@@ -38,14 +38,14 @@ def test_findings_are_found(tmp_path: Path) -> None:
     with pytest.raises(judging.Finding, match="ZeroDivisionError"), judging.judged():
         _ = 1 / 0
     with pytest.raises(judging.Finding, match="a confidential value"):
-        judging.refuse_canaries("column 'age' holds canary-17", "in an error")
+        judging.check_canaries("column 'age' holds canary-17", "in an error")
     with pytest.raises(judging.Finding, match="control"):
-        judging.refuse_escapes("a\x1b[31mb")
+        judging.check_escapes("a\x1b[31mb")
     with pytest.raises(judging.Finding, match="not one sentence"), judging.judged():
         judging.call(_two_lines)
     (tmp_path / ".x.part").write_text("")
     with pytest.raises(judging.Finding, match="left behind"):
-        judging.refuse_leftovers(tmp_path)
+        judging.check_leftovers(tmp_path)
 
 
 def _two_lines() -> None:

@@ -20,10 +20,10 @@ from typing import Any
 import pyarrow as pa
 
 import microagg as ma
-from microagg.release.beyond.filed import FiledRelease
-from microagg.release.beyond.limits import Budget
-from microagg.release.files import anonymize_file
-from microagg.table.io.writing import write_table
+from microagg.files.commit.writing import write_table
+from microagg.pipeline.files import anonymize_file
+from microagg.pipeline.memory_budget import MemoryBudget
+from microagg.pipeline.on_disk import OnDiskRelease
 
 DIGESTS = Path(__file__).with_name("release_digests.json")
 RUNTIMES = ("memory", "out-of-core", "dask")
@@ -190,7 +190,7 @@ def digests_of(case: ReleaseCase, runtime: str, client: Any = None) -> dict[str,
         name = f"{target}/" if case.target == "/" else target
         with _runtime(runtime, client) as how:
             release = anonymize_file(source, name, report=out / "report.html", **how, **case.arguments())
-        if isinstance(release, FiledRelease) is (runtime == "memory"):
+        if isinstance(release, OnDiskRelease) is (runtime == "memory"):
             raise AssertionError(f"{case.name} was not made {runtime}")
         return {
             path.relative_to(out).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()[:16]
@@ -205,16 +205,16 @@ def _runtime(runtime: str, client: Any) -> Iterator[dict[str, Any]]:
     if runtime == "memory":
         yield {}
         return
-    whole = Budget.checked
-    Budget.checked = _small_budget  # pyright: ignore[reportAttributeAccessIssue]
+    whole = MemoryBudget.checked
+    MemoryBudget.checked = _small_budget  # pyright: ignore[reportAttributeAccessIssue]
     try:
         yield {"engine": client} if runtime == "dask" else {"memory": 1, "threads": 2}
     finally:
-        Budget.checked = whole
+        MemoryBudget.checked = whole
 
 
-def _small_budget(self: Budget, *_: Any) -> Budget:
-    return Budget(1_000_000_000, self.threads, 320, self.threads, 2, 2, 100, 1000, 100_000)
+def _small_budget(self: MemoryBudget, *_: Any) -> MemoryBudget:
+    return MemoryBudget(1_000_000_000, self.threads, 320, self.threads, 2, 2, 100, 1000, 100_000)
 
 
 @functools.cache

@@ -14,7 +14,7 @@ import microagg as ma
 import promised
 from guarantees.test_promise import ASKED, KINDS, random_column
 from microagg.datasets.persons import persons
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.release.notes_on_gaps import notes_on_gaps
 from microagg.table.confidential import Attribute, attributes_of
 from microagg.table.schema import Kind
@@ -55,7 +55,7 @@ def test_groups_and_classes_with_atoms_are_judged_as_with_fractions(asked):
         plain = told(values, atoms)
         for kind in KINDS:
             nominal = kind is Kind.NOMINAL
-            attribute, promise = attribute_with(kind, values, atoms), Promise.of(**asked)
+            attribute, promise = attribute_with(kind, values, atoms), Guarantees.of(**asked)
             members = rng.permutation(n)[: int(rng.integers(1, n + 1))]
             expected = promised.is_kept(plain, members.tolist(), nominal=nominal, **asked)
             accept = promise.accept((attribute,))
@@ -82,7 +82,7 @@ def test_the_check_finds_the_distances_of_the_oracle():
         values, atoms = random_column(rng, n), random_atoms(rng, n)
         labels = np.unique(rng.integers(0, int(rng.integers(1, 6)), n), return_inverse=True)[1]
         for kind in KINDS:
-            promise, attribute = Promise.of(l=2, t=0.5), attribute_with(kind, values, atoms)
+            promise, attribute = Guarantees.of(l=2, t=0.5), attribute_with(kind, values, atoms)
             diverse, close = promise.evaluate(labels, int(labels.max()) + 1, (attribute,))
             groups = [np.flatnonzero(labels == g).tolist() for g in range(int(labels.max()) + 1)]
             plain, nominal = told(values, atoms), kind is Kind.NOMINAL
@@ -138,7 +138,7 @@ def test_two_classes_that_keep_t_keep_it_together(sorts):
         one, other = order[: cut[0]].tolist(), order[cut[0] : cut[1]].tolist()
         plain = told(values, atoms)
         farthest = max(promised.distance(plain, part, nominal=False) for part in (one, other))
-        accept = Promise.of(t=min(float(farthest), 1.0)).accept(
+        accept = Guarantees.of(t=min(float(farthest), 1.0)).accept(
             (attribute_with(Kind.NUMERIC, values, atoms),)
         )
         assert accept is not None
@@ -155,7 +155,7 @@ def test_two_classes_that_keep_t_keep_it_together(sorts):
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_not_known_is_no_value(asked, kind):
-    promise = Promise.of(**asked)
+    promise = Guarantees.of(**asked)
     #        A  A  missing | A  A  refused | missing refused | A B missing
     values = np.array([1, 1, 0, 1, 1, 0, 0, 0, 1, 2, 0])
     atoms = np.array([-1, -1, 2, -1, -1, 0, 2, 0, -1, -1, 2], np.int16)
@@ -175,11 +175,11 @@ def test_what_cannot_be_reached_is_refused_by_what_is_known():
         pa.table({"ill": ["flu", None, "flu", "refused"]}), ["ill"], special={"ill": ["refused"]}
     )
     with pytest.raises(ma.InputError, match="'ill' has only 1 different value;"):
-        Promise.of(l=2).refuse_impossible(gaps)
+        Guarantees.of(l=2).check_impossible(gaps)
     nothing = attributes_of(pa.table({"ill": pa.array([None, None], pa.string())}), ["ill"])
     with pytest.raises(ma.InputError, match="'ill' has only 0 different values;"):
-        Promise.of(l=2).refuse_impossible(nothing)
-    Promise.of(t=0.0).refuse_impossible(nothing)
+        Guarantees.of(l=2).check_impossible(nothing)
+    Guarantees.of(t=0.0).check_impossible(nothing)
 
 
 @pytest.mark.slow
@@ -271,8 +271,8 @@ def test_wrong_words_about_columns_are_refused(said, says):
 
 def test_gaps_are_told_of_where_l_is_asked_for():
     columns = attributes_of(pa.table({"ill": ["flu", None, "cold"], "wage": [1, 2, 3]}), ["ill", "wage"])
-    (note,) = notes_on_gaps(Promise.of(l=2), columns)
+    (note,) = notes_on_gaps(Guarantees.of(l=2), columns)
     assert "1 of 3 records" in note
     assert "'ill'" in note
     assert "flu" not in note
-    assert notes_on_gaps(Promise.of(t=0.2), columns) == ()
+    assert notes_on_gaps(Guarantees.of(t=0.2), columns) == ()

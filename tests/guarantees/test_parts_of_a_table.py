@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.guarantees.tally import tally, tally_of_part
 from microagg.table.confidential import Attribute, numbered
 from microagg.table.schema import Kind
@@ -29,7 +29,7 @@ def test_findings_of_two_parts_are_those_of_the_whole(asked: dict[str, Any], kin
         labels = np.append(np.arange(classes), rng.integers(0, classes, n - classes))
         values = rng.integers(0, 6, n).astype(np.float64 if kind is Kind.NUMERIC else np.int64)
         atoms = np.where(rng.random(n) < 0.1, 0, -1).astype(np.int16)
-        promise = Promise.of(**asked)
+        promise = Guarantees.of(**asked)
         whole = promise.findings_on_values("x", kind, tally(values, labels, classes, atoms=atoms))
         cut, (codes, known) = int(rng.integers(1, classes)), numbered(values, atoms)
         overall = np.bincount(codes)
@@ -52,7 +52,7 @@ def test_units_of_two_parts_are_those_of_the_whole() -> None:
         n = int(rng.integers(10, 40))
         labels, units = rng.integers(0, 4, n), rng.integers(0, 9, n)
         labels[:4] = np.arange(4)
-        promise = Promise.of(units=3)
+        promise = Guarantees.of(units=3)
         whole = promise.findings_on_units("home", tally(units, labels, 4))
         parts = [
             promise.findings_on_units("home", tally(units[chosen], labels[chosen] - begin, 2))
@@ -71,9 +71,9 @@ def test_units_of_two_parts_are_those_of_the_whole() -> None:
 def test_units_that_are_not_known_are_not_taken_for_kept() -> None:
     labels = np.array([0, 0, 1, 1])
     with pytest.raises(ma.GuaranteeError, match="units of the records are not known"):
-        Promise.of(units=2).verify(labels, 2, ())
+        Guarantees.of(units=2).verify(labels, 2, ())
     home = Attribute("home", Kind.NOMINAL, np.array([0, 1, 0, 1]))
-    assert all(finding.holds for finding in Promise.of(units=2).verify(labels, 2, (), home))
+    assert all(finding.holds for finding in Guarantees.of(units=2).verify(labels, 2, (), home))
 
 
 def test_a_marker_of_missing_units_is_no_unit() -> None:

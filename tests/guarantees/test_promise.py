@@ -10,7 +10,7 @@ import pytest
 
 import microagg as ma
 import promised
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
 
@@ -42,7 +42,7 @@ def test_groups_and_classes_are_judged_as_with_fractions(asked):
         for kind in KINDS:
             column = values.astype(np.float64) if kind is Kind.NUMERIC else values.astype(np.int64)
             attribute = Attribute("x", kind, column)
-            promise = Promise.of(**asked)
+            promise = Guarantees.of(**asked)
             members = rng.permutation(n)[: int(rng.integers(1, n + 1))]
             expected = promised.is_kept(
                 values.tolist(), members.tolist(), nominal=kind is Kind.NOMINAL, **asked
@@ -66,12 +66,12 @@ def test_groups_and_classes_are_judged_as_with_fractions(asked):
 def test_several_columns_must_all_keep_it():
     one, two = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
     attributes = (Attribute("a", Kind.NOMINAL, one), Attribute("b", Kind.NOMINAL, two))
-    accept = Promise.of(l=2).accept(attributes)
+    accept = Guarantees.of(l=2).accept(attributes)
     assert accept is not None
     assert not accept(np.array([0, 1]))
     assert not accept(np.array([0, 2]))
     assert accept(np.array([0, 3]))
-    findings = Promise.of(l=2).evaluate(np.array([0, 0, 1, 1]), 2, attributes)
+    findings = Guarantees.of(l=2).evaluate(np.array([0, 0, 1, 1]), 2, attributes)
     assert [(f.column, f.holds) for f in findings] == [("a", True), ("b", False)]
 
 
@@ -82,11 +82,11 @@ def test_a_group_at_the_limit_counts_and_never_fails_the_check():
         for second in range(first + 1, 10):
             members = [first, second]
             limit = float(promised.distance(values.tolist(), members, nominal=False))
-            accept = Promise.of(t=limit).accept((attribute,))
+            accept = Guarantees.of(t=limit).accept((attribute,))
             assert accept is not None
             assert accept(np.array(members))
             labels = np.where(np.isin(np.arange(10), members), 0, 1)
-            assert not Promise.of(t=limit).evaluate(labels, 2, (attribute,))[0].failing[0]
+            assert not Guarantees.of(t=limit).evaluate(labels, 2, (attribute,))[0].failing[0]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_group_at_the_limit_counts_and_never_fails_the_check():
 )
 def test_what_makes_no_sense_is_refused(asked, says):
     with pytest.raises(ma.InputError, match=says):
-        Promise.of(**asked)
+        Guarantees.of(**asked)
 
 
 TABLE = pa.table(

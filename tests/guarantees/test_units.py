@@ -10,7 +10,7 @@ import pytest
 
 import microagg as ma
 import promised
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.table.confidential import Attribute, units_of
 from microagg.table.schema import Kind
 
@@ -32,7 +32,7 @@ def test_groups_and_classes_are_judged_as_with_fractions():
     for _ in range(400):
         n, k = int(rng.integers(2, 40)), int(rng.integers(2, 6))
         units = random_units(rng, n)
-        promise = Promise.of(units=k)
+        promise = Guarantees.of(units=k)
         members = rng.permutation(n)[: int(rng.integers(1, n + 1))]
         expected = promised.has_units(units.tolist(), members.tolist(), k)
         accept = promise.accept((), column(units))
@@ -57,7 +57,7 @@ def test_two_classes_that_keep_it_keep_it_together():
         units = random_units(rng, n)
         order = rng.permutation(n)
         one, two = order[: n // 2].tolist(), order[n // 2 :].tolist()
-        accept = Promise.of(units=k).accept((), column(units))
+        accept = Guarantees.of(units=k).accept((), column(units))
         assert accept is not None
         if accept(np.array(one)) and accept(np.array(two)):
             tried += 1
@@ -68,7 +68,7 @@ def test_two_classes_that_keep_it_keep_it_together():
 
 def test_each_column_has_thresholds_of_its_own():
     ill, household = np.array([0, 1, 0, 1, 0, 1, 2, 2]), np.array([0, 0, 1, 1, 2, 2, 3, 3])
-    asked = Promise.of(l=2, t=0.6, units=3)
+    asked = Guarantees.of(l=2, t=0.6, units=3)
     accept = asked.accept((Attribute("ill", Kind.NOMINAL, ill),), column(household))
     assert accept is not None
     seen = set()
@@ -82,7 +82,7 @@ def test_each_column_has_thresholds_of_its_own():
 
 
 def test_searches_see_less_shortfall_the_nearer_a_group_is():
-    accept = Promise.of(units=3).accept((), column(np.array([0, 0, 0, 0, 1, 2, 3])))
+    accept = Guarantees.of(units=3).accept((), column(np.array([0, 0, 0, 0, 1, 2, 3])))
     assert accept is not None
     lacking = [accept.shortfall(np.arange(size)) for size in (4, 5, 6, 7)]
     assert lacking == sorted(lacking, reverse=True)
@@ -93,10 +93,10 @@ def test_searches_see_less_shortfall_the_nearer_a_group_is():
 def test_what_the_whole_table_misses_is_refused():
     few = column(np.array([0, 1, 0, 1, 1, 0]))
     with pytest.raises(ma.InputError, match=r"needs 3 different units.*only 2 in column 'household'"):
-        Promise.of(units=3).refuse_impossible((), few)
+        Guarantees.of(units=3).check_impossible((), few)
     with pytest.raises(ma.InputError, match=r"more than half.*has 5 of all 8"):
-        Promise.of(units=2).refuse_impossible((), column(np.array([0, 0, 0, 0, 0, 1, 2, 3])))
-    Promise.of(units=2).refuse_impossible((), few)
+        Guarantees.of(units=2).check_impossible((), column(np.array([0, 0, 0, 0, 0, 1, 2, 3])))
+    Guarantees.of(units=2).check_impossible((), few)
 
 
 def test_units_are_told_apart_by_meaning_and_none_may_be_missing():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.kernels.standard_of_counts import shortfall_of_counts
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
@@ -28,7 +28,7 @@ def test_the_same_shortfall_to_the_bit(asked: dict, kind: Kind, atoms: int) -> N
         for atom in range(atoms):
             held[rng.random(400) < 0.2] = atom
         column = Attribute("x", kind, values, atoms=held if atoms else None, marks=tuple(range(atoms)))
-        promise = Promise.of(**asked)
+        promise = Guarantees.of(**asked)
         accept = promise.accept((column,), column)
         assert accept is not None
         records = rng.permutation(400)[:size]

@@ -11,13 +11,13 @@ import pytest
 
 import plain
 from microagg.errors import Cancelled, InputError
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.kernels.random import next_integer, seeded
-from microagg.methods.method import Found, Method
+from microagg.methods.method import Grouping, Method
 from microagg.methods.parts import in_parts, records_by_label
 from microagg.methods.registry import method_named
 from microagg.problem.problem import Problem, Progress
-from microagg.problem.watch import Enough, Watch
+from microagg.problem.watch import StopSearch, Watch
 from microagg.refine import local
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
@@ -55,7 +55,7 @@ def test_threads_do_not_matter(name: str, asked: dict[str, Any]):
     runs = []
     for threads in (1, 2, 3):
         problem = Problem.of(
-            points, 3, confidential=ill, accept=Promise.of(**asked).accept(ill), threads=threads
+            points, 3, confidential=ill, accept=Guarantees.of(**asked).accept(ill), threads=threads
         )
         runs.append(in_parts(problem, parts, method, rng=seeded(9), params=params).labels)
     assert np.array_equal(runs[0], runs[1])
@@ -65,7 +65,7 @@ def test_threads_do_not_matter(name: str, asked: dict[str, Any]):
 def test_a_search_keeps_the_promise_within_the_parts():
     points, parts = four_parts()
     ill = (Attribute("ill", Kind.NOMINAL, np.arange(240) % 3),)
-    accept = Promise.of(l=3).accept(ill)
+    accept = Guarantees.of(l=3).accept(ill)
     assert accept is not None
     problem = Problem.of(points, 3, confidential=ill, accept=accept, threads=2)
     labels = in_parts(problem, parts, method_named("auto"), rng=seeded(9), params={"effort": 5}).labels
@@ -94,7 +94,7 @@ def made_up(run: Any, *parameters: Any, **told: Any) -> Method:
 class Stopped:
     """A progress that says enough once, after so much."""
 
-    def __init__(self, share: float, raising: type[BaseException] = Enough) -> None:
+    def __init__(self, share: float, raising: type[BaseException] = StopSearch) -> None:
         self.share, self.raising, self.heard = share, raising, list[float]()
 
     def __call__(self, done: int, total: int) -> None:
@@ -111,7 +111,7 @@ def test_a_stopped_search_is_repeated(threads: int, share: float):
     points, parts = four_parts(400)
     method, params = method_named("lns"), {"effort": 120}
 
-    def run(threads: int, watch: Watch) -> Found:
+    def run(threads: int, watch: Watch) -> Grouping:
         return in_parts(
             Problem.of(points, 3, threads=threads), parts, method, rng=seeded(4), params=params, watch=watch
         )
@@ -142,7 +142,7 @@ def test_stopped_at_any_moment_it_is_repeated(threads: int, effort: Any, monkeyp
         def enough(done: int, total: int, heard: list[int] = heard, calls: int = calls) -> None:
             heard.append(done)
             if len(heard) == calls:
-                raise Enough("stopped")
+                raise StopSearch("stopped")
 
         stopped = in_parts(problem, parts, method, rng=seeded(4), params=params, watch=Watch(enough, 1000))
         again = in_parts(problem, parts, method, rng=seeded(4), params=params, watch=Watch(**stopped.params))
@@ -197,7 +197,7 @@ def test_progress_never_goes_back_and_may_cancel(threads: int, name: str):
     assert told == sorted(told)
     assert told[-1] == (2000, 2000)
     assert len(set(told)) > 3 or (threads, name) == (2, "mdav")  # which may be through before anybody looks
-    for error in (Cancelled, KeyboardInterrupt, *((Enough,) if name == "mdav" else ())):
+    for error in (Cancelled, KeyboardInterrupt, *((StopSearch,) if name == "mdav" else ())):
         progress = Stopped(0.2, error)
         with pytest.raises(error):
             in_parts(

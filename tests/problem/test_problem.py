@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import promised
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.problem.problem import Problem
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
@@ -28,7 +28,10 @@ def test_groups_of_a_part_are_judged_against_the_whole_table(asked: dict[str, An
         wage, ill = np.round(rng.lognormal(size=n), 1), rng.integers(0, 4, n)
         attributes = (Attribute("wage", Kind.NUMERIC, wage), Attribute("ill", Kind.NOMINAL, ill))
         whole = Problem.of(
-            rng.normal(size=(n, 2)), 2, confidential=attributes, accept=Promise.of(**asked).accept(attributes)
+            rng.normal(size=(n, 2)),
+            2,
+            confidential=attributes,
+            accept=Guarantees.of(**asked).accept(attributes),
         )
         records = rng.permutation(n)[: int(rng.integers(2, n + 1))]
         part = whole.part(records)
@@ -46,7 +49,7 @@ def test_groups_of_a_part_are_judged_against_the_whole_table(asked: dict[str, An
         twice = part.part(np.arange(len(records))[::-1])
         assert twice.accept is not None
         assert twice.accept(len(records) - 1 - group) == expected
-        alone = Promise.of(**asked).accept(part.confidential)
+        alone = Guarantees.of(**asked).accept(part.confidential)
         assert alone is not None
         verdicts.add(expected)
         differs += alone(group) != expected

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from microagg.errors import Cancelled
-from microagg.problem.watch import Enough, Watch, ctrl_c_heard
+from microagg.problem.watch import StopSearch, Watch, handle_interrupt
 
 
 def passes(watch: Watch, checkpoints: int = 10) -> int:
@@ -55,7 +55,7 @@ def test_a_given_checkpoint_comes_before_the_clock() -> None:
 def test_enough_is_a_stop_and_anything_else_goes_through() -> None:
     def enough(done: int, total: int) -> None:
         if done >= 300:
-            raise Enough("stopped")
+            raise StopSearch("stopped")
 
     watch = Watch(enough)
     assert passes(watch) == 4
@@ -116,7 +116,7 @@ def test_a_progress_that_listens_hears_the_figures() -> None:
 def test_ctrl_c_that_compiled_code_made_an_error_of_is_ctrl_c_again() -> None:
     stop, inner = KeyboardInterrupt(), SystemError("returned a result with an exception set")
     inner.__cause__ = stop
-    with pytest.raises(KeyboardInterrupt), ctrl_c_heard():
+    with pytest.raises(KeyboardInterrupt), handle_interrupt():
         raise SystemError("and so did its caller") from inner
-    with pytest.raises(SystemError, match="of another kind"), ctrl_c_heard():
+    with pytest.raises(SystemError, match="of another kind"), handle_interrupt():
         raise SystemError("of another kind")

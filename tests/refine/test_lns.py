@@ -12,7 +12,7 @@ import pytest
 
 import plain
 import promised
-from microagg.guarantees.promise import Acceptance, Promise
+from microagg.guarantees.promise import AcceptanceTest, Guarantees
 from microagg.kernels.random import seeded
 from microagg.problem.problem import Problem
 from microagg.problem.watch import Watch
@@ -132,8 +132,8 @@ def test_weights_decide() -> None:
         assert weighted_sse(points, labels, weights) <= best * (1.0 + 1e-9) + 1e-12, seed
 
 
-def promise_on(values: np.ndarray, **asked: Any) -> Acceptance:
-    accept = Promise.of(**asked).accept((Attribute("ill", Kind.NOMINAL, values.astype(np.int64)),))
+def promise_on(values: np.ndarray, **asked: Any) -> AcceptanceTest:
+    accept = Guarantees.of(**asked).accept((Attribute("ill", Kind.NOMINAL, values.astype(np.int64)),))
     assert accept is not None
     return accept
 

@@ -14,10 +14,10 @@ import pytest
 import plain
 import promised
 from microagg.datasets.reference import load_reference
-from microagg.guarantees.promise import Acceptance, Promise
+from microagg.guarantees.promise import AcceptanceTest, Guarantees
 from microagg.methods.mdav.mdav import MDAV
 from microagg.problem.problem import Problem
-from microagg.problem.watch import Enough, Watch
+from microagg.problem.watch import StopSearch, Watch
 from microagg.refine import local, local_near
 from microagg.refine.construct import block_groups
 from microagg.refine.local import improve
@@ -132,9 +132,9 @@ def test_one_group_of_all_is_split(seed: int) -> None:
     assert len(points) < 2 * k or labels.max() > 0
 
 
-def promise_on(values: list[int] | np.ndarray, **asked: Any) -> Acceptance:
+def promise_on(values: list[int] | np.ndarray, **asked: Any) -> AcceptanceTest:
     """What is asked of groups, by the categories of the records."""
-    accept = Promise.of(**asked).accept((Attribute("ill", Kind.NOMINAL, np.asarray(values, np.int64)),))
+    accept = Guarantees.of(**asked).accept((Attribute("ill", Kind.NOMINAL, np.asarray(values, np.int64)),))
     assert accept is not None
     return accept
 
@@ -281,7 +281,7 @@ def test_progress_moves_and_may_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(0 <= done <= total for done, total in told)
 
     def enough(done: int, total: int) -> None:
-        raise Enough
+        raise StopSearch
 
     kept = improve(Problem.of(points, 3), given, progress=enough)
     assert plain.sse(points, kept) < plain.sse(points, given)

@@ -7,7 +7,7 @@ import pytest
 
 import microagg as ma
 import plain
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.problem.problem import Problem
 from microagg.refine.local import improve
 from microagg.refine.merging import repair
@@ -24,7 +24,7 @@ def problem_of(seed: int) -> Problem:
     wage = Attribute("wage", Kind.NUMERIC, np.where(rng.random(n) < 0.5, points[:, 0], rng.normal(size=n)))
     ill = Attribute("ill", Kind.NOMINAL, rng.permutation(np.arange(n) % 4))
     attributes = (wage, ill) if wage.distinct > 3 else (ill,)
-    promise = Promise.of(**ASKED[seed % len(ASKED)])
+    promise = Guarantees.of(**ASKED[seed % len(ASKED)])
     return Problem.of(points, k, confidential=attributes, accept=promise.accept(attributes))
 
 
@@ -62,7 +62,7 @@ def test_the_cheapest_union_that_helps_is_chosen():
     points = np.array([[0.0], [0.0], [1.0], [1.0], [1.5], [1.5], [9.0], [9.0]])
     values = np.array([0, 0, 0, 0, 1, 0, 0, 1])
     attributes = (Attribute("ill", Kind.NOMINAL, values),)
-    problem = Problem.of(points, 2, confidential=attributes, accept=Promise.of(l=2).accept(attributes))
+    problem = Problem.of(points, 2, confidential=attributes, accept=Guarantees.of(l=2).accept(attributes))
     labels = np.repeat(np.arange(4, dtype=np.int32), 2)
     # 2 merges with 3 at first, for 0.25; then 1 with both of them, for it needs a value that 0 has not
     assert repair(problem, labels).tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
@@ -121,7 +121,7 @@ def test_the_cheapest_wish_for_what_is_lacking_comes_first(asked: dict, seed: in
     points = rng.lognormal(0.0, 1.0, (44, 2))
     ill = Attribute("ill", Kind.NOMINAL, (points[:, 0] * 3).astype(np.int64) % 5)
     wage = Attribute("wage", Kind.NUMERIC, np.round(points[:, 1], 1))
-    problem = Problem.of(points, 3, accept=Promise.of(**asked).accept((ill, wage)))
+    problem = Problem.of(points, 3, accept=Guarantees.of(**asked).accept((ill, wage)))
     before = ma.partition(points, 3, "mdav")
     after = repair(problem, before)
     found = {frozenset(np.flatnonzero(after == g).tolist()) for g in range(int(after.max()) + 1)}

@@ -14,7 +14,7 @@ import pytest
 
 import microagg as ma
 import tables
-from microagg.table.io.labels import Labels, with_labels
+from microagg.table.columns.labels import Labels, with_labels
 
 
 def contents(path: Path) -> Iterator[bytes]:

@@ -15,8 +15,8 @@ import microagg as ma
 import small_blocks
 import tables
 from beyond import asked, in_passes, table_of
+from microagg.files.commit.writing import write_table
 from microagg.release.report.viewing import ReportView
-from microagg.table.io.writing import write_table
 
 SAID: dict[str, Any] = {"k": 4, "quasi": tables.QUASI, "rest": "drop", "seed": 1, "method": "mdav"}
 

@@ -15,7 +15,7 @@ import pytest
 
 import microagg as ma
 import small_blocks
-from microagg.table.io.arrow import of_used_categories
+from microagg.table.columns.arrow import of_used_categories
 from passes import both_ways
 
 ILLNESSES = ["typhus", "asthma", "flu", "gout"]

@@ -13,11 +13,13 @@ import pyarrow.parquet
 import pytest
 
 import tables
+from microagg.files.columnar.parquet_format import write
+from microagg.files.format import RECORDS_IN_A_PIECE as RECORDS_IN_A_GROUP
 from microagg.kernels import hashing, random
-from microagg.release.files import anonymize_file
+from microagg.pipeline.files import anonymize_file
 from microagg.release.shuffling import key_of_order, shuffled_rows
 from microagg.studies.repeating import repeat_file
-from microagg.table.io.digests import (
+from microagg.table.columns.digests import (
     RUN,
     RowSums,
     digest_of,
@@ -26,9 +28,7 @@ from microagg.table.io.digests import (
     digest_of_whole_columns,
     digests_of_runs,
 )
-from microagg.table.io.format import RECORDS_IN_A_PIECE as RECORDS_IN_A_GROUP
-from microagg.table.io.parquet_format import write
-from microagg.table.io.row_hashes import class_hashes, row_hashes
+from microagg.table.columns.row_hashes import class_hashes, row_hashes
 
 
 def large(records: int = 2 * RUN + 17) -> pa.Table:
@@ -82,7 +82,7 @@ def test_sums_of_rows_are_the_same_in_any_order() -> None:
     order = np.random.default_rng(1).permutation(5000)
     assert digest_of_rows(table.take(pa.array(order))) == digest_of_rows(table)
     first, second = RowSums.of(table.slice(0, 1234)), RowSums.of(table.slice(1234))
-    assert second.plus(first).digest(table.schema) == digest_of_rows(table)
+    assert second.combine(first).digest(table.schema) == digest_of_rows(table)
     assert digest_of_rows(table.slice(1)) != digest_of_rows(table)
 
 

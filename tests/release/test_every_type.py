@@ -13,7 +13,7 @@ import pytest
 
 import every_type
 import microagg as ma
-from microagg.release.files import anonymize_file
+from microagg.pipeline.files import anonymize_file
 from microagg.release.release import Release
 from microagg.release.settings import Settings
 from microagg.studies.repeating import repeat_file

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from microagg.release.files import anonymize_file
+from microagg.pipeline.files import anonymize_file
 from microagg.release.settings import Settings
 from microagg.studies.repeating import repeat_file
 

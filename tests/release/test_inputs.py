@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from microagg.table.io.writing import write_table
+from microagg.files.commit.writing import write_table
 
 AGES = np.random.default_rng(2).integers(20, 60, 24).tolist()
 TABLE = pa.table({"age": AGES, "town": ["A", "B"] * 12})

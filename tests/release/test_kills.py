@@ -11,7 +11,7 @@ import pytest
 import tables
 from running import run
 
-HERE = Path(__file__).parents[1]
+HERE = Path(__file__).parents[1] / "support"
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "fork"), reason="needs processes that share what was computed"

@@ -12,15 +12,15 @@ import pytest
 
 import labelled
 import microagg as ma
-from microagg.release.files import anonymize_file
+from microagg.files.commit.writing import write_table
+from microagg.files.reading import read_table
+from microagg.files.stats.sidecar import sidecar_of
+from microagg.pipeline.files import anonymize_file
 from microagg.release.settings import Settings
 from microagg.studies.assess import assess_files
 from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
-from microagg.table.io.labels import Labels, labels_in, with_labels
-from microagg.table.io.reading import read_table
-from microagg.table.io.sidecar import sidecar_of
-from microagg.table.io.writing import write_table
+from microagg.table.columns.labels import Labels, labels_in, with_labels
 
 QUASI = ["age", "sex", "education", "wage"]
 SETTINGS: dict[str, Any] = {"quasi": QUASI, "confidential": ["ill"], "method": "mdav", "seed": 3}
@@ -248,7 +248,7 @@ def test_names_that_the_target_cannot_have_are_refused_before_any_work(
     write_table(
         pa.table({"net wage": [1, 2, 3, 4], "my name": ["a", "b", "c", "d"]}), tmp_path / "in.parquet"
     )
-    monkeypatch.setattr("microagg.release.files.protect", lambda *_, **__: pytest.fail("work was done"))
+    monkeypatch.setattr("microagg.pipeline.files.protect", lambda *_, **__: pytest.fail("work was done"))
     with pytest.raises(ma.InputError, match="no Stata file can have a column called 'net wage'"):
         anonymize_file(
             tmp_path / "in.parquet", tmp_path / "out.dta", 2, quasi=["net wage"], identifier=["my name"]

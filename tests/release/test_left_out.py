@@ -13,7 +13,7 @@ import pytest
 import microagg as ma
 import small_blocks
 from beyond import WAYS, run_in
-from microagg.engine import leaving_out
+from microagg.pipeline import drop_records
 
 SICK = {"A": (40, 40), "B": (20, 14), "C": (60, 12)}
 """By stratum its records, and how many of them are ill.
@@ -78,13 +78,13 @@ def test_both_ways_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_what_is_set_aside_has_no_identifiers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest of the records is put on disk as a table of its own."""
     aside: list[pa.Table] = []
-    before = leaving_out.write_piece
+    before = drop_records.write_spill_file
 
     def looking(path: str, rows: pa.Table, *more: Any) -> Any:
         aside.append(rows)
         return before(path, rows, *more)
 
-    monkeypatch.setattr(leaving_out, "write_piece", looking)
+    monkeypatch.setattr(drop_records, "write_spill_file", looking)
     written(tmp_path, monkeypatch, "beyond")
     assert len(aside) >= 3, "gaps, and two rounds of strata"
     assert {name for rows in aside for name in rows.column_names} == {"age", "pay", "area", "ill", "habit"}

@@ -11,9 +11,9 @@ import pytest
 
 import microagg as ma
 import tables
+from microagg.files.reading import read_written
 from microagg.release.manifest import digest_of, manifest_paths, name_of_release, public_manifest
 from microagg.release.settings import Settings
-from microagg.table.io.reading import read_written
 
 BASE = {"a": [1, 2, None], "b": ["x", "", None], "c": [0.5, None, float("nan")]}
 

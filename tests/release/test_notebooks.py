@@ -14,13 +14,13 @@ import pytest
 
 import microagg as ma
 from microagg.problem import showing
-from microagg.problem.watch import Enough
+from microagg.problem.watch import StopSearch
 from running import run
 
 
 @pytest.mark.slow
 def test_progress_and_interrupts_in_a_real_kernel(tmp_path: Path) -> None:
-    done = run(Path(__file__).parent.parent / "notebooks.py", folder=tmp_path)
+    done = run(Path(__file__).parents[1] / "support" / "notebooks.py", folder=tmp_path)
     assert (done.code, done.out.strip()) == (0, "all is well"), done.err
 
 
@@ -52,7 +52,7 @@ def test_the_first_ctrl_c_keeps_the_best_and_the_second_ends_it(ctrl_c_raises: N
     with showing.ShownBar("grouping", lines) as bar, bar.searching():
         os.kill(os.getpid(), signal.SIGINT)
         assert lines.lines[-1].startswith(f"grouping, {showing.STOPPING}")
-        with pytest.raises(Enough):
+        with pytest.raises(StopSearch):
             bar(1, 10)
         bar(2, 10)  # once is enough
         with pytest.raises(KeyboardInterrupt):

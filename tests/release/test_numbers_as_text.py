@@ -12,10 +12,10 @@ import pytest
 
 import small_blocks
 from beyond import in_passes
-from microagg.release.files import anonymize_file
+from microagg.files.reading import read_written
+from microagg.pipeline.files import anonymize_file
 from microagg.studies.assess import assess_files
 from microagg.studies.repeating import repeat_file
-from microagg.table.io.reading import read_written
 
 COLUMNS: dict[str, list[str]] = {
     "wage": ["1019.0", "1020.0", "1021.5", "0.30000000000000004"],

@@ -15,7 +15,7 @@ import pytest
 import microagg as ma
 from beyond import WAYS, run_in
 from microagg.errors import OnlyInMemory
-from microagg.release.beyond.limits import refuse_beyond
+from microagg.pipeline.memory_budget import check_out_of_core
 from microagg.release.settings import Settings
 from microagg.release.weighting import change_of_weights, percents_of
 
@@ -109,10 +109,10 @@ def test_a_cap_does_not_change_how_precise_a_column_is(
 def test_what_a_sample_tells_of_a_weighted_table_is_not_published(name: str) -> None:
     """Loss in z-scores is exact out of core only without weights."""
     asked = {"k": 5, "quasi": ["age"], "publish": [name], "accept_risk": ["published-measures"]}
-    refuse_beyond(Settings.of(**asked))
+    check_out_of_core(Settings.of(**asked))
     with pytest.raises(OnlyInMemory, match=f"publish={name} is not worked on beyond memory"):
-        refuse_beyond(Settings.of(**asked, weight="w"))
-    refuse_beyond(Settings.of(**{**asked, "publish": ["il-raw"]}, weight="w"))
+        check_out_of_core(Settings.of(**asked, weight="w"))
+    check_out_of_core(Settings.of(**{**asked, "publish": ["il-raw"]}, weight="w"))
 
 
 def test_in_memory_they_are_published() -> None:

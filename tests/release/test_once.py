@@ -19,7 +19,7 @@ import microagg as ma
 import tables
 from microagg.measures.measure import Pair
 from microagg.measures.registry import assess_pair
-from microagg.table.io.digests import digest_of_whole_columns as digest_of
+from microagg.table.columns.digests import digest_of_whole_columns as digest_of
 
 ROLES: dict[str, Any] = {
     "quasi": tables.QUASI,

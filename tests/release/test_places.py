@@ -13,12 +13,12 @@ import pytest
 import microagg as ma
 import tables
 from microagg.drawing.canvas import write_picture
-from microagg.release.files import anonymize_file
+from microagg.files.commit.journal import journal_of
+from microagg.files.commit.locking import lock_of, locked
+from microagg.files.commit.writing import StagedFile, clean_folder, put_in_place
+from microagg.files.reading import read_table
+from microagg.pipeline.files import anonymize_file
 from microagg.studies.compare_state import State
-from microagg.table.io.journal import journal_of
-from microagg.table.io.locking import lock_of, locked
-from microagg.table.io.reading import read_table
-from microagg.table.io.writing import Piece, clean_folder, put_in_place
 
 OPTIONS = {"quasi": tables.QUASI, "rest": "drop", "method": "mdav", "seed": 1}
 
@@ -123,11 +123,11 @@ def test_a_lock_makes_others_wait_and_then_refuses_them(
     tmp_path: Path, release: ma.Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "out.csv"
-    monkeypatch.setattr("microagg.table.io.locking.WAIT", 0.1)
+    monkeypatch.setattr("microagg.files.commit.locking.WAIT", 0.1)
     with locked(path), pytest.raises(ma.InputError, match="another run is writing"):
         release.save(path)
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr("microagg.table.io.locking.WAIT", 60.0)
+    monkeypatch.setattr("microagg.files.commit.locking.WAIT", 60.0)
     saver = threading.Thread(target=release.save, args=(path,))
     with locked(path):
         saver.start()
@@ -191,7 +191,7 @@ def test_any_number_of_files(tmp_path: Path, pieces: int) -> None:
     for turn in ("old", "new"):
         put_in_place(
             [
-                Piece(tmp_path / f"out{'.x' * j}", lambda part, turn=turn: part.write_text(turn))
+                StagedFile(tmp_path / f"out{'.x' * j}", lambda part, turn=turn: part.write_text(turn))
                 for j in range(pieces)
             ]
         )

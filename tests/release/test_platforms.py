@@ -16,9 +16,10 @@ import microagg as ma
 import platforms
 from failing import Failing, Killed
 from microagg.errors import SavingWarning
+from microagg.files import memory
+from microagg.files.commit import journal, locking, system
+from microagg.files.commit.writing import clean_folder
 from microagg.problem.problem import checked_threads
-from microagg.table.io import journal, locking, memory, system
-from microagg.table.io.writing import clean_folder
 
 Patch = pytest.MonkeyPatch
 WHOLE = ["out.csv", "out.csv.internal.json", "out.csv.public.json"]
@@ -226,6 +227,6 @@ def test_memory_and_processors_where_nobody_tells(monkeypatch: Patch) -> None:
 
 
 def _read(path: Path) -> Any:
-    from microagg.table.io.reading import read_table
+    from microagg.files.reading import read_table
 
     return read_table(path)

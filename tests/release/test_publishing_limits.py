@@ -13,7 +13,7 @@ import pytest
 
 import microagg as ma
 from microagg.release.manifest import public_manifest
-from microagg.release.publishing import is_published, refuse_publishing, steady, told_loss
+from microagg.release.publishing import check_publishing, is_published, published_loss, steady
 
 
 def manifest(records: int = 100, il: float = 5.432, share: Any = 0.02, **more: Any) -> dict[str, Any]:
@@ -38,17 +38,17 @@ def manifest(records: int = 100, il: float = 5.432, share: Any = 0.02, **more: A
     ],
 )
 def test_the_loss_is_told_in_whole_percent_or_not_at_all(found: dict[str, Any], told: str) -> None:
-    assert told_loss(found)["IL"] == told
-    assert set(told_loss(found)) <= {"IL", "why"}
+    assert published_loss(found)["IL"] == told
+    assert set(published_loss(found)) <= {"IL", "why"}
 
 
 def test_both_reasons_not_to_tell_it_read_alike() -> None:
-    assert told_loss(manifest(records=99)) == told_loss(manifest(share=0.5))
+    assert published_loss(manifest(records=99)) == published_loss(manifest(share=0.5))
 
 
 def test_what_a_public_manifest_tells_stays_what_it_is() -> None:
-    once = told_loss(manifest())
-    assert told_loss({"records": 100, "loss": once}) == once
+    once = published_loss(manifest())
+    assert published_loss({"records": 100, "loss": once}) == once
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_what_is_named_is_public_from_a_thousand_records_on(
 
 
 def test_too_few_records_to_publish_anything_are_refused() -> None:
-    refuse_publishing(["il"], 1000)
-    refuse_publishing([], 3)
+    check_publishing(["il"], 1000)
+    check_publishing([], 3)
     with pytest.raises(
         ma.InputError, match="publish is for tables of 1,000 records and more, and this one has 999"
     ):
-        refuse_publishing(["il"], 999)
+        check_publishing(["il"], 999)
 
 
 def test_a_figure_does_not_depend_on_the_order_of_a_sum() -> None:

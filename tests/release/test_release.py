@@ -16,10 +16,10 @@ import pytest
 
 import microagg as ma
 import tables
+from microagg.files.reading import read_table
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated, aggregated
 from microagg.table.encoder import Space
-from microagg.table.io.reading import read_table
 from microagg.table.scales import SCALES
 from microagg.table.variable import Cells
 
@@ -348,7 +348,7 @@ def test_no_release_comes_out_of_a_broken_aggregation(monkeypatch: pytest.Monkey
     def nothing_done(cells: Cells, labels: np.ndarray, **options: Any) -> Aggregated:
         return dataclasses.replace(aggregated(cells, labels, **options), _cells=cells, by_group=False)
 
-    monkeypatch.setattr("microagg.release.release.aggregated", nothing_done)
+    monkeypatch.setattr("microagg.pipeline.in_memory.aggregated", nothing_done)
     with pytest.raises(ma.GuaranteeError, match="not 4-anonymous"):
         ma.anonymize(tables.people(), 4, **ROLES)
 

@@ -65,7 +65,7 @@ def test_a_file_that_misses_it_is_never_written(
 
 
 def test_groups_that_miss_it_never_become_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("microagg.engine.run.repair", lambda problem, labels: labels)
+    monkeypatch.setattr("microagg.pipeline.run_method.repair", lambda problem, labels: labels)
     with pytest.raises(
         ma.GuaranteeError, match=r"misses its guarantee: .* do not keep 0.05-closeness in column"
     ):

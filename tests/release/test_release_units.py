@@ -13,8 +13,8 @@ import pytest
 
 import microagg as ma
 import promised
+from microagg.pipeline.files import anonymize_file
 from microagg.release import saving
-from microagg.release.files import anonymize_file
 from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
 

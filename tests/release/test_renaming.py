@@ -13,10 +13,10 @@ import pytest
 import microagg as ma
 import small_blocks
 from beyond import asked, in_passes, table_of
+from microagg.files.commit.writing import write_table
+from microagg.files.reading import read_table
+from microagg.files.stats.names import RULES, propose_names
 from microagg.studies.repeating import repeat_file
-from microagg.table.io.reading import read_table
-from microagg.table.io.stat_names import RULES, propose_names
-from microagg.table.io.writing import write_table
 
 IRIS: dict[str, Any] = {
     "Sepal.Length": [5.1, 4.9, 4.7, 4.6, 5.0, 5.4, 4.6, 5.0],

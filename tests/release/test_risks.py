@@ -13,18 +13,18 @@ import pytest
 
 import microagg as ma
 import tables
+from microagg.files.reading import read_table
 from microagg.measures.loss.sse import loss_between
 from microagg.measures.measure import Pair
 from microagg.measures.risk.classes import classes_of, classes_of_released
 from microagg.measures.risk.dominance import dominance, dominated_groups
-from microagg.release.risks import notes_on_disclosure, refuse_unaccepted, with_risks_accepted
+from microagg.release.risks import check_unaccepted, notes_on_disclosure, with_risks_accepted
 from microagg.release.settings import Settings
 from microagg.release.true_values import notes_on_true_values, risks_of_aggregates
 from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
 from microagg.table.aggregate import aggregated
 from microagg.table.encoder import Space
-from microagg.table.io.reading import read_table
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable
 
@@ -182,10 +182,10 @@ class TestTrueValues:
         assert not risks_of_aggregates(cells, {"wage": "median"})
 
     def test_they_are_refused_until_accepted(self) -> None:
-        refuse_unaccepted(Settings.of(k=3))
+        check_unaccepted(Settings.of(k=3))
         with pytest.raises(ma.InputError, match=r"as they are.*accept_risk='true-values' accepts that"):
-            refuse_unaccepted(Settings.of(k=3), ["true-values"])
-        refuse_unaccepted(Settings.of(k=3, accept_risk=["true-values"]), ["true-values"])
+            check_unaccepted(Settings.of(k=3), ["true-values"])
+        check_unaccepted(Settings.of(k=3, accept_risk=["true-values"]), ["true-values"])
 
     def test_what_was_accepted_then_is_accepted_again(self) -> None:
         then = Settings.of(k=3, precision="full", accept_risk=["true-values"])

@@ -9,12 +9,12 @@ import pytest
 
 import labelled
 import microagg as ma
+from microagg.files.commit.writing import write_table
+from microagg.files.formats import formats
+from microagg.files.reading import read_table
+from microagg.files.stats.sidecar import sidecar_of
 from microagg.release.settings import Settings
-from microagg.table.io.formats import formats
-from microagg.table.io.labels import labels_in, labels_of
-from microagg.table.io.reading import read_table
-from microagg.table.io.sidecar import sidecar_of
-from microagg.table.io.writing import write_table
+from microagg.table.columns.labels import labels_in, labels_of
 
 ENDINGS = [
     suffix for format in formats() if format.typed and not format.read_only for suffix in format.suffixes

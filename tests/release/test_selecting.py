@@ -15,8 +15,8 @@ import pytest
 import microagg as ma
 import small_blocks
 from beyond import in_passes
+from microagg.files.commit.writing import write_table
 from microagg.studies.repeating import repeat_file
-from microagg.table.io.writing import write_table
 
 rng = np.random.default_rng(5)
 TABLE = pa.table(

@@ -16,14 +16,14 @@ import microagg as ma
 import tables
 from microagg.cli.commands import NOT_SHARED, app
 from microagg.cli.options import SEARCHING, flag_of
-from microagg.release.files import anonymize_file
+from microagg.files.formats import reading_options, writing_options
+from microagg.files.reading import read_table
+from microagg.pipeline.files import anonymize_file
 from microagg.release.manifest import RESULTS, public_manifest
 from microagg.release.settings import Settings
 from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
-from microagg.table.io.digests import digest_of_whole_columns
-from microagg.table.io.formats import reading_options, writing_options
-from microagg.table.io.reading import read_table
+from microagg.table.columns.digests import digest_of_whole_columns
 
 NOT_SETTINGS = {"table", "settings", "threads", "progress", "params"}
 ROLES: dict[str, Any] = {"quasi": tables.QUASI, "rest": "keep", "identifier": ["name"]}
@@ -164,7 +164,7 @@ def test_settings_handed_over_whole() -> None:
     table = tables.people(30)
     asked = Settings.of(k=4, **ROLES, method="mdav", seed=3)
     release = ma.anonymize(table, settings=asked)
-    assert release.settings == asked.settled()
+    assert release.settings == asked.resolved()
     assert release.labels.tolist() == ma.anonymize(table, 4, **ROLES, method="mdav", seed=3).labels.tolist()
     with pytest.raises(ma.InputError, match=r"settings\.but\(k="):
         ma.anonymize(table, 4, settings=asked)

@@ -17,11 +17,11 @@ import microagg as ma
 import tables
 from microagg.cli.commands import app
 from microagg.cli.options import SEARCHING, flag_of
-from microagg.release.files import anonymize_file
+from microagg.pipeline.files import anonymize_file
+from microagg.proposal.rules import ANSWERS
 from microagg.release.settings_file import known_keys, line_of, overridden, read_settings
 from microagg.release.settings_schema import settings_schema
 from microagg.table.json_schemas import fits
-from microagg.table.proposing import ANSWERS
 from microagg.table.settings_text import DECIDE, VERSION_KEY, toml_key, toml_value
 
 EVERYTHING: dict[str, Any] = {

@@ -12,8 +12,8 @@ import pytest
 
 import microagg as ma
 from microagg.release.manifest import public_manifest
-from microagg.table.io import row_sketch
-from microagg.table.io.row_sketch import is_mostly_shared, sampled_rows, sketch_of, sketch_of_table
+from microagg.table.columns import row_sketch
+from microagg.table.columns.row_sketch import is_mostly_shared, sampled_rows, sketch_of, sketch_of_table
 
 SETTINGS: dict[str, Any] = {
     "k": 4,

@@ -12,7 +12,7 @@ import pytest
 
 import microagg as ma
 import small_blocks
-from microagg.release.files import anonymize_file
+from microagg.pipeline.files import anonymize_file
 from passes import both_ways
 
 N = 60

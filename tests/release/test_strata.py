@@ -14,13 +14,13 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from microagg.engine.run import problem_with, run_method
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.methods.lns.effort import work_of
 from microagg.methods.registry import method_named, methods
+from microagg.pipeline.files import anonymize_file
+from microagg.pipeline.run_method import problem_with, run_method
 from microagg.problem.problem import Problem
-from microagg.problem.watch import Enough
-from microagg.release.files import anonymize_file
+from microagg.problem.watch import StopSearch
 from microagg.release.strata import notes_on_sizes, strata_labels
 from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
@@ -241,7 +241,7 @@ def test_groups_merged_for_l_stay_within_their_stratum() -> None:
     points, strata = rng.normal(size=(80, 2)), np.repeat([0, 1], 40)
     ill = (Attribute("ill", Kind.NOMINAL, (points[:, 0] > 0.0).astype(np.int64)),)
     method = method_named("mdav")
-    problem = problem_with(Promise.of(l=2), method, points, 4, ill)
+    problem = problem_with(Guarantees.of(l=2), method, points, 4, ill)
     assert problem.accept is not None
     for refine in (False, True):
         found = run_method(method, problem, {}, seed=1, refine=refine, strata=strata)
@@ -261,7 +261,7 @@ class StopAt:
     def __call__(self, done: int, total: int) -> None:
         self.left -= 1
         if self.left == 0:
-            raise Enough("enough")
+            raise StopSearch("enough")
 
 
 @pytest.mark.slow

@@ -14,11 +14,11 @@ import tables
 from failing import KINDS, Failing, Killed, others_can_read
 from microagg.cli import watching
 from microagg.errors import SavingWarning
-from microagg.table.io import locking
-from microagg.table.io.formats import format_of
-from microagg.table.io.labels import Labels, with_labels
-from microagg.table.io.reading import read_table
-from microagg.table.io.writing import clean_folder
+from microagg.files.commit import locking
+from microagg.files.commit.writing import clean_folder
+from microagg.files.formats import format_of
+from microagg.files.reading import read_table
+from microagg.table.columns.labels import Labels, with_labels
 
 Files = dict[str, bytes | str]
 SCENARIOS = ("fresh", "release", "foreign")
@@ -184,7 +184,7 @@ def test_a_folder_that_cannot_be_flushed_is_told(tmp_path: Path, monkeypatch: py
     def refuse(_: Path) -> None:
         raise OSError(22, os.strerror(22))
 
-    monkeypatch.setattr("microagg.table.io.system.flush_folder", refuse)
+    monkeypatch.setattr("microagg.files.commit.system.flush_folder", refuse)
     release = ma.anonymize(tables.people(), 4, quasi=tables.QUASI, rest="drop", method="mdav", seed=1)
     with pytest.warns(SavingWarning, match="could not be flushed") as told:
         release.save(tmp_path / "out.csv")

@@ -9,9 +9,9 @@ import pytest
 
 import small_blocks
 from beyond import in_passes
-from microagg.release.files import anonymize_file
-from microagg.table.io.marks import columns_with_values_like_markers
-from microagg.table.io.reading import read_table, read_written
+from microagg.files.reading import read_table, read_written
+from microagg.pipeline.files import anonymize_file
+from microagg.table.columns.field_metadata import columns_with_values_like_markers
 from microagg.table.schema import ColumnSettings, Kind
 
 FROM_R = (

@@ -15,7 +15,7 @@ import pytest
 
 import microagg as ma
 from microagg.measures.registry import measures
-from microagg.release.files import anonymize_file
+from microagg.pipeline.files import anonymize_file
 from microagg.release.report.opening import roles
 from microagg.release.report.subject import Subject
 from microagg.studies.assess import assess

@@ -14,10 +14,10 @@ import pytest
 
 import microagg as ma
 from microagg.errors import InputError
+from microagg.files.text.csv_format import read as read_csv
+from microagg.files.text.csv_format import write as write_csv
+from microagg.table.columns.arrow import NUMBERS_AS_TEXT
 from microagg.table.confidential import Attribute, as_attributes, attributes_of, typed_like
-from microagg.table.io.arrow import NUMBERS_AS_TEXT
-from microagg.table.io.csv_format import read as read_csv
-from microagg.table.io.csv_format import write as write_csv
 from microagg.table.schema import Kind
 
 

@@ -93,7 +93,7 @@ def test_chunks_add_up() -> None:
     values[:, 3], values[5, 0] = values[:, 0] + values[:, 1], np.nan
     parts = RelationTotals(4)
     for start in range(0, 300, 70):
-        parts.plus(RelationTotals.of(values[start : start + 70], range(4), start))
+        parts.combine(RelationTotals.of(values[start : start + 70], range(4), start))
     whole = RelationTotals.of(values, range(4))
     assert parts.candidates([False] * 4) == whole.candidates([False] * 4) != []
     assert (parts.complete, parts.gaps.tolist()) == (299, [1, 0, 0, 0])

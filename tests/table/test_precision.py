@@ -80,7 +80,7 @@ def test_chunks_give_the_counts_of_the_whole() -> None:
     for column, more in columns:
         whole, parts = PrecisionFacts.of(column, **more), PrecisionFacts.of(column[:0], **more)
         for part in np.array_split(column, 7):
-            parts.plus(PrecisionFacts.of(part, **more))
+            parts.combine(PrecisionFacts.of(part, **more))
         assert (whole.values, whole.sizes, whole.needs) == (parts.values, parts.sizes, parts.needs)
         assert whole.passed.tolist() == parts.passed.tolist()
         assert whole.of_most == parts.of_most

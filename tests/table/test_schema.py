@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import microagg as ma
-from microagg.table.schema import ColumnFacts, Role, assign_roles, refuse_duplicates
+from microagg.table.schema import ColumnFacts, Role, assign_roles, check_duplicates
 
 FACTS = [
     ColumnFacts("name", False),
@@ -51,6 +51,6 @@ def test_a_name_given_twice_in_one_role_is_one() -> None:
 
 
 def test_duplicate_names() -> None:
-    refuse_duplicates(["a", "b", ""])
+    check_duplicates(["a", "b", ""])
     with pytest.raises(ma.InputError, match="'b' occurs more than once"):
-        refuse_duplicates(["a", "b", "c", "b"])
+        check_duplicates(["a", "b", "c", "b"])

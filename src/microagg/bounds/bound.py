@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import InputError
+from microagg.files.commit.overwrite_guard import check_other_kind
+from microagg.files.commit.writing import check_unwritable, write_text
 from microagg.measures.loss.sse import loss_of_partition
 from microagg.table.encoder import Space
-from microagg.table.io.kinds import refuse_other_kind
-from microagg.table.io.writing import refuse_unwritable, write_text
 from microagg.table.variable import Cells
 
 FORMAT = "microagg-bound/1"
@@ -84,7 +84,7 @@ class Bound:
 
         Only tables of plain numbers can have one: a checker that stands alone would have to read kinds, gaps and dates as we do.
         """
-        refuse_inexact(space, columns)
+        check_inexact(space, columns)
         if isinstance(values, Cells):
             if not _can_be_certified(values):
                 return dataclasses.replace(self, data=None, mixed=True)
@@ -109,11 +109,11 @@ class Bound:
     def save(self, path: str | Path) -> None:
         """Write the certificate, whole or not at all, readable by its owner only."""
         path = Path(path)
-        refuse_certificate_place(path)
+        check_certificate_place(path)
         write_text(path, json.dumps(self.certificate(), allow_nan=False), private=True)
 
 
-def refuse_inexact(space: Space, columns: list[str] | None = None) -> None:
+def check_inexact(space: Space, columns: list[str] | None = None) -> None:
     """Nothing can be proven on points that are only nearly as far apart as the values that they stand for."""
     for j, column in enumerate(space.columns):
         if not column.exact:
@@ -124,7 +124,7 @@ def refuse_inexact(space: Space, columns: list[str] | None = None) -> None:
             )
 
 
-def refuse_certificate_of(cells: Cells) -> None:
+def check_certificate_of(cells: Cells) -> None:
     """Refuse tables whose bounds have no certificate, before any work."""
     if not _can_be_certified(cells):
         raise InputError(NO_CERTIFICATE)
@@ -135,10 +135,10 @@ def _can_be_certified(cells: Cells) -> bool:
     return cells.is_plain and not any(each.unit or each.origin != 0 for each in cells.variables)
 
 
-def refuse_certificate_place(path: Path) -> None:
+def check_certificate_place(path: Path) -> None:
     """Make sure that a certificate can be written there, and takes the place of a certificate at most."""
-    refuse_unwritable(path)
-    refuse_other_kind(path, "a certificate", lambda beginning: beginning.startswith(BEGINNING))
+    check_unwritable(path)
+    check_other_kind(path, "a certificate", lambda beginning: beginning.startswith(BEGINNING))
 
 
 def _data(values: np.ndarray, columns: list[str] | None, space: Space) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def is_output_closed() -> bool:
     return sys.__stdout__ is None
 
 
-def _refuse_closed_output() -> None:
+def _check_closed_output() -> None:
     """Fail as on a full disk if what a program is to read would be lost."""
     if is_output_closed():
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
@@ -46,13 +46,13 @@ def _refuse_closed_output() -> None:
 
 def answer(document: Any) -> None:
     """Print a document, and nothing else, on standard output."""
-    _refuse_closed_output()
+    _check_closed_output()
     print(as_json(document))
 
 
 def print_text(text: str) -> None:
     """Print a text that a program will read: in UTF-8, whatever the terminal speaks."""
-    _refuse_closed_output()
+    _check_closed_output()
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8"))
     sys.stdout.buffer.flush()

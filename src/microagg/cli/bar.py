@@ -10,7 +10,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as RichProgress
 
 from microagg.errors import Cancelled
-from microagg.problem.watch import Enough, first_ctrl_c
+from microagg.problem.watch import StopSearch, on_first_interrupt
 
 
 class Bar:
@@ -59,7 +59,7 @@ class Bar:
 
     def searching(self) -> contextlib.AbstractContextManager[None]:
         """While there is something to keep, the first Ctrl-C is a question."""
-        return first_ctrl_c(self._ask_to_stop)
+        return on_first_interrupt(self._ask_to_stop)
 
     def _ask_to_stop(self) -> None:
         self._asked_to_stop = True
@@ -72,4 +72,4 @@ class Bar:
             answer = self._console.input("Keep the best grouping found so far? [Y/n] ")
             if answer.strip().lower() in ("n", "no"):
                 raise Cancelled("stopped; nothing was written.")
-        raise Enough("stopped; nothing was written.")
+        raise StopSearch("stopped; nothing was written.")

@@ -101,7 +101,7 @@ def _fail_by_bug(error: BaseException) -> NoReturn:
 
 
 def _fail(sentence: str, code: int, more: Any = None) -> NoReturn:
-    from microagg.drawing.wording import printable
+    from microagg.formatting import printable
 
     told = printable(" ".join(_without_typed_secrets(sentence).split()))
     print(f"error: {told}", file=sys.stderr)

@@ -51,12 +51,12 @@ def reproduce(
     from microagg.cli import show
     from microagg.methods.registry import method_named
     from microagg.studies import reproduce as study
-    from microagg.studies.reproduce_page import bounds_for, refuse_page_place, write_page
+    from microagg.studies.reproduce_page import bounds_for, check_page_place, write_page
     from microagg.studies.reproduce_runs import Runs
 
     watch(page)
     if page is not None:
-        refuse_page_place(page)
+        check_page_place(page)
     chosen = [method_named(name).name for name in names_in(method)]
     figures = [figure for figure in study.reproducible_now() if not chosen or figure.name in chosen]
     runs = Runs(data, state)

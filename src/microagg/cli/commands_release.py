@@ -13,11 +13,11 @@ from microagg.cli.app import AsJson, Dask, answer, app, print_text
 from microagg.cli.options import names_in, said_of_file, takes_settings
 from microagg.cli.watching import watch
 from microagg.errors import InputError
+from microagg.files.formats import known_suffixes
+from microagg.files.stores.locations import parse_location
+from microagg.proposal.proposal import settled
 from microagg.release.settings import Settings
-from microagg.table.io.formats import known_suffixes
-from microagg.table.io.places import place_of
 from microagg.table.parameters import K
-from microagg.table.proposal import settled
 
 if TYPE_CHECKING:
     from microagg.release.release import Release
@@ -89,18 +89,18 @@ def anonymize(
     as_json: AsJson = False,
 ) -> None:
     """Write a verified k-anonymous version of a table, with its manifests."""
-    from microagg.cli.releasing import Asked, dry_run_of, release_of
-    from microagg.release.pipes import is_pipe, private_files
+    from microagg.cli.releasing import AnonymizeOptions, dry_run_of, release_of
+    from microagg.pipeline.pipes import is_pipe, private_files
     from microagg.release.saving import report_paths
 
     target = Path(written)
     watch(None if is_pipe(target) else target, verified=True)
     watch(manifest, public_manifest, *(report_paths(report) if report is not None and report.name else ()))
-    asked = Asked(
+    asked = AnonymizeOptions(
         target, threads=threads, keep_order=keep_order, report=report, manifest=manifest, public_manifest=public_manifest,
         as_json=as_json, memory=memory, spill=spill, resume=resume, dask=dask,
     )  # fmt: skip
-    asked.refuse_contradictions()
+    asked.check_contradictions()
     reading = said_of_file(given)
     with private_files(source, target, getattr(sys.stdin, "buffer", None)) as (there, place):
         if "quasi" not in given:
@@ -115,7 +115,7 @@ def _propose_instead(
 ) -> None:
     """Nothing was said of columns: show a proposal and stop."""
     from microagg.cli import show
-    from microagg.table.proposal import propose_for_file
+    from microagg.proposal.proposal import propose_for_file
 
     k, proposed = K.parse(given["k"]), propose_for_file(there, na=given.get("na", ()), **reading)
     if as_json:
@@ -143,8 +143,8 @@ def propose(
     as_json: AsJson = False,
 ) -> None:
     """Propose settings for a table: TOML on standard output, to be corrected and given to anonymize --config."""
-    from microagg.release.pipes import private_files
-    from microagg.table.proposal import propose_for_file
+    from microagg.pipeline.pipes import private_files
+    from microagg.proposal.proposal import propose_for_file
 
     least, reading = K.parse(k), said_of_file(given)
     with private_files(source, None, getattr(sys.stdin, "buffer", None)) as (there, _):
@@ -206,8 +206,8 @@ def demo(
 ) -> None:
     """Anonymize a table of made-up people from start to finish."""
     from microagg.cli import show
+    from microagg.pipeline.files import anonymize_file
     from microagg.problem.problem import checked_k
-    from microagg.release.files import anonymize_file
     from microagg.studies.demonstration import ASKED, RESIDENTS, prepare_demonstration
 
     least = checked_k(K.parse(k), RESIDENTS)
@@ -232,8 +232,8 @@ def clean(
 ) -> None:
     """End what runs that were killed began in a folder: whole releases, old or new, and nothing left over."""
     from microagg.cli import show
-    from microagg.engine.spill import remove_left_spill
-    from microagg.table.io.writing import clean_folder
+    from microagg.files.commit.writing import clean_folder
+    from microagg.runtime.spill import remove_left_spill
 
     done = [*clean_folder(folder), *remove_left_spill(folder)]
     if as_json:
@@ -254,6 +254,6 @@ def _end_with(
 
         answer(documents.release(release, places_of_release(target)))
     else:
-        show.release(release, place_of(target))
+        show.release(release, parse_location(target))
         more()
     end_of(release)

@@ -12,11 +12,11 @@ from microagg.cli.app import AsJson, Dask, answer, app
 from microagg.cli.options import NO_K, names_in, said_of_file, takes_settings
 from microagg.cli.watching import watch
 from microagg.errors import InputError
+from microagg.files.formats import known_suffixes
+from microagg.proposal.proposal import settled
 from microagg.release.settings import OF_A_CELL, Settings
-from microagg.table.io.formats import known_suffixes
 from microagg.table.kind_parameters import column_settings
 from microagg.table.parameters import K
-from microagg.table.proposal import settled
 
 STOPPED = 130
 MEANINGS = ("kinds", "nominal", "ordinal", "special", "na")
@@ -52,8 +52,8 @@ def check(
 ) -> None:
     """Check whether a table is k-anonymous, l-diverse and t-close, and list the classes that are not. Exit code 3 if it is not."""
     from microagg.cli import documents, show
+    from microagg.files.reading import read_table
     from microagg.guarantees.check import check as check_table
-    from microagg.table.io.reading import read_table
     from microagg.table.patterns import expand_names
 
     given = settled(given, source, said_of_file(given))
@@ -147,7 +147,7 @@ def compare(
 ) -> None:
     """Anonymize a table with many methods and values of k, and show which lose least at which risk."""
     from microagg.cli import show
-    from microagg.drawing.canvas import refuse_picture_place
+    from microagg.drawing.canvas import check_picture_place
     from microagg.studies.compare import compare as compare_methods
 
     watch(plot)
@@ -156,7 +156,7 @@ def compare(
     if not ks:
         raise InputError(NO_K)
     if plot is not None:
-        refuse_picture_place(plot)
+        check_picture_place(plot)
     with show.progress("comparing") as progress:
         done = compare_methods(
             source, ks=ks, methods="all" if methods is None else names_in(methods),
@@ -212,7 +212,7 @@ def verify_bound(
 ) -> None:
     """Check a certificate with a program that shares no code with the one that made it. Exit code 3 if it does not hold."""
     from microagg.cli import documents
-    from microagg.drawing.wording import printable
+    from microagg.formatting import printable
     from microagg.verify_bound import Unreadable, verify
 
     try:

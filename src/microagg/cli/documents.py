@@ -11,10 +11,10 @@ from microagg.guarantees.suppression import as_data as suppression_as_data
 from microagg.table.schema import Role
 
 if TYPE_CHECKING:
+    from microagg.files.stores.locations import Url
     from microagg.guarantees.k import Anonymity
     from microagg.release.release import Release
     from microagg.studies.bounding import Bounded
-    from microagg.table.io.places import Url
     from microagg.verify_bound import Verdict
 
 MOST_CLASSES = 20  # of those that fail, as many as are shown

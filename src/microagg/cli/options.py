@@ -17,22 +17,22 @@ from typing import Annotated, Any
 import typer
 
 from microagg.errors import InputError
+from microagg.files.formats import reading_options, writing_options
 from microagg.release.settings import FileOptions, MeasuresByName, MethodByName, MethodParameters, Settings
-from microagg.table.io.formats import reading_options, writing_options
-from microagg.table.io.text_parameters import DatePattern, Encoding, Letter
+from microagg.table.columns.text_options import DatePattern, Encoding, Letter
 from microagg.table.kind_parameters import ByColumn, Codes, Hierarchies, Markers, Orders, WeightByColumn
 from microagg.table.new_names import NewNames
 from microagg.table.parameters import (
     Caps,
     Choice,
+    ColumnName,
     Day,
-    Declared,
     Flag,
     GroupSize,
-    Maybe,
+    MultiChoice,
     Names,
-    OneName,
-    Several,
+    OptionalBool,
+    Parameter,
 )
 from microagg.table.rules import Rules
 
@@ -196,7 +196,7 @@ def _show_signature(run: Callable[..., None], parameters: list[inspect.Parameter
     del run.__wrapped__  # pyright: ignore[reportFunctionMemberAccess]  it would look there
 
 
-def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
+def _options(name: str, declared: Parameter) -> list[inspect.Parameter]:
     if isinstance(declared, FileOptions):
         said: dict[str, Any] = {**(reading_options() if name == "reading" else writing_options())}
         names = option_names()[name]
@@ -221,9 +221,9 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
     if isinstance(declared, Names):
         what = METAVARS.get(type(declared), "COLUMNS")
         return [_option(name, list[str] | None, None, f"{declared.help} {SEVERAL}", metavar=what)]
-    if isinstance(declared, OneName):  # a list, so that a second one is refused and not forgotten
+    if isinstance(declared, ColumnName):  # a list, so that a second one is refused and not forgotten
         return [_option(name, list[str] | None, None, declared.help, metavar="COLUMN")]
-    if isinstance(declared, Several):
+    if isinstance(declared, MultiChoice):
         return [
             _option(
                 name, list[str] | None, None, f"{declared.help} {SEVERAL}", metavar="|".join(declared.choices)
@@ -248,7 +248,7 @@ def _options(name: str, declared: Declared) -> list[inspect.Parameter]:
                 None,
             )
         ]
-    if isinstance(declared, Maybe):
+    if isinstance(declared, OptionalBool):
         flags = f"--{name}/--no-{name}"
         option = typer.Option(flags, help=declared.help, show_default=False)
         return [_parameter(name, Annotated[bool | None, option], None)]
@@ -328,7 +328,7 @@ def _as_settings(given: dict[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if value is not None and name not in SEARCHING:
             settings[name] = (
-                names_in(value) if isinstance(declared[name], Names | OneName | Several) else value
+                names_in(value) if isinstance(declared[name], Names | ColumnName | MultiChoice) else value
             )
     return settings
 

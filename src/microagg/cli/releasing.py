@@ -9,20 +9,20 @@ from pathlib import Path
 from microagg.cli import documents, show
 from microagg.cli.app import answer, is_output_closed
 from microagg.errors import InputError, MicroaggError
-from microagg.release.files import anonymize_file
+from microagg.files.stores.locations import Url, parse_location
+from microagg.pipeline.files import anonymize_file
+from microagg.pipeline.pipes import check_manifest_places, hand_over, is_pipe
 from microagg.release.manifest import manifest_paths
-from microagg.release.pipes import hand_over, is_pipe, refuse_manifest_places
 from microagg.release.release import Release
 from microagg.release.saving import report_paths, report_places
 from microagg.release.settings import Settings
-from microagg.table.io.places import Url, place_of
 
 STOPPED = 130
 LOST = "without --manifest the internal manifest is lost, so that nobody can repeat this release"
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnonymizeOptions:
     """What `anonymize` is asked for besides settings."""
 
     target: Path
@@ -43,7 +43,7 @@ class Asked:
         """Whether the table goes to standard output."""
         return is_pipe(self.target)
 
-    def refuse_contradictions(self) -> None:
+    def check_contradictions(self) -> None:
         """Raise where what is asked for cannot be had together."""
         if self.piped and is_output_closed():
             raise InputError("there is no standard output to write to; name a file.")
@@ -57,9 +57,9 @@ class Asked:
             )
 
 
-def release_of(source: Path, place: str | Path, settings: Settings, asked: Asked) -> None:
+def release_of(source: Path, place: str | Path, settings: Settings, asked: AnonymizeOptions) -> None:
     """Make a release, write it or give it out, and show what was done."""
-    _refuse_places(source, asked)
+    _check_places(source, asked)
     with show.progress("grouping records") as progress:
         release = anonymize_file(
             source, place, settings=settings, keep_order=asked.keep_order, report=None if asked.piped else asked.report,
@@ -76,18 +76,18 @@ def release_of(source: Path, place: str | Path, settings: Settings, asked: Asked
         )
         answer(documents.release(release, {**places_of_release(asked.target), **reports}))
     else:
-        show.release(release, place_of(asked.target))
+        show.release(release, parse_location(asked.target))
         show.reports(asked.report)
     end_of(release)
 
 
-def dry_run_of(source: Path, place: str | Path, settings: Settings, asked: Asked) -> None:
+def dry_run_of(source: Path, place: str | Path, settings: Settings, asked: AnonymizeOptions) -> None:
     """Show what a release would be, without making it."""
     from microagg.cli import show_plans
-    from microagg.release.rehearsal import rehearse_file
+    from microagg.pipeline.dry_run import dry_run_file
 
-    _refuse_places(source, asked)
-    plan = rehearse_file(
+    _check_places(source, asked)
+    plan = dry_run_file(
         source,
         place,
         settings,
@@ -105,7 +105,7 @@ def dry_run_of(source: Path, place: str | Path, settings: Settings, asked: Asked
 
 def places_of_release(target: Path) -> dict[str, Path | Url | None]:
     """The files of a release by what they are."""
-    place = place_of(target)
+    place = parse_location(target)
     internal, public = manifest_paths(place)
     return {"table": place, "public_manifest": public, "internal_manifest": internal}
 
@@ -116,14 +116,14 @@ def end_of(release: Release) -> None:
         sys.exit(STOPPED)
 
 
-def _refuse_places(source: Path, asked: Asked) -> None:
-    refuse_manifest_places(asked.manifest, asked.public_manifest)
+def _check_places(source: Path, asked: AnonymizeOptions) -> None:
+    check_manifest_places(asked.manifest, asked.public_manifest)
     wanted = [each for each in (asked.manifest, asked.public_manifest) if each is not None]
     if asked.piped:  # else those of the files are made sure of with them
         report_places(asked.report, taken=[source, *wanted])
 
 
-def _give_out(release: Release, place: Path, asked: Asked) -> None:
+def _give_out(release: Release, place: Path, asked: AnonymizeOptions) -> None:
     """Reports and manifests first, then the table: what fails before leaves standard output empty."""
     if asked.report is not None:
         for report, public in zip(report_paths(asked.report), (False, True), strict=True):

@@ -15,12 +15,15 @@ from rich.table import Table
 from microagg.bounds.bound import OF_MIXED, Bound
 from microagg.cli.bar import Bar
 from microagg.cli.options import as_typed
-from microagg.drawing.wording import counted, number, printable, promised_beside, with_unit
+from microagg.files.stats.sidecar import sidecar_of
+from microagg.files.stores.locations import Url
+from microagg.formatting import counted, number, printable, promised_beside, with_unit
 from microagg.guarantees.k import Anonymity
 from microagg.guarantees.suppression import Suppression
 from microagg.kernels.compiling import on_first_compile
 from microagg.methods.families import by_family
 from microagg.methods.method import Method
+from microagg.proposal.proposal import Proposal, shell_list
 from microagg.release.changes import Change, rows_of_changes, sentence_on_changes
 from microagg.release.manifest import manifest_paths
 from microagg.release.release import Release
@@ -34,9 +37,6 @@ from microagg.studies.bounding import Bounded
 from microagg.studies.compare import Comparison
 from microagg.studies.reproduce import Reproduced, count_verdicts
 from microagg.studies.verdicts import AGREEING
-from microagg.table.io.places import Url
-from microagg.table.io.sidecar import sidecar_of
-from microagg.table.proposal import Proposal, shell_list
 from microagg.table.schema import Role
 
 CHANGED = 30  # columns of which is told what became of their cells
@@ -396,7 +396,7 @@ def demo_intro(source: Path, target: Path, k: int, asked: Mapping[str, Any]) -> 
 
 def before_and_after(source: Path, target: Path, done: Release) -> None:
     """The records of one group before and after; what is missing is shown as a dash."""
-    from microagg.table.io.reading import read_table
+    from microagg.files.reading import read_table
 
     after = done._arrow
     # one identifier is enough to see that they are gone, and narrow enough for a terminal

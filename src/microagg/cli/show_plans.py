@@ -9,13 +9,13 @@ from rich.table import Table
 
 from microagg.cli import show
 from microagg.cli.app import answer
-from microagg.drawing.wording import counted
-from microagg.release.rehearsal import Rehearsal
+from microagg.formatting import counted
+from microagg.pipeline.dry_run import DryRun
 
 MINUTE, HOUR = 60.0, 3600.0
 
 
-def show_or_answer(plan: Rehearsal, files: Sequence[Path], *, as_json: bool) -> None:
+def show_or_answer(plan: DryRun, files: Sequence[Path], *, as_json: bool) -> None:
     """A dry run on a terminal or as a document; `files` as they were typed."""
     if as_json:
         answer({**plan.as_data(), "would_write": [str(place) for place in files]})
@@ -23,7 +23,7 @@ def show_or_answer(plan: Rehearsal, files: Sequence[Path], *, as_json: bool) -> 
         rehearsal(plan, files)
 
 
-def rehearsal(plan: Rehearsal, files: Sequence[Path]) -> None:
+def rehearsal(plan: DryRun, files: Sequence[Path]) -> None:
     """What would be done, and at which cost."""
     left_out = f" ({counted(plan.left_out, 'record')} left out)" if plan.left_out else ""
     strata = f" in {plan.strata:,} strata" if plan.strata else ""
@@ -49,7 +49,7 @@ def rehearsal(plan: Rehearsal, files: Sequence[Path]) -> None:
     show.out.print(f"files       {', '.join(map(str, files))}")
 
 
-def times(plan: Rehearsal) -> list[str]:
+def times(plan: DryRun) -> list[str]:
     """What is said of the time."""
     estimate = plan.estimate
     told = [] if plan.seconds is None else [f"about {duration(plan.seconds)} in all, an estimate"]

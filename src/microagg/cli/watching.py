@@ -33,8 +33,8 @@ def watch(*places: Path | None, verified: bool = False) -> None:
 
 def what_was_written() -> str:
     """What the command wrote before it stopped, as the end of a sentence."""
-    from microagg.table.io.journal import settle
-    from microagg.table.io.places import place_of
+    from microagg.files.commit.journal import settle
+    from microagg.files.stores.locations import parse_location
 
     for place in _before:
         with contextlib.suppress(MicroaggError):
@@ -43,7 +43,7 @@ def what_was_written() -> str:
     if not written:
         return "nothing was written"
     told = [
-        f"{', '.join(str(place_of(place)) for place in some)} had been {how} before"
+        f"{', '.join(str(parse_location(place)) for place in some)} had been {how} before"
         for some, how in (
             ([place for place in written if place in _verified], "verified and written"),
             ([place for place in written if place not in _verified], "written"),
@@ -62,7 +62,7 @@ def warnings_as_notes() -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if issubclass(category, SavingWarning | ReadingWarning | ClusterWarning):
-                from microagg.drawing.wording import printable
+                from microagg.formatting import printable
 
                 note = f"note: {printable(as_typed(str(message)))}."
                 if note not in told or issubclass(category, SavingWarning):
@@ -79,9 +79,9 @@ def warnings_as_notes() -> Iterator[None]:
 
 
 def _seen(place: Path) -> object:
-    from microagg.table.io.places import Url, place_of
+    from microagg.files.stores.locations import Url, parse_location
 
-    there = place_of(place)
+    there = parse_location(place)
     if isinstance(there, Url):
         with contextlib.suppress(MicroaggError):
             return there.state()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from microagg.errors import InputError
-from microagg.table.io.reading import read_table
+from microagg.files.reading import read_table
 
 VARIABLE = "MICROAGG_REFERENCE_DATA"
 REVENUE_AND_SALES = [

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from microagg.errors import InputError, needs_extra
-from microagg.table.io.kinds import is_png, is_svg, refuse_other_kind
-from microagg.table.io.writing import refuse_unwritable, replace_whole
+from microagg.files.commit.overwrite_guard import check_other_kind, is_png, is_svg
+from microagg.files.commit.writing import check_unwritable, replace_whole
 
 NEEDED = needs_extra("pictures need", "matplotlib", "plots")
 SETTINGS = {
@@ -68,14 +68,14 @@ def blank_figure(inches: tuple[float, float], settings: Mapping[str, Any] | None
         yield Figure(figsize=inches, layout="constrained")
 
 
-def refuse_picture_place(path: Path) -> None:
+def check_picture_place(path: Path) -> None:
     """Make sure that a picture can be written there, and takes the place of a picture at most."""
-    refuse_unwritable(path)
+    check_unwritable(path)
     recognise = {".svg": is_svg, ".png": is_png}.get(path.suffix.lower(), bool)
-    refuse_other_kind(path, f"a picture ({path.suffix})", recognise)
+    check_other_kind(path, f"a picture ({path.suffix})", recognise)
 
 
 def write_picture(path: Path, content: bytes, *, private: bool = False) -> None:
     """Put a picture in place, whole or not at all."""
-    refuse_picture_place(path)
+    check_picture_place(path)
     replace_whole(path, lambda part: part.write_bytes(content), private=private)

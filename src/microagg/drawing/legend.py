@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from microagg.drawing.marks import Mark
+from microagg.drawing.markers import Mark
 
 ONE_COLUMN = 30  # entries
 TORN = 4  # a part that goes on in the second column is worth so many lines of difference

@@ -12,7 +12,7 @@ from typing import Any
 
 from microagg.drawing.canvas import blank_figure, write_picture
 from microagg.drawing.legend import Entry, draw_legend, in_columns
-from microagg.drawing.marks import COLOURS, Mark, hollow_marks, marks_of
+from microagg.drawing.markers import COLOURS, Mark, hollow_marks, marks_of
 from microagg.errors import InputError
 
 SETTINGS = {"svg.hashsalt": "microagg", "font.size": 9.0}

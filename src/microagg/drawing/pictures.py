@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from microagg.drawing.canvas import blank_figure, can_draw
-from microagg.drawing.wording import printable, shortened
+from microagg.formatting import printable, shortened
 
 BEFORE, AFTER, INK, FAINT = "#c3ccd4", "#16557f", "#333f48", "#dde3e8"
 LOOK = {

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.frames import open_frame, to_arrow
+from microagg.table.columns.frames import open_frame, to_arrow
 
 
 def is_frame(given: Any) -> bool:
@@ -22,10 +22,10 @@ def is_frame(given: Any) -> bool:
     return isinstance(found, nw.DataFrame | nw.LazyFrame)
 
 
-def opened(given: Any) -> nw.DataFrame[Any]:
+def open_input(given: Any) -> nw.DataFrame[Any]:
     """A table over a data frame or a matrix; columns without names in text are numbered from 0.
 
-    >>> opened(np.array([["a", 1.0], [None, 2.0]], object)).to_dict(as_series=False)
+    >>> open_input(np.array([["a", 1.0], [None, 2.0]], object)).to_dict(as_series=False)
     {'0': ['a', None], '1': [1.0, 2.0]}
     """
     if is_frame(given):
@@ -53,10 +53,10 @@ def _of_objects(column: np.ndarray) -> pa.Array:
         raise InputError("a matrix of objects holds text that is not in UTF-8; mend it.") from None
 
 
-def taken(table: Any, rows: np.ndarray, like: Any) -> Any:
+def container_like(table: Any, rows: np.ndarray, like: Any) -> Any:
     """These rows of a table as the library of another one, with its index and its names of columns.
 
-    >>> taken(pa.table({"0": [1.5, 2.5]}), np.array([1, 1]), np.zeros((2, 1))).tolist()
+    >>> container_like(pa.table({"0": [1.5, 2.5]}), np.array([1, 1]), np.zeros((2, 1))).tolist()
     [[2.5], [2.5]]
     """
     frame = nw.from_native(table, eager_only=True)[rows]

@@ -13,10 +13,10 @@ from microagg.kernels.distances import squared_distances
 from microagg.measures.pairing import counted_like
 from microagg.problem.pointset import PointSet
 from microagg.table.axes import Coded
+from microagg.table.columns.cells import cells_of
+from microagg.table.columns.distinct import Finder
 from microagg.table.encoder import Space
 from microagg.table.hierarchy import Hierarchy
-from microagg.table.io.cells import cells_of
-from microagg.table.io.distinct import Finder
 from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 

@@ -11,32 +11,32 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from microagg.engine.run import problem_with, run_method
 from microagg.errors import InputError
-from microagg.estimator.containers import is_frame, opened, taken
+from microagg.estimator.containers import container_like, is_frame, open_input
 from microagg.estimator.groups import ReleasedGroups
+from microagg.estimator.merge_equal import equal_rows_together
 from microagg.estimator.rows import UNKNOWN, KnownRows, new_salt, row_digests
-from microagg.estimator.together import equal_rows_together
 from microagg.guarantees.k import verify
+from microagg.pipeline.in_memory import with_released
+from microagg.pipeline.run_method import problem_with, run_method
 from microagg.refine.merging import repair
 from microagg.release.cells import confidential_of, read_cells
-from microagg.release.measuring import loss_of, refuse_unsearchable
-from microagg.release.release import with_released
-from microagg.release.risks import refuse_unaccepted
+from microagg.release.measuring import check_unsearchable, loss_of
+from microagg.release.risks import check_unaccepted
 from microagg.release.settings import Settings
 from microagg.release.strata import class_columns
 from microagg.release.true_values import (
+    check_near_unique,
     frequencies_in,
-    refuse_near_unique,
     risks_of_aggregates,
     risks_of_categories,
     single_categories,
 )
 from microagg.release.weighting import weighted, weighting_of
 from microagg.table.aggregate import aggregated
+from microagg.table.columns.frames import column_facts, of_used_values, to_arrow
 from microagg.table.confidential import Attribute
 from microagg.table.encoder import Space
-from microagg.table.io.frames import column_facts, of_used_values, to_arrow
 from microagg.table.patterns import expand_names
 from microagg.table.schema import Role, assign_roles
 from microagg.table.variable import Cells, missing_cells
@@ -144,7 +144,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Microaggregator:
         """Find groups of at least k similar rows; `y` is ignored. What is released is verified, or nothing is kept."""
         table = self._checked(X, reset=True)
-        frame = opened(table)
+        frame = open_input(table)
         settings = self._settings(frame.columns)
         if len(frame) < settings.k:
             raise InputError(
@@ -153,12 +153,12 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         schema = assign_roles(column_facts(frame), settings.roles, settings.rest, settings.columns)
         weighting = weighting_of(frame, schema, settings)
         cells = read_cells(frame, schema, settings)
-        refuse_gaps(settings, missing_cells(cells), cells.names)
-        refuse_unaccepted(settings, risks_of_aggregates(cells, settings.aggregate))
-        refuse_near_unique(cells.variables, frequencies_in(cells), settings)
+        check_gaps(settings, missing_cells(cells), cells.names)
+        check_unaccepted(settings, risks_of_aggregates(cells, settings.aggregate))
+        check_near_unique(cells.variables, frequencies_in(cells), settings)
 
         space = Space.fit(cells, settings.scale, settings.importance)
-        refuse_unsearchable(space, settings)
+        check_unsearchable(space, settings)
         salt = new_salt()
         digests = row_digests(frame.select(*cells.names), salt)
         hidden = schema.names(Role.CONFIDENTIAL)
@@ -169,7 +169,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             cells, labels, how=settings.aggregates, precision=settings.precision, k=settings.k, seed=settings.seed or 0,
             space=space, weights=None if weighting is None else weighting.before,
         )  # fmt: skip
-        refuse_unaccepted(settings, risks_of_categories(single_categories(made, frequencies_in(cells))[0]))
+        check_unaccepted(settings, risks_of_categories(single_categories(made, frequencies_in(cells))[0]))
         released = with_released(frame, schema, made, weighting, settings.precision)
         shared = class_columns(schema, settings)
         anonymity = verify(to_arrow(released.select(*shared)), shared, settings.k, len(frame))
@@ -195,7 +195,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         table = self._checked(X, reset=False)
-        frame = opened(table)
+        frame = open_input(table)
         quasi = frame.select(*self._groups.cells.names)
         groups = self._rows.groups(quasi)
         new = groups == UNKNOWN
@@ -203,11 +203,11 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             groups[new] = self._groups.nearest(quasi[np.flatnonzero(new)])
         replaced = nw.from_native(self._released, eager_only=True).columns
         if set(replaced) == set(frame.columns):
-            return taken(self._released, groups, table)
-        values = taken(self._released, groups, frame.select(*replaced).to_native())
+            return container_like(self._released, groups, table)
+        values = container_like(self._released, groups, frame.select(*replaced).to_native())
         columns = nw.from_native(values, eager_only=True)
         whole = frame.with_columns(*(columns[name] for name in replaced))
-        return taken(whole.to_native(), np.arange(len(whole)), table)
+        return container_like(whole.to_native(), np.arange(len(whole)), table)
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """What was given, as a data frame or a matrix: checked by scikit-learn, which remembers names and number of columns."""
@@ -265,7 +265,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise InputError(
                 f"column {coarse[0]!r} would become ranges or ancestors, which are no values; choose another aggregate."
             )
-        return asked.settled()
+        return asked.resolved()
 
     def _seed(self) -> int | None:
         if self.random_state is None:
@@ -290,10 +290,10 @@ _SETTINGS = (
 """Parameters that are settings of a release under the same name."""
 
 
-def refuse_gaps(settings: Settings, gaps: np.ndarray, names: Sequence[str]) -> None:
+def check_gaps(settings: Settings, gaps: np.ndarray, names: Sequence[str]) -> None:
     """Refuse missing cells where the settings do.
 
-    >>> refuse_gaps(Settings.of(k=2), np.array([[True]]), ["age"])
+    >>> check_gaps(Settings.of(k=2), np.array([[True]]), ["age"])
     """
     if settings.missing == "error" and gaps.any():
         row, column = np.argwhere(gaps)[0]

@@ -11,9 +11,9 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from microagg.table.io.arrow import compute as pc
-from microagg.table.io.distinct import distinct
-from microagg.table.io.frames import LARGEST_WHOLE, arrow_column
+from microagg.table.columns.arrow import compute as pc
+from microagg.table.columns.distinct import distinct
+from microagg.table.columns.frames import LARGEST_WHOLE, arrow_column
 
 UNKNOWN = -1
 _WIDTH = 16  # bytes, of a cell and of a digest

@@ -12,13 +12,13 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.guarantees.declared import EXACT
 from microagg.guarantees.k import Anonymity, anonymity
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.guarantees.suppression import STAR, check_suppressed, find_suppressed, has_stars, parse_markers
+from microagg.table.columns.frames import open_frame, to_arrow
+from microagg.table.columns.labels import as_labels_say
 from microagg.table.confidential import attributes_of, units_of
-from microagg.table.io.frames import open_frame, to_arrow
-from microagg.table.io.labels import as_labels_say
 from microagg.table.kind_parameters import column_settings
-from microagg.table.parameters import K, Names, OneName
+from microagg.table.parameters import ColumnName, K, Names
 from microagg.table.patterns import expand_names
 from microagg.table.suggestions import describe_columns
 
@@ -94,7 +94,7 @@ def check(
         for what, chosen in (("quasi", quasi), ("stratum", stratum), ("confidential", confidential))
     )
     strata = [name for name in strata if name not in names]
-    belongs = OneName("unit", "", "put them together into one column first").parse(unit)
+    belongs = ColumnName("unit", "", "put them together into one column first").parse(unit)
     withheld = [] if belongs is None else [belongs]
     for name in (*names, *strata, *hidden, *withheld):
         if name not in frame.columns:
@@ -110,7 +110,7 @@ def check(
     asked = as_labels_say(asked, frame.to_native())
     names += strata
     k = K.parse(k)
-    promise = Promise.of(l, t, diversity, c, units=None if belongs is None else k)
+    promise = Guarantees.of(l, t, diversity, c, units=None if belongs is None else k)
     if promise.is_about_values and not hidden:
         raise InputError("l and t apply to confidential columns; name at least one with confidential.")
     chosen = to_arrow(frame.select(*dict.fromkeys([*names, *hidden, *withheld])))

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import GuaranteeError
-from microagg.table.io.arrow import comparable, give_back
-from microagg.table.io.arrow import compute as pc
-from microagg.table.io.canonical import exactly, has_other_forms
+from microagg.table.columns.arrow import comparable, release_unused_memory
+from microagg.table.columns.arrow import compute as pc
+from microagg.table.columns.canonical import exactly, has_other_forms
 
 if TYPE_CHECKING:
     from microagg.guarantees.promise import Finding
@@ -118,7 +118,7 @@ def class_labels(
             pairs = labels * np.int64(values)
             pairs += codes
             labels, classes = _encoded(pa.chunked_array([pa.array(pairs)]))
-    give_back()
+    release_unused_memory()
     return labels, classes
 
 

@@ -53,10 +53,10 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Promise:
+class Guarantees:
     """l-diversity, t-closeness and units: any of them, or none.
 
-    >>> promise = Promise.of(l=2)
+    >>> promise = Guarantees.of(l=2)
     >>> ill = Attribute("ill", Kind.NOMINAL, np.array([0, 1, 1, 1]))
     >>> promise.accept((ill,))(np.array([1, 2])), promise.accept((ill,))(np.array([0, 2]))
     (False, True)
@@ -76,12 +76,12 @@ class Promise:
         c: Any = None,
         *,
         units: int | None = None,
-    ) -> Promise:
+    ) -> Guarantees:
         """What was asked for, checked as far as that goes without a table; `units`: how many there are in each class."""
         diversity = DIVERSITY.parse(diversity)
         if l is None and (c is not None or diversity != DIVERSITY.default):
             raise InputError("diversity and c apply only together with l: give l as well.")
-        return Promise(
+        return Guarantees(
             None if l is None else Diversity.of(l, diversity, c),
             None if t is None else Closeness.of(t),
             None if units is None else Units(units),
@@ -99,7 +99,7 @@ class Promise:
     def name(self) -> str:
         """What is promised, by its names.
 
-        >>> Promise.of(l=3, t=0.2).name
+        >>> Guarantees.of(l=3, t=0.2).name
         'distinct 3-diversity and 0.2-closeness'
         """
         parts = (self.diversity, self.closeness, self.units)
@@ -114,23 +114,25 @@ class Promise:
         )
         return {"l": l, "t": None if self.closeness is None else self.closeness.t, "diversity": kind, "c": c}
 
-    def accept(self, attributes: tuple[Attribute, ...], units: Attribute | None = None) -> Acceptance | None:
+    def accept(
+        self, attributes: tuple[Attribute, ...], units: Attribute | None = None
+    ) -> AcceptanceTest | None:
         """The predicate on groups that goes into a `Problem`; None where nothing is asked for."""
-        return Acceptance(self, self._standard(attributes, units)) if self else None
+        return AcceptanceTest(self, self._standard(attributes, units)) if self else None
 
-    def refuse_impossible(self, attributes: tuple[Attribute, ...], units: Attribute | None = None) -> None:
+    def check_impossible(self, attributes: tuple[Attribute, ...], units: Attribute | None = None) -> None:
         """Raise if no grouping of these records can keep the promise; the whole table as one group comes nearest to it."""
         if self.is_about_values and not attributes:
             raise InputError("l and t apply to confidential columns; name at least one with confidential.")
         for attribute in attributes if self.diversity is not None else ():
             records = np.arange(len(attribute.values), dtype=np.int32)
-            accept = Promise(self.diversity).accept((attribute,))
+            accept = Guarantees(self.diversity).accept((attribute,))
             if accept is not None and not accept(records):
                 assert self.diversity is not None
                 raise impossible(self.diversity, attribute.name, _in_one_class(attribute))
         if self.units is not None and units is not None:
             whole = _in_one_class(units)
-            refuse_too_few_units(
+            check_too_few_units(
                 self.units, units.name, int(whole.distinct[0]), int(whole.amounts.max()), len(units.values)
             )
 
@@ -176,7 +178,7 @@ class Promise:
         """What is found of two sets of classes together.
 
         >>> few, more = (Finding("l", "ill", "", worst, np.array([worst < 2])) for worst in (1.0, 3.0))
-        >>> both = Promise.of(l=2).together(few, more)
+        >>> both = Guarantees.of(l=2).together(few, more)
         >>> both.worst, both.failing.tolist()
         (1.0, [True, False])
         """
@@ -196,10 +198,10 @@ class Promise:
         if self.units is not None and units is None:
             raise GuaranteeError("the units of the records are not known, so nothing was written; report it.")
         findings = self.evaluate(labels, classes, attributes, units) if self else ()
-        self.refuse_failing(findings, classes)
+        self.check_failing(findings, classes)
         return findings
 
-    def refuse_failing(self, findings: Sequence[Finding], classes: int) -> None:
+    def check_failing(self, findings: Sequence[Finding], classes: int) -> None:
         """Raise where a class misses something."""
         for finding in findings:
             if not finding.holds:
@@ -271,7 +273,7 @@ def impossible(asked: Diversity, name: str, whole: Tally) -> InputError:
     )
 
 
-def refuse_too_few_units(asked: Units, name: str, there: int, largest: int, records: int) -> None:
+def check_too_few_units(asked: Units, name: str, there: int, largest: int, records: int) -> None:
     """Raise if not even all records together have units enough; other groupings have no more.
 
     `there` is how many units there are, as far as that is below what is asked for, `largest` how many of the records one of them has.
@@ -297,10 +299,10 @@ def _tally_of(attribute: Attribute, labels: np.ndarray, classes: int) -> Tally:
 
 
 @dataclass(frozen=True)
-class Acceptance:
+class AcceptanceTest:
     """The predicate of a promise on groups of records; searches take its tables into their kernels."""
 
-    promise: Promise
+    promise: Guarantees
     standard: Standard
 
     def __call__(self, records: np.ndarray) -> bool:
@@ -316,17 +318,17 @@ class Acceptance:
         starts = np.append(0, np.cumsum(np.bincount(labels)))
         return shortfalls(order, starts, *self.standard)
 
-    def of_part(self, records: np.ndarray) -> Acceptance:
+    def of_part(self, records: np.ndarray) -> AcceptanceTest:
         """The same for some records, numbered anew: t still compares with all records of the table.
 
         >>> ill = Attribute("ill", Kind.NOMINAL, np.array([0, 0, 1, 1]))
-        >>> accept = Promise.of(t=0.1).accept((ill,)).of_part(np.array([0, 1, 2]))
+        >>> accept = Guarantees.of(t=0.1).accept((ill,)).of_part(np.array([0, 1, 2]))
         >>> accept(np.array([0, 1])), accept(np.array([1, 2]))
         (False, True)
         """
-        return Acceptance(self.promise, self.standard.of_rows(records))
+        return AcceptanceTest(self.promise, self.standard.of_rows(records))
 
 
-def standard_for(accept: Acceptance | None, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
+def standard_for(accept: AcceptanceTest | None, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
     """What a kernel measures groups of some records against; nothing where there is no promise."""
     return NO_STANDARD if accept is None else accept.standard.of_rows(rows)

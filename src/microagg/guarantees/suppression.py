@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.guarantees.k import Anonymity, anonymity, class_labels
-from microagg.table.io.arrow import compute as pc
-from microagg.table.io.arrow import is_text
-from microagg.table.io.marks import MARKER_OR_EMPTY
+from microagg.table.columns.arrow import compute as pc
+from microagg.table.columns.arrow import is_text
+from microagg.table.columns.field_metadata import MARKER_OR_EMPTY
 
 STAR = "*"
 """What most tools write in the place of a suppressed value."""

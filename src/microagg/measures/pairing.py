@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.measures.measure import Pair
+from microagg.table.columns.distinct import number_of
+from microagg.table.columns.frames import to_arrow, values_of
 from microagg.table.confidential import attributes_of, codes_of
-from microagg.table.io.distinct import number_of
-from microagg.table.io.frames import to_arrow, values_of
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 

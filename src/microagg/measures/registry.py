@@ -82,7 +82,7 @@ def measure_named(name: str) -> Measure:
     >>> measure_named("il").title
     'information loss'
     """
-    places = _places()
+    places = _entry_points()
     if name not in places:
         raise InputError(f"there is no measure {name!r}; there are {', '.join(places)}.")
     module, _, attribute = places[name].partition(":")
@@ -155,10 +155,10 @@ def _seen_by_intruder(pair: Pair, known: Sequence[str]) -> Pair:
 
 @functools.cache
 def _all() -> tuple[Measure, ...]:
-    return tuple(measure_named(name) for name in _places())
+    return tuple(measure_named(name) for name in _entry_points())
 
 
-def _places() -> dict[str, str]:
+def _entry_points() -> dict[str, str]:
     """Where the entry of each name lies."""
     named = (entry.partition(" = ") for entry in MEASURES)
     return {name: place for name, _, place in named}

@@ -27,11 +27,11 @@ class Partition(Protocol):
 
     def __call__(
         self, problem: Problem, *, rng: np.ndarray, progress: Progress | None = None, **params: Any
-    ) -> np.ndarray | Found: ...
+    ) -> np.ndarray | Grouping: ...
 
 
 @dataclass(frozen=True)
-class Found:
+class Grouping:
     """What a search has to tell besides the labels it found."""
 
     labels: np.ndarray
@@ -155,11 +155,11 @@ class Method:
         inside = [each.name for each in self.parameters if isinstance(each, Number) and not each.public]
         return tuple(each.name for each in self.parameters if each.name not in inside)
 
-    def refuse_unfit(self, problem: Problem) -> None:
+    def check_unfit(self, problem: Problem) -> None:
         """Raise unless the method can be run on this problem.
 
         >>> from microagg.methods.registry import method_named
-        >>> method_named("hm").refuse_unfit(Problem.of([[0.0, 1.0], [2.0, 3.0]], 2))
+        >>> method_named("hm").check_unfit(Problem.of([[0.0, 1.0], [2.0, 3.0]], 2))
         Traceback (most recent call last):
         microagg.errors.InputError: method hm works on 1 column only, but 2 were given.
         """

@@ -16,9 +16,9 @@ from microagg.errors import Cancelled, InputError
 from microagg.kernels import random
 from microagg.kernels.sums import number_by_first_record
 from microagg.methods.heuristics import Heuristic, labels_by
-from microagg.methods.method import Found, Method
+from microagg.methods.method import Grouping, Method
 from microagg.problem.problem import Problem, Progress
-from microagg.problem.watch import Enough, Watch
+from microagg.problem.watch import StopSearch, Watch
 
 LOOKING = 0.05  # seconds between two looks at parts that are worked on by other threads
 
@@ -41,7 +41,7 @@ def in_parts(
     params: dict[str, Any] | None = None,
     along: Mapping[str, np.ndarray] | None = None,
     watch: Watch | None = None,
-) -> Found:
+) -> Grouping:
     """What a method finds within each part, put together; `parts` are labels, or the records of each part.
 
     Every record is in one part, and a part has k records or more: the caller ensures it. Parts are worked on
@@ -64,7 +64,7 @@ def in_parts(
     [0, 1, 2, 2, 0, 1]
     """
     watch = Watch() if watch is None else watch
-    refuse_unfit(problem, method, watch)
+    check_unfit(problem, method, watch)
     listed = _listed(parts, problem)
     found = _PartWork(problem, listed, method, rng, params or {}, along or {}, watch).run()
     labels, formed = np.empty(len(problem.points), np.int32), 0
@@ -79,7 +79,7 @@ def in_parts(
     told = f"{len(listed):,} parts of {min(sizes):,} to {max(sizes):,} records, {method.name} within each"
     bounds = [part.bound for part in found]
     least = None if any(bound is None for bound in bounds) else sum(bound.sse for bound in bounds)
-    return Found(labels, (told,), settings, watch.stopped, least_within_parts=least, passed=watch.passed)
+    return Grouping(labels, (told,), settings, watch.stopped, least_within_parts=least, passed=watch.passed)
 
 
 def rng_of_part(seed: int, number: int) -> np.ndarray:
@@ -91,11 +91,11 @@ def rng_of_part(seed: int, number: int) -> np.ndarray:
     return random.seeded(seed, "part", number)
 
 
-def refuse_unfit(problem: Problem, method: Method, watch: Watch) -> None:
+def check_unfit(problem: Problem, method: Method, watch: Watch) -> None:
     """Raise unless the method can work on parts of this problem, and be stopped if that is asked for."""
     if method.scope != "record":
         raise InputError(f"method {method.name} groups each column on its own; it cannot work on parts.")
-    method.refuse_unfit(problem)
+    method.check_unfit(problem)
     if not method.has_checkpoints and (watch.stop_after is not None or watch.seconds_left() is not None):
         raise InputError(
             f"method {method.name} has no checkpoints to stop at; leave out time_limit and stop_after."
@@ -142,9 +142,9 @@ class _PartWork:
         self._stop, self._cancel = threading.Event(), threading.Event()
         self._hurried: set[int] = set()  # the parts that have heard that it is enough
 
-    def run(self) -> list[Found]:
+    def run(self) -> list[Grouping]:
         """What is found in each part, up to where it was stopped, and what the method gives unsearched in the others."""
-        found: list[Found] = []
+        found: list[Grouping] = []
         with self._watch.searching() if self._method.has_checkpoints else contextlib.nullcontext():
             results = self._results()
             try:
@@ -156,7 +156,7 @@ class _PartWork:
                 results.close()
             return found + self._unsearched(range(len(found), len(self._parts)))
 
-    def _kept(self, result: Found | None, number: int) -> Found:
+    def _kept(self, result: Grouping | None, number: int) -> Grouping:
         """The result of a part if it may stand; else that up to the checkpoint at which all is to end."""
         left = math.inf if self._watch.stop_after is None else self._watch.stop_after - self._watch.passed
         passed, stands = 0, False
@@ -174,14 +174,14 @@ class _PartWork:
         assert kept is not None
         return kept
 
-    def _is_spoiled(self, result: Found, number: int) -> bool:
+    def _is_spoiled(self, result: Grouping, number: int) -> bool:
         """Whether a part heard that it is enough before its first checkpoint, while its search was being set up.
 
         Local search ends early then, and what follows starts from groups that no `stop_after` brings back.
         """
         return number in self._hurried and (result.stopped is None or result.passed <= 1)
 
-    def _results(self) -> Generator[Found | None]:
+    def _results(self) -> Generator[Grouping | None]:
         """What is found in each part, in order; None for one that was stopped with nothing to keep."""
         if self._threads == 1:
             for number in range(len(self._parts)):
@@ -209,7 +209,7 @@ class _PartWork:
                 for future in waiting:
                     future.cancel()
 
-    def _unsearched(self, numbers: range) -> list[Found]:
+    def _unsearched(self, numbers: range) -> list[Grouping]:
         """What the method gives in some parts before it begins to search."""
         pool = ThreadPoolExecutor(self._threads)
         try:
@@ -218,7 +218,9 @@ class _PartWork:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _within(self, number: int, stop_after: int | None, progress: Progress | None = None) -> Found | None:
+    def _within(
+        self, number: int, stop_after: int | None, progress: Progress | None = None
+    ) -> Grouping | None:
         """What the method finds in one part; None if it was stopped with nothing to keep."""
         if progress is not None and (self._stop.is_set() or self._watch.stopped is not None):
             return None
@@ -228,12 +230,12 @@ class _PartWork:
         try:
             part = self._problem.part(records)
             result = self._method.run(part, rng=rng, progress=progress, **params)
-        except Enough:
+        except StopSearch:
             if not self._method.has_checkpoints or progress is None:
                 raise
             return None
         self._shares[number] = 1.0
-        return result if isinstance(result, Found) else Found(result)
+        return result if isinstance(result, Grouping) else Grouping(result)
 
     def _tell(self, number: int, done: int, total: int) -> None:
         """Progress of a part on the thread that was called."""
@@ -252,7 +254,7 @@ class _PartWork:
         """Let a part hear that it is enough."""
         if self._stop.is_set():
             self._hurried.add(number)
-            raise Enough("stopped; nothing was kept.")
+            raise StopSearch("stopped; nothing was kept.")
 
     def _look(self) -> None:
         """Tell how far all parts together are, and hear whether that is enough."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import InputError
-from microagg.guarantees.promise import Acceptance
+from microagg.guarantees.promise import AcceptanceTest
 from microagg.table.confidential import Attribute
 from microagg.table.parameters import K
 
@@ -34,7 +34,7 @@ class Problem:
     k: int
     weights: np.ndarray | None = None
     confidential: tuple[Attribute, ...] = ()
-    accept: Acceptance | None = None
+    accept: AcceptanceTest | None = None
     """Whether records may form a group; None where any may. It must hold for every group of a partition given."""
     threads: int = 1
     """How many threads may work at once; never a matter for the result."""
@@ -50,7 +50,7 @@ class Problem:
         *,
         weights: np.ndarray | None = None,
         confidential: tuple[Attribute, ...] = (),
-        accept: Acceptance | None = None,
+        accept: AcceptanceTest | None = None,
         threads: int | None = None,
     ) -> Problem:
         """A problem from anything that numpy takes for a matrix of numbers, checked."""

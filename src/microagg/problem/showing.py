@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from microagg.errors import InputError
 from microagg.problem.problem import Progress
-from microagg.problem.watch import Enough, first_ctrl_c
+from microagg.problem.watch import StopSearch, on_first_interrupt
 
 OFTEN = 0.1
 """Seconds between two looks of a bar."""
@@ -93,7 +93,7 @@ class ShownBar:
     def __call__(self, done: int, total: int) -> None:
         if self._asked_to_stop and done < total:  # at the end there is nothing left to stop
             self._asked_to_stop = False
-            raise Enough("stopped by hand; nothing was released.")
+            raise StopSearch("stopped by hand; nothing was released.")
         self._share = done / total if total else 1.0
         if done >= total or time.monotonic() >= self._next:
             self._show()
@@ -104,7 +104,7 @@ class ShownBar:
 
     def searching(self) -> contextlib.AbstractContextManager[None]:
         """While there is something to keep, the first Ctrl-C keeps it."""
-        return first_ctrl_c(self._ask_to_stop)
+        return on_first_interrupt(self._ask_to_stop)
 
     def _ask_to_stop(self) -> None:
         self._asked_to_stop = True

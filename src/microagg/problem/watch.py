@@ -13,15 +13,15 @@ from microagg.errors import Cancelled
 from microagg.problem.problem import Progress
 
 
-class Enough(Cancelled):
+class StopSearch(Cancelled):
     """Raised by a progress callback: stop, and keep the best so far where there is one."""
 
 
 @contextlib.contextmanager
-def ctrl_c_heard() -> Iterator[None]:
+def handle_interrupt() -> Iterator[None]:
     """Within, Ctrl-C is Ctrl-C: one that arrives while compiled code hands over its result comes as an error of Python's own.
 
-    >>> with contextlib.suppress(KeyboardInterrupt), ctrl_c_heard():
+    >>> with contextlib.suppress(KeyboardInterrupt), handle_interrupt():
     ...     raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
     """
     try:
@@ -36,7 +36,7 @@ def ctrl_c_heard() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def first_ctrl_c(heard: Callable[[], None]) -> Iterator[None]:
+def on_first_interrupt(heard: Callable[[], None]) -> Iterator[None]:
     """Within, the first Ctrl-C calls `heard`, and the next one is what it was before. Only the main thread hears of Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -110,7 +110,7 @@ class Watch:
         if self.stopped is None:
             try:
                 self.tell(done, total)
-            except Enough:
+            except StopSearch:
                 self.stopped = "interrupted"
         if self.stopped is None and self.seconds_left() == 0.0:
             self.stopped = "time limit"
@@ -127,7 +127,7 @@ class Watch:
         self.passed += 1
         try:
             self.tell(done, total, telling)
-        except Enough:
+        except StopSearch:
             self.stopped = "interrupted"
         if self._stop_after is not None and self.passed >= self._stop_after:
             self.stopped = "checkpoint"

@@ -30,10 +30,10 @@ def repair(problem: Problem, labels: np.ndarray) -> np.ndarray:
     """The partition itself if all its groups are accepted; else one in which failing groups are merged with others.
 
     >>> from microagg.table.confidential import Attribute
-    >>> from microagg.guarantees.promise import Promise
+    >>> from microagg.guarantees.promise import Guarantees
     >>> from microagg.table.schema import Kind
     >>> ill = (Attribute("ill", Kind.NOMINAL, np.array([0, 0, 1, 1, 0, 1])),)
-    >>> problem = Problem.of([[0.0], [0.1], [1.0], [1.1], [9.0], [9.1]], k=2, accept=Promise.of(l=2).accept(ill))
+    >>> problem = Problem.of([[0.0], [0.1], [1.0], [1.1], [9.0], [9.1]], k=2, accept=Guarantees.of(l=2).accept(ill))
     >>> repair(problem, np.array([0, 0, 1, 1, 2, 2], np.int32)).tolist()
     [0, 0, 0, 0, 1, 1]
     """

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.release.settings import Settings
+from microagg.table.columns.cells import cells_of
+from microagg.table.columns.frames import to_arrow
 from microagg.table.confidential import Attribute, attributes_of, units_of
-from microagg.table.io.cells import cells_of
-from microagg.table.io.frames import to_arrow
-from microagg.table.ordering import Standing
+from microagg.table.ordering import ValueFrequencies
 from microagg.table.schema import Role, Schema
 from microagg.table.variable import NO_ATOM, Cells, missing_cells
 
@@ -50,7 +50,7 @@ def shown_cells(table: pa.Table, made: Cells, schema: Schema, settings: Settings
 
 
 def confidential_of(
-    table: pa.Table, names: Sequence[str], settings: Settings, standing: Standing | None = None
+    table: pa.Table, names: Sequence[str], settings: Settings, standing: ValueFrequencies | None = None
 ) -> tuple[Attribute, ...]:
     """The confidential columns, with the kinds, orders and codes that were said of them."""
     asked = settings.columns
@@ -90,14 +90,14 @@ def without_gaps(
     dropped = int((~complete).sum())
     if dropped == 0:
         return frame, 0
-    refuse_few(dropped, len(frame), settings.k)
+    check_few(dropped, len(frame), settings.k)
     return frame.filter(list(map(bool, complete))), dropped
 
 
-def refuse_few(dropped: int, records: int, k: int) -> None:
+def check_few(dropped: int, records: int, k: int) -> None:
     """Raise where fewer than k records are left.
 
-    >>> refuse_few(3, 10, k=5)
+    >>> check_few(3, 10, k=5)
     """
     if dropped > records - k:
         raise InputError(

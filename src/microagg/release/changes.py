@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microagg.drawing.wording import counted, listed, number
+from microagg.formatting import counted, listed, number
 from microagg.measures.loss.unchanged import has_value, places_among, same_cells
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable

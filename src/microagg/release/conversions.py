@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import pyarrow as pa
 
-from microagg.drawing.wording import printable
 from microagg.errors import InputError
+from microagg.formatting import printable
 from microagg.release.report.summary import headline_of, summary_of
 from microagg.release.report.viewing import Pictures, pictures_of
-from microagg.table.io.arrow import bare
-from microagg.table.io.labels import labels_of, with_labels
-from microagg.table.io.marks import NOTES
+from microagg.table.columns.arrow import strip_metadata
+from microagg.table.columns.field_metadata import NOTES
+from microagg.table.columns.labels import labels_of, with_labels
 
 if TYPE_CHECKING:
     from microagg.guarantees.k import Anonymity
@@ -41,9 +41,11 @@ class Conversions:
         >>> ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0).to_arrow().column("age").to_pylist()
         [31, 31, 62, 62]
         """
-        self._refuse_on_disk()
+        self._check_on_disk()
         return (
-            self.table if isinstance(self.table, pa.Table) else labelled_like(bare(self._arrow), self._arrow)
+            self.table
+            if isinstance(self.table, pa.Table)
+            else labelled_like(strip_metadata(self._arrow), self._arrow)
         )
 
     def to_pandas(self) -> Any:
@@ -53,7 +55,7 @@ class Conversions:
         >>> type(ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0).to_pandas()).__name__
         'DataFrame'
         """
-        self._refuse_on_disk()
+        self._check_on_disk()
         if nw.dependencies.is_pandas_dataframe(self.table):
             return self.table
         return _by_library(self.to_arrow(), "pandas")
@@ -65,12 +67,12 @@ class Conversions:
         >>> ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0).to_polars().height
         4
         """
-        self._refuse_on_disk()
+        self._check_on_disk()
         if nw.dependencies.is_polars_dataframe(self.table):
             return self.table
         return _by_library(self.to_arrow(), "polars")
 
-    def _refuse_on_disk(self) -> None:
+    def _check_on_disk(self) -> None:
         if self.table is None:
             raise InputError(
                 "this release was made out of core: its table is in the file that was written; read that file."

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.guarantees.k import Anonymity, class_labels
-from microagg.table.proposing import may_name_people
+from microagg.proposal.rules import may_name_people
 from microagg.table.schema import Role, Schema
 
 

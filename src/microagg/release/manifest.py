@@ -17,17 +17,17 @@ import pyarrow as pa
 import microagg
 from microagg.bounds.bound import Bound
 from microagg.errors import InputError
+from microagg.files.stores.locations import AnyPlace
 from microagg.guarantees.k import Anonymity
-from microagg.methods.method import Found
+from microagg.methods.method import Grouping
 from microagg.methods.registry import method_named
-from microagg.release.publishing import is_published, steady, told_loss
+from microagg.release.publishing import is_published, published_loss, steady
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
 from microagg.table.capping import Capped
+from microagg.table.columns.digests import digest_of, digest_of_rows, digest_of_whole_columns
+from microagg.table.columns.row_sketch import sketch_of_table
 from microagg.table.encoder import Space
-from microagg.table.io.digests import digest_of, digest_of_rows, digest_of_whole_columns
-from microagg.table.io.places import AnyPlace
-from microagg.table.io.row_sketch import sketch_of_table
 from microagg.table.schema import WITHHELD, Role, Schema
 
 LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
@@ -77,7 +77,7 @@ def internal_manifest(
     *,
     settings: Settings,
     schema: Schema,
-    found: Found,
+    found: Grouping,
     space: Space,
     made: Aggregated,
     source: pa.Table | str,
@@ -188,7 +188,7 @@ def public_manifest(internal: Mapping[str, Any]) -> dict[str, Any]:
     public = {name: value for name, value in internal.items() if RESULTS.get(name) or name == "settings"}
     public["settings"] = _public_settings(internal["settings"])
     if "loss" in public:
-        public["loss"] = told_loss(internal)
+        public["loss"] = published_loss(internal)
     if "guarantee" in public:
         public["guarantee"] = _whatever_the_order(public["guarantee"])
     for name in BY_NAME:

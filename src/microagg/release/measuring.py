@@ -8,21 +8,21 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from microagg.bounds.bound import refuse_inexact
+from microagg.bounds.bound import check_inexact
 from microagg.errors import InputError
 from microagg.kernels import partial_sums, sums
 from microagg.measures.loss.mixed import loss_of_release
 from microagg.measures.loss.sse import LossBetween, error_sums, largest_share, loss_of_partition, share_of
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
+from microagg.table.columns.frames import values_of
 from microagg.table.encoder import Space, is_standard
-from microagg.table.io.frames import values_of
 from microagg.table.variable import Cells, Variable
 
 ROWS = 65_536  # records at a time
 
 
-def refuse_unsearchable(space: Space, settings: Settings) -> None:
+def check_unsearchable(space: Space, settings: Settings) -> None:
     """Refuse what a method or a proof cannot do with these columns, before any work."""
     method = settings.chosen_method
     if method.scope == "column" and not space.is_plain:
@@ -31,7 +31,7 @@ def refuse_unsearchable(space: Space, settings: Settings) -> None:
             "another method."
         )
     if settings.params.get("effort") == "prove":
-        refuse_inexact(space, list(settings.quasi))
+        check_inexact(space, list(settings.quasi))
 
 
 def loss_of(

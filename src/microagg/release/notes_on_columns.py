@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.drawing.wording import listed
+from microagg.formatting import listed
 from microagg.guarantees.k import Anonymity
 from microagg.release.settings import Settings
+from microagg.table.columns.distinct import number_of
+from microagg.table.columns.field_metadata import columns_with_values_like_markers
 from microagg.table.encoder import Space
-from microagg.table.io.distinct import number_of
-from microagg.table.io.marks import columns_with_values_like_markers
 from microagg.table.schema import Kind, Role, Schema
 from microagg.table.variable import Cells, Variable
 

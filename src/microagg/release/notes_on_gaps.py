@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.table.confidential import Attribute
 
 
-def notes_on_gaps(promise: Promise, attributes: Sequence[Attribute]) -> tuple[str, ...]:
+def notes_on_gaps(promise: Guarantees, attributes: Sequence[Attribute]) -> tuple[str, ...]:
     """What a user who asks for l should know about missing values and special codes of confidential columns.
 
     >>> from microagg.table.confidential import attributes_of
     >>> import pyarrow as pa
     >>> ill = attributes_of(pa.table({"ill": ["flu", None, "cold"]}), ["ill"])
-    >>> print(notes_on_gaps(Promise.of(l=2), ill)[0][:59])
+    >>> print(notes_on_gaps(Guarantees.of(l=2), ill)[0][:59])
     l counts known values only: 1 of 3 records have none in 'il
     """
     if promise.diversity is None:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from microagg.drawing.wording import listed
+from microagg.files.columnar.parquet_folder import format_to_write
+from microagg.formatting import listed
 from microagg.release.settings import Settings
-from microagg.table.io.arrow import compute as pc
-from microagg.table.io.arrow import is_text
-from microagg.table.io.labels import Understood, labels_in, understood_in
-from microagg.table.io.parts import format_to_write
+from microagg.table.columns.arrow import compute as pc
+from microagg.table.columns.arrow import is_text
+from microagg.table.columns.labels import Understood, labels_in, understood_in
 from microagg.table.schema import Role, Schema
 
 ROLES = (Role.QUASI, Role.CONFIDENTIAL)
@@ -22,7 +22,7 @@ def notes_on_labels(source: pa.Table, schema: Schema, settings: Settings) -> tup
     if not labels_in(source):
         return ()
     names = schema.names(*ROLES)
-    said, told = settings.said, understood_in(source, names)
+    said, told = settings.column_options, understood_in(source, names)
     notes = []
     for kind in ("nominal", "ordinal"):
         taken = [name for name, each in told.items() if each.kind == kind and name not in said.kinds]
@@ -51,7 +51,9 @@ def notes_on_labels(source: pa.Table, schema: Schema, settings: Settings) -> tup
 
 def _is_apart(name: str, told: Understood, settings: Settings) -> bool:
     codes = settings.columns.special.get(name, ())
-    return any(code in codes for code in told.special if code not in settings.said.special.get(name, ()))
+    return any(
+        code in codes for code in told.special if code not in settings.column_options.special.get(name, ())
+    )
 
 
 def notes_on_empty_texts(path: Path, table: pa.Table) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import narwhals as nw
 
-from microagg.drawing.wording import listed
-from microagg.table.io.looks import Look, look_at
-from microagg.table.proposing import names_somebody
+from microagg.formatting import listed
+from microagg.proposal.rules import names_somebody
+from microagg.table.columns.profile import ColumnProfile, profile_column
 from microagg.table.schema import Role, Schema
 
 AS_THEY_ARE = (Role.CONFIDENTIAL, Role.KEEP, Role.STRATUM)
@@ -27,11 +27,11 @@ def notes_on_names(frame: nw.DataFrame[Any], schema: Schema) -> tuple[str, ...]:
     'phone' is released as it is and could name somebody (called like an e-mail, a phone or an address); make it an identifier to leave it out
     """
     return notes_on_looks(
-        [look_at(frame, column.name) for column in schema.columns if column.role in AS_THEY_ARE]
+        [profile_column(frame, column.name) for column in schema.columns if column.role in AS_THEY_ARE]
     )
 
 
-def notes_on_looks(looks: Sequence[Look]) -> tuple[str, ...]:
+def notes_on_looks(looks: Sequence[ColumnProfile]) -> tuple[str, ...]:
     """The same from looks at these columns.
 
     >>> notes_on_looks(())
@@ -71,7 +71,7 @@ def note_on_index(table: Any) -> tuple[str, ...]:
     )
 
 
-def _levels(index: Any) -> Sequence[Look]:
+def _levels(index: Any) -> Sequence[ColumnProfile]:
     """A look at each level of an index of pandas, by itself and under its name."""
     looks = []
     for level in range(index.nlevels):
@@ -80,9 +80,9 @@ def _levels(index: Any) -> Sequence[Look]:
         frame = nw.from_native(
             values.to_series(index=range(len(values))).to_frame(name or "index"), eager_only=True
         )
-        looks.append(look_at(frame, name or "index"))
+        looks.append(profile_column(frame, name or "index"))
     return looks
 
 
-def _could_name(look: Look) -> bool:
+def _could_name(look: ColumnProfile) -> bool:
     return bool(names_somebody(look)) or (look.text and look.nearly_unique)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from microagg.files.text.csv_format import formulas_in
 from microagg.table.confidential import Attribute
-from microagg.table.io.csv_format import formulas_in
 
 
 def notes_on_texts(attributes: Sequence[Attribute], table: pa.Table) -> tuple[str, ...]:

@@ -26,14 +26,14 @@ WHY_NOT = (
 )
 
 
-def told_loss(manifest: Mapping[str, Any]) -> dict[str, str]:
+def published_loss(manifest: Mapping[str, Any]) -> dict[str, str]:
     """What everybody may know of the loss: IL in whole percent, or that it is not told.
 
-    >>> told_loss({"records": 100, "loss": {"IL": 5.432, "SSE": 54.3}, "largest_share": 0.02})
+    >>> published_loss({"records": 100, "loss": {"IL": 5.432, "SSE": 54.3}, "largest_share": 0.02})
     {'IL': '5 %'}
-    >>> told_loss({"records": 100, "loss": {"IL": 0.432}, "largest_share": 0.02})
+    >>> published_loss({"records": 100, "loss": {"IL": 0.432}, "largest_share": 0.02})
     {'IL': 'below 1 %'}
-    >>> told_loss({"records": 99, "loss": {"IL": 5.432}, "largest_share": 0.02})["IL"]
+    >>> published_loss({"records": 99, "loss": {"IL": 5.432}, "largest_share": 0.02})["IL"]
     'not told'
     """
     loss = manifest["loss"]
@@ -55,10 +55,10 @@ def is_published(name: str, manifest: Mapping[str, Any]) -> bool:
     return name in named and int(manifest["records"]) >= LEAST_TO_PUBLISH
 
 
-def refuse_publishing(names: Sequence[str], records: int) -> None:
+def check_publishing(names: Sequence[str], records: int) -> None:
     """Raise where something is to be published by name and there are too few records for it.
 
-    >>> refuse_publishing(["il"], 1000)
+    >>> check_publishing(["il"], 1000)
     """
     if names and records < LEAST_TO_PUBLISH:
         raise InputError(

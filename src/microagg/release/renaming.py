@@ -37,7 +37,7 @@ def with_old_names(settings: Settings) -> Settings:
 
 def renamed_frame(frame: nw.DataFrame[Any], rename: Mapping[str, str]) -> nw.DataFrame[Any]:
     """Return a table with new names; columns that have them already keep them."""
-    from microagg.table.io.renaming import rename_columns
+    from microagg.files.renaming import rename_columns
 
     if not rename:
         return frame

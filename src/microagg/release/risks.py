@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
-from microagg.table.parameters import Several
+from microagg.table.parameters import MultiChoice
 from microagg.table.schema import Kind
 
 if TYPE_CHECKING:
@@ -60,20 +60,20 @@ RISKS = (
     ),
 )
 
-ACCEPT_RISK = Several(
+ACCEPT_RISK = MultiChoice(
     "accept_risk",
     tuple(risk.name for risk in RISKS),
     "Risks that are taken knowingly; without it, such a release is neither saved nor reported to the public.",
 )
 
 
-def refuse_unaccepted(settings: Settings, found: Collection[str] = ()) -> None:
+def check_unaccepted(settings: Settings, found: Collection[str] = ()) -> None:
     """Raise unless every risk that these settings take is accepted by its name; to be called before anything is written.
 
     `found` names the risks that only the table tells (see `risks_of_aggregates`).
 
     >>> from microagg.release.settings import Settings
-    >>> refuse_unaccepted(Settings.of(k=3, precision="full", accept_risk="full-precision"))
+    >>> check_unaccepted(Settings.of(k=3, precision="full", accept_risk="full-precision"))
     """
     missing = [
         risk for risk in RISKS if _taken(risk, settings, found) and risk.name not in settings.accept_risk
@@ -134,7 +134,7 @@ def notes_on_disclosure(
         else:
             groups = classes_of([own[counted]])
         if dominated := dominated_groups(column[counted], groups):
-            told.append(told_of_dominance(variable.name, dominated, len(groups)))
+            told.append(dominance_counts(variable.name, dominated, len(groups)))
     return notes_on_dominance(told, k)
 
 
@@ -144,7 +144,7 @@ def notes_on_dominance(told: Sequence[str], k: int) -> tuple[str, ...]:
     >>> notes_on_dominance((), 2)
     ('k is 2: of two records in a group, whoever knows one knows the other; k=3 prevents that',)
     """
-    from microagg.drawing.wording import listed
+    from microagg.formatting import listed
     from microagg.measures.risk.dominance import DOMINANT, P
 
     notes = []
@@ -161,10 +161,10 @@ def notes_on_dominance(told: Sequence[str], k: int) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def told_of_dominance(name: str, dominated: int, groups: int) -> str:
+def dominance_counts(name: str, dominated: int, groups: int) -> str:
     """In how many groups of a column one record dominates, in words.
 
-    >>> told_of_dominance("rent", 2, 1000)
+    >>> dominance_counts("rent", 2, 1000)
     "'rent' in 2 of 1,000 groups"
     """
     return f"{name!r} in {dominated:,} of {groups:,} groups"
@@ -218,7 +218,7 @@ def _groups_otherwise(earlier: Mapping[str, Any], manifest: Mapping[str, Any]) -
 
 def _is_of_other_records(earlier: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
     """Whether an earlier release is of another table that has most of its records in common with this one."""
-    from microagg.table.io.row_sketch import is_mostly_shared
+    from microagg.table.columns.row_sketch import is_mostly_shared
 
     source = earlier.get("input")
     if not isinstance(source, dict) or source.get("digest") == manifest["input"]["digest"]:

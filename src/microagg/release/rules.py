@@ -13,11 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from microagg.engine.scanning import cells_in
 from microagg.errors import InputError
 from microagg.release.settings import Settings
 from microagg.table.aggregates import aggregate_of
-from microagg.table.io.whole import WholeColumn
+from microagg.table.columns.column_encoding import ColumnEncoding, cells_in
 from microagg.table.linear import KeptSums, relation_of
 from microagg.table.relations import Records, independent, plain_columns, records_of
 from microagg.table.rules import NO_RULES, Rule
@@ -107,11 +106,11 @@ def notes_on_rules(kept: KeptRules) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def released_variables(variables: Sequence[Variable], settings: Settings) -> list[WholeColumn]:
+def released_variables(variables: Sequence[Variable], settings: Settings) -> list[ColumnEncoding]:
     """Return the columns of a release in which sums are looked for: plain numbers before and after."""
     na = tuple(map(str, settings.na))  # numbers that are held as text keep their markers of missing values
     columns = (
-        WholeColumn.of(variables[j])
+        ColumnEncoding.of(variables[j])
         for j in plain_columns(variables)
         if aggregate_of(variables[j], settings.aggregates).name not in COARSE
     )

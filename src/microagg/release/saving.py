@@ -14,6 +14,15 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import GuaranteeError, InputError, MicroaggError, ReportError
+from microagg.files.columnar.parquet_folder import check_other_folder, format_to_write, is_folder
+from microagg.files.commit import system
+from microagg.files.commit.overwrite_guard import check_other_kind, check_other_than_table
+from microagg.files.commit.writing import StagedFile, check_unwritable, put_in_place, text_piece, write_table
+from microagg.files.comparing import check_altered, in_codes_of
+from microagg.files.formats import options_for
+from microagg.files.reading import read_written
+from microagg.files.stats.sidecar import is_sidecar, labels_beside, sidecar_of, sidecar_text
+from microagg.files.text.locale_columns import in_plain_terms
 from microagg.guarantees.k import Anonymity, verify
 from microagg.release.manifest import (
     digest_in,
@@ -26,18 +35,9 @@ from microagg.release.manifest import (
 from microagg.release.report import html, markdown, plain
 from microagg.release.report.document import Document
 from microagg.release.strata import class_columns
+from microagg.table.columns.arrow import release_unused_memory, with_written_indices
+from microagg.table.columns.text_types import with_values
 from microagg.table.confidential import Attribute
-from microagg.table.io import system
-from microagg.table.io.arrow import give_back, with_written_indices
-from microagg.table.io.comparing import in_codes_of, refuse_altered
-from microagg.table.io.formats import options_for
-from microagg.table.io.kinds import refuse_other_kind, refuse_other_than_table
-from microagg.table.io.parts import format_to_write, is_folder, refuse_other_folder
-from microagg.table.io.reading import read_written
-from microagg.table.io.sidecar import is_sidecar, labels_beside, sidecar_of, sidecar_text
-from microagg.table.io.spelled_columns import in_plain_terms
-from microagg.table.io.text_types import with_values
-from microagg.table.io.writing import Piece, put_in_place, refuse_unwritable, text_piece, write_table
 
 if TYPE_CHECKING:
     from microagg.release.release import Release
@@ -82,7 +82,7 @@ def save_release(
     begun = time.perf_counter()
     format = format_to_write(path)
     options = options_for(format, options)
-    refuse_places(path)
+    check_places(path)
     beside = sidecar_of(path)
     typed = with_values(release._arrow) if format.typed else release._arrow
     labels = labels_beside(release._arrow, format)
@@ -95,7 +95,7 @@ def save_release(
         added["output"] = {"file": path.name, "digest": digest_in(release.manifest["format"])(table)}
 
     def inspect(part: Path) -> None:
-        give_back()
+        release_unused_memory()
         try:
             written = read_written(part, release._arrow.schema, **options)
         except InputError:
@@ -110,7 +110,7 @@ def save_release(
         if format.typed:
             rows = None if keep_order else pa.array(release._shuffled_rows())
             to_write = functools.partial(_column_to_write, typed, rows)
-            refuse_altered(written, typed.schema, to_write, format)
+            check_altered(written, typed.schema, to_write, format)
         added["release"] = name_of_release(written, release.settings)
 
     pieces = [
@@ -120,9 +120,9 @@ def save_release(
     if labels or os.path.lexists(
         beside
     ):  # labels of what was there before must not be read with the new table
-        pieces.append(Piece(beside, *text_piece(sidecar_text(labels))))
+        pieces.append(StagedFile(beside, *text_piece(sidecar_text(labels))))
     put_in_place(pieces)
-    give_back()
+    release_unused_memory()
     _log.info(
         "%d records written, read back and verified in %.2f s",
         release._arrow.num_rows,
@@ -136,29 +136,33 @@ def table_piece(
     write: Callable[[Path], object],
     inspect: Callable[[Path], object],
     digest: Callable[[Path], str] = lambda part: system.digest(part),
-) -> Piece:
+) -> StagedFile:
     """The table of a release: a file, or a folder of parts."""
     if not is_folder(path):
-        return Piece(path, write, inspect)
-    return Piece(path, write, inspect, folder=True, digest=digest, refuse=lambda: refuse_place_of_table(path))
+        return StagedFile(path, write, inspect)
+    return StagedFile(
+        path, write, inspect, folder=True, digest=digest, refuse=lambda: check_place_of_table(path)
+    )
 
 
-def refuse_place_of_table(path: Path) -> None:
+def check_place_of_table(path: Path) -> None:
     """Refuse a place that holds anything but a table of the same format; a folder must be that of a release, or empty."""
     if is_folder(path):
-        refuse_other_folder(path, known=any(map(os.path.lexists, manifest_paths(path))))
+        check_other_folder(path, known=any(map(os.path.lexists, manifest_paths(path))))
     else:
-        refuse_other_than_table(path)
+        check_other_than_table(path)
 
 
-def manifest_pieces(path: Path, content: Callable[[], dict[str, Any]]) -> list[Piece]:
+def manifest_pieces(path: Path, content: Callable[[], dict[str, Any]]) -> list[StagedFile]:
     """Both manifests of a released file; their `content` is asked for when the table has been inspected and has its name."""
 
-    def manifest(place: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool) -> Piece:
+    def manifest(
+        place: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool
+    ) -> StagedFile:
         def text() -> str:
             return manifest_text(view(with_name(content())))
 
-        return Piece(
+        return StagedFile(
             place,
             lambda part: text_piece(text())[0](part),
             lambda part: text_piece(text())[1](part),
@@ -184,15 +188,15 @@ def with_name(manifest: dict[str, Any]) -> dict[str, Any]:
     return {**first, **manifest}
 
 
-def refuse_places(path: Path) -> None:
+def check_places(path: Path) -> None:
     """A release is several files: make sure of all their places before one is written."""
-    refuse_unwritable(path, parts=is_folder(path))
+    check_unwritable(path, parts=is_folder(path))
     for place in (*manifest_paths(path), sidecar_of(path)):
-        refuse_unwritable(place)
-    refuse_place_of_table(path)
-    refuse_other_kind(sidecar_of(path), "a file of labels", is_sidecar)
+        check_unwritable(place)
+    check_place_of_table(path)
+    check_other_kind(sidecar_of(path), "a file of labels", is_sidecar)
     for place in manifest_paths(path):
-        refuse_other_kind(place, "a manifest", is_manifest)
+        check_other_kind(place, "a manifest", is_manifest)
 
 
 def renderer(path: Path) -> Callable[[Document], str]:
@@ -202,11 +206,11 @@ def renderer(path: Path) -> Callable[[Document], str]:
     return RENDERERS[path.suffix.lower()][0]
 
 
-def refuse_report_place(path: Path) -> None:
+def check_report_place(path: Path) -> None:
     """Make sure that a report can be written there, and takes the place of a report at most."""
     renderer(path)
-    refuse_unwritable(path)
-    refuse_other_kind(path, "a report", RENDERERS[path.suffix.lower()][1])
+    check_unwritable(path)
+    check_other_kind(path, "a report", RENDERERS[path.suffix.lower()][1])
 
 
 def report_paths(path: Path) -> tuple[Path, Path]:
@@ -229,7 +233,7 @@ def report_places(report: str | Path | None, taken: Sequence[Path] = ()) -> tupl
             raise InputError(
                 f"{str(place)!r} is the place of a manifest or a table of this release; give the report another name."
             )
-        refuse_report_place(place)
+        check_report_place(place)
     return places
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
+from microagg.files.formats import options_said, options_to_write, reading_options, writing_options
 from microagg.guarantees.declared import DIVERSITY, EXACT, C, L, T
 from microagg.release.risks import ACCEPT_RISK
-from microagg.table.io.formats import options_said, options_to_write, reading_options, writing_options
 from microagg.table.kind_parameters import (
     AGGREGATE,
     HIERARCHY,
@@ -31,14 +31,14 @@ from microagg.table.kind_parameters import (
     column_settings,
 )
 from microagg.table.new_names import RENAME
-from microagg.table.parameters import Caps, Choice, Day, Declared, Flag, K, Names, OneName, Whole
+from microagg.table.parameters import Caps, Choice, ColumnName, Day, Flag, K, Names, OptionalInt, Parameter
 from microagg.table.rules import RULES
 from microagg.table.scales import SCALE
 from microagg.table.schema import REST, ColumnSettings, Role
 from microagg.table.suggestions import nearest_names
 
 if TYPE_CHECKING:
-    from microagg.guarantees.promise import Promise
+    from microagg.guarantees.promise import Guarantees
     from microagg.methods.method import Method
 
 
@@ -133,7 +133,7 @@ class FileOptions:
 
     name: str
     help: str
-    known: Callable[[], dict[str, Declared]]
+    known: Callable[[], dict[str, Parameter]]
     checked: Callable[[Mapping[str, Any]], dict[str, Any]]
     default: None = None
     describes: str = "a table of names and values"
@@ -175,7 +175,7 @@ OF_A_CALL = ("settings", "threads", "progress")
 """Parameters of `anonymize` that are no settings."""
 
 
-def declared(parameter: Declared, *, public: bool) -> Any:
+def declared(parameter: Parameter, *, public: bool) -> Any:
     """A field of `Settings`: what it takes, and whether everybody may know it."""
     return field(default=parameter.default, metadata={"parameter": parameter, "public": public})
 
@@ -209,7 +209,7 @@ class Settings:
     )
     keep: tuple[str, ...] = declared(Names("keep", "Columns to release as they are."), public=True)
     weight: str | None = declared(
-        OneName(
+        ColumnName(
             "weight",
             "The column of sampling weights: means are weighted by it, and it is released as its group's mean.",
             "name further ones as quasi-identifying, kept or identifier",
@@ -221,7 +221,7 @@ class Settings:
         public=True,
     )
     unit: str | None = declared(
-        OneName(
+        ColumnName(
             "unit",
             "The column that says which household, company or patient a record belongs to: left out, and every class has k "
             "different ones.",
@@ -305,7 +305,9 @@ class Settings:
         ),
         public=False,
     )
-    seed: int | None = declared(Whole("seed", "Repeats a run; drawn at random if not given."), public=False)
+    seed: int | None = declared(
+        OptionalInt("seed", "Repeats a run; drawn at random if not given."), public=False
+    )
     date: str | None = declared(
         Day("date", "The day to write into the internal manifest and report; today if not given."),
         public=False,
@@ -317,9 +319,9 @@ class Settings:
 
     def of_table(self, table: Any) -> Settings:
         """The same for a table that may carry labels: what these tell holds where nothing was said."""
-        from microagg.table.io.labels import as_labels_say
+        from microagg.table.columns.labels import as_labels_say
 
-        return replace(self, understood=as_labels_say(self.said, table))
+        return replace(self, understood=as_labels_say(self.column_options, table))
 
     @staticmethod
     def of(**given: Any) -> Settings:
@@ -327,7 +329,7 @@ class Settings:
 
         Names that are no settings go to the method as its parameters.
         """
-        from microagg.guarantees.promise import Promise
+        from microagg.guarantees.promise import Guarantees
         from microagg.methods.registry import method_named
 
         parameters = Settings.parameters()
@@ -336,18 +338,18 @@ class Settings:
             for name, parameter in parameters.items()
         }
         column_settings(**{each.name: values[each.name] for each in OF_COLUMNS})
-        values |= Promise.of(*(values[name] for name in ("l", "t", "diversity", "c"))).as_data()
+        values |= Guarantees.of(*(values[name] for name in ("l", "t", "diversity", "c"))).as_data()
         others = {name: value for name, value in given.items() if name not in parameters}
         twice = sorted(set(others) & set(values["params"]))
         if twice:
             raise InputError(f"{twice[0]} was given twice, by itself and among params; give it once.")
         method = method_named(values["method"])
-        _refuse_unknown({**values["params"], **others}, [each.name for each in method.parameters])
+        _check_unknown({**values["params"], **others}, [each.name for each in method.parameters])
         values["params"] = method.checked({**values["params"], **others})
         return Settings(**values)
 
     @staticmethod
-    def parameters() -> dict[str, Declared]:
+    def parameters() -> dict[str, Parameter]:
         """The declaration of each setting, by its name."""
         return {
             each.name: each.metadata["parameter"] for each in fields(Settings) if "parameter" in each.metadata
@@ -419,7 +421,7 @@ class Settings:
             changes = {name: value for name, value in changes.items() if name not in others}
         return Settings.of(**{**kept, **changes})
 
-    def settled(self) -> Settings:
+    def resolved(self) -> Settings:
         """The same with what was left open decided: a seed drawn, the day of today."""
         seed = secrets.randbits(63) if self.seed is None else self.seed
         return replace(self, seed=seed, date=self.date or datetime.date.today().isoformat())
@@ -455,20 +457,20 @@ class Settings:
     @property
     def columns(self) -> ColumnSettings:
         """What was said of single columns, put together, and what labels tell of the others."""
-        return self.said if self.understood is None else self.understood
+        return self.column_options if self.understood is None else self.understood
 
     @property
-    def said(self) -> ColumnSettings:
+    def column_options(self) -> ColumnSettings:
         """What was said of single columns, put together."""
         return column_settings(**{each.name: getattr(self, each.name) for each in OF_COLUMNS})
 
     @property
-    def promise(self) -> Promise:
+    def promise(self) -> Guarantees:
         """l-diversity, t-closeness and units, as far as they are asked for."""
-        from microagg.guarantees.promise import Promise
+        from microagg.guarantees.promise import Guarantees
 
         units = None if self.unit is None else self.k
-        return Promise.of(self.l, self.t, self.diversity, self.c, units=units)
+        return Guarantees.of(self.l, self.t, self.diversity, self.c, units=units)
 
     @property
     def chosen_method(self) -> Method:
@@ -496,7 +498,7 @@ def settings_from(arguments: Mapping[str, Any]) -> Settings:
     return whole
 
 
-def _refuse_unknown(keywords: Mapping[str, Any], of_method: Sequence[str]) -> None:
+def _check_unknown(keywords: Mapping[str, Any], of_method: Sequence[str]) -> None:
     """Refuse a keyword that is no parameter where another one is meant; the method refuses the others."""
     for name in keywords:
         if name in of_method or name in Settings.parameters():

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from microagg.errors import InputError
+from microagg.proposal.rules import ANSWERS
 from microagg.release.settings import FileOptions, Settings
 from microagg.table.json_schemas import fits, kind_of, schema_of
-from microagg.table.parameters import Declared
-from microagg.table.proposing import ANSWERS
+from microagg.table.parameters import Parameter
 from microagg.table.settings_text import (
     ANSWER,
     COLUMNS,
@@ -87,7 +87,7 @@ def settings_text(settings: Settings, folder: Path | None = None) -> str:
     return "\n\n".join([f"{comment(ABOUT)}\n{VERSION_KEY} = {VERSION}", *scalars, *tables]) + "\n"
 
 
-def known_keys() -> dict[str, Declared | None]:
+def known_keys() -> dict[str, Parameter | None]:
     """The keys that a file of settings may have, and what declares them: the settings, and two more."""
     return {
         VERSION_KEY: None,
@@ -96,7 +96,7 @@ def known_keys() -> dict[str, Declared | None]:
     }
 
 
-def _as_in_a_file(value: Any, declared: Declared, folder: Path | None) -> Any:
+def _as_in_a_file(value: Any, declared: Parameter, folder: Path | None) -> Any:
     """A setting in the words of TOML, which has none for nothing."""
     if isinstance(value, Mapping):
         form = getattr(declared, "file_form", None)
@@ -138,7 +138,7 @@ class _Reader:
         self._path, self._text = path, text
         if len(text) > LARGEST_TOML:
             raise InputError(f"{path.name} is too large for a file of settings; name another file.")
-        _refuse_deep_keys(path, text)
+        _check_deep_keys(path, text)
         try:
             self._content: dict[str, Any] = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -150,10 +150,10 @@ class _Reader:
 
     def given(self, *, as_proposed: bool) -> dict[str, Any]:
         """What the file says, checked."""
-        self._refuse_other_versions()
+        self._check_other_versions()
         for name in self._content:
             if name not in known_keys():
-                self._refuse_key((name,), known_keys())
+                self._check_key((name,), known_keys())
         settings = {
             name: self._checked(name, declared, self._content[name])
             for name, declared in Settings.parameters().items()
@@ -161,7 +161,7 @@ class _Reader:
         }
         return self._decided(settings, as_proposed=as_proposed)
 
-    def _refuse_other_versions(self) -> None:
+    def _check_other_versions(self) -> None:
         version = self._content.get(VERSION_KEY)
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise InputError(
@@ -172,11 +172,11 @@ class _Reader:
                 f"{self._path.name} follows version {version} of settings, and this microagg knows up to {VERSION}; install a later one."
             )
 
-    def _checked(self, name: str, declared: Declared, value: Any) -> Any:
+    def _checked(self, name: str, declared: Parameter, value: Any) -> Any:
         if not fits(value, schema_of(declared)):
             self._refuse((name,), f"{name} takes {declared.describes}, but {self._what_stands(value)}.")
         if isinstance(declared, FileOptions):
-            self._refuse_unknown_of_files(name, declared, value)
+            self._check_unknown_of_files(name, declared, value)
         located = getattr(declared, "located", None)
         try:
             return declared.parse(value if located is None else located(value, self._path.parent))
@@ -187,12 +187,12 @@ class _Reader:
         inside = " with other things in it" if isinstance(value, dict | list) else ""
         return f"{kind_of(value)}{inside} stands there"
 
-    def _refuse_unknown_of_files(self, name: str, declared: FileOptions, said: Mapping[str, Any]) -> None:
+    def _check_unknown_of_files(self, name: str, declared: FileOptions, said: Mapping[str, Any]) -> None:
         """What is said about files is declared by their formats: each by its name and of its type."""
         known = declared.known()
         for each, value in said.items():
             if each not in known:
-                self._refuse_key((name, each), known)
+                self._check_key((name, each), known)
             if not fits(value, schema_of(known[each])):
                 what = f"{each} takes {known[each].describes}, but {kind_of(value)} stands there."
                 self._refuse((name, each), what)
@@ -205,7 +205,7 @@ class _Reader:
             self._refuse((DECIDE,), f"{DECIDE} is a table of questions, each with its columns.")
         for about, answers in asked.items():
             if about not in ANSWERS:
-                self._refuse_key((DECIDE, about), ANSWERS)
+                self._check_key((DECIDE, about), ANSWERS)
             single = {name for name, answer in answers.items() if not isinstance(answer, dict)}
             for label, answer in answers.items():
                 columns, answer = (
@@ -225,7 +225,7 @@ class _Reader:
                             settings, about, column, ANSWERS[about][0] if answer == DECIDE else answer
                         )
         if left:
-            self._refuse_undecided(left)
+            self._check_undecided(left)
         return settings
 
     def _answer_for_many(self, about: str, label: str, answer: dict[str, Any]) -> tuple[list[str], Any]:
@@ -264,7 +264,7 @@ class _Reader:
         ):  # else it stays where it stands: the order of columns is part of what is asked for
             _give_role(settings, column, answer)
 
-    def _refuse_undecided(self, left: Mapping[str, Sequence[str]]) -> NoReturn:
+    def _check_undecided(self, left: Mapping[str, Sequence[str]]) -> NoReturn:
         told = "; ".join(
             f"{', '.join(map(repr, columns))} ({' or '.join(ANSWERS[about])})"
             for about, columns in left.items()
@@ -274,7 +274,7 @@ class _Reader:
             "(in Python as_proposed=True) to take the first."
         )
 
-    def _refuse_key(self, keys: tuple[str, ...], known: Iterable[str]) -> NoReturn:
+    def _check_key(self, keys: tuple[str, ...], known: Iterable[str]) -> NoReturn:
         name, known = keys[-1], list(known)
         near = difflib.get_close_matches(name, known, 1, 0.5)
         if near:
@@ -291,7 +291,7 @@ class _Reader:
         raise InputError(f"{self._path.name}{'' if line is None else f', line {line}'}: {sentence}")
 
 
-def _refuse_deep_keys(path: Path, text: str) -> None:
+def _check_deep_keys(path: Path, text: str) -> None:
     """Refuse keys of very many parts, such as a.a.a.a…, before the text is parsed."""
     for number, line in enumerate(text.splitlines(), 1):
         if line.count(".") < DEEPEST_KEY:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from microagg.proposal.rules import ANSWERS
 from microagg.release.settings import Settings
 from microagg.table.json_schemas import schema_of
-from microagg.table.proposing import ANSWERS
 from microagg.table.settings_text import ANSWER, COLUMNS, DECIDE, VERSION, VERSION_KEY
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.guarantees.promise import Acceptance
+from microagg.guarantees.promise import AcceptanceTest
 from microagg.release.cells import confidential_of, units_in
 from microagg.release.settings import Settings
-from microagg.table.io.arrow import comparable, sorted_places
-from microagg.table.io.arrow import compute as pc
-from microagg.table.io.frames import to_arrow
+from microagg.table.columns.arrow import comparable, sorted_places
+from microagg.table.columns.arrow import compute as pc
+from microagg.table.columns.frames import to_arrow
 from microagg.table.schema import Role, Schema
 
 FEW_GROUPS = 10  # a median stratum in which no more than so many groups fit is told about
@@ -87,7 +87,7 @@ def class_columns(schema: Schema, settings: Settings) -> list[str]:
     return [*schema.names(Role.QUASI), *schema.names(Role.STRATUM), *weight]
 
 
-def refuse_columnwise(schema: Schema, settings: Settings) -> None:
+def check_columnwise(schema: Schema, settings: Settings) -> None:
     """Refuse strata and weights where groups differ from column to column, and proofs within strata."""
     method = settings.chosen_method
     if method.scope != "record" and schema.names(Role.STRATUM, Role.WEIGHT):
@@ -113,7 +113,7 @@ def in_strata(
     names = schema.names(Role.STRATUM)
     if not names:
         return frame, None
-    settings.promise.refuse_impossible(
+    settings.promise.check_impossible(
         _confidential(frame, schema, settings), units_in(frame, schema, settings)
     )
     strata_left_out, records_left_out = 0, 0
@@ -137,7 +137,7 @@ def _confidential(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) 
     )
 
 
-def _acceptance(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> Acceptance | None:
+def _acceptance(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> AcceptanceTest | None:
     """Whether records may form a group, for the promise that is asked for; None where any may."""
     return settings.promise.accept(_confidential(frame, schema, settings), units_in(frame, schema, settings))
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from microagg.drawing.wording import listed
 from microagg.errors import InputError
+from microagg.formatting import listed
 from microagg.table.aggregates import AGGREGATES, aggregate_of
-from microagg.table.io.distinct import number_of
+from microagg.table.columns.distinct import number_of
 from microagg.table.schema import Kind
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ TRUE_VALUES = "true-values"
 
 
 def risks_of_aggregates(cells: Cells, how: Mapping[str, str]) -> tuple[str, ...]:
-    """The names of the risks that these aggregates take with these cells: what `refuse_unaccepted` is to be told.
+    """The names of the risks that these aggregates take with these cells: what `check_unaccepted` is to be told.
 
     They take one where a numeric column has values that occur once and an aggregate that releases values as they are.
 
@@ -66,7 +66,7 @@ def frequencies_in(cells: Cells) -> list[np.ndarray | None]:
     return counts
 
 
-def refuse_near_unique(
+def check_near_unique(
     variables: Iterable[Variable], frequencies: Iterable[np.ndarray | None], settings: Settings
 ) -> None:
     """Refuse categories of which most records have a value that no other record has, unless that is accepted.
@@ -77,7 +77,7 @@ def refuse_near_unique(
     >>> from microagg.release.settings import Settings
     >>> from microagg.table.variable import Variable
     >>> names = Variable("name", Kind.NOMINAL, ("Ada", "Bob", None))
-    >>> refuse_near_unique([names], [np.array([1, 2, 40])], Settings.of(k=3, quasi="name"))
+    >>> check_near_unique([names], [np.array([1, 2, 40])], Settings.of(k=3, quasi="name"))
     """
     if TRUE_VALUES in settings.accept_risk:
         return

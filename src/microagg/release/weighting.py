@@ -10,17 +10,17 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from microagg.drawing.wording import listed
 from microagg.errors import InputError
+from microagg.formatting import listed
 from microagg.guarantees.k import class_labels
 from microagg.kernels import sums
 from microagg.release.cells import read_cells
 from microagg.release.settings import Settings
 from microagg.release.strata import class_columns
 from microagg.table.aggregate import Aggregated, aggregated
+from microagg.table.columns.cells import cells_of
+from microagg.table.columns.dtypes import ColumnContext, restore_column
 from microagg.table.grouping import Groups
-from microagg.table.io.cells import cells_of
-from microagg.table.io.giving import Known, given_back
 from microagg.table.schema import Column, Kind, Role, Schema
 from microagg.table.variable import Cells, Variable
 
@@ -89,11 +89,11 @@ def weighting_of(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -
     variable = cells.variables[0]
     if column.kind is not Kind.NUMERIC or variable.unit or variable.kind is not Kind.NUMERIC:
         raise InputError(f"the weight {column.name!r} does not hold numbers; weights are numbers above 0.")
-    _refuse_where(column, cells.atoms_of(0), cells)
+    _check_where(column, cells.atoms_of(0), cells)
     return Weighting(column.name, settings.weight_becomes or "mean", cells)
 
 
-def _refuse_where(column: Column, atoms: np.ndarray | None, cells: Cells) -> None:
+def _check_where(column: Column, atoms: np.ndarray | None, cells: Cells) -> None:
     """Refuse weights that are missing, not finite or not above 0, with the row of the first."""
     gaps = np.zeros(len(cells), bool) if atoms is None else atoms >= 0
     numbers = np.where(gaps, 1.0, _numbers(cells, 0))
@@ -118,14 +118,20 @@ def weighted(weighting: Weighting | None, labels: np.ndarray, settings: Settings
 
 
 def released_weight(
-    frame: nw.DataFrame[Any], weighting: Weighting | None, *, whole: bool, known: Mapping[str, Known] = {}
+    frame: nw.DataFrame[Any],
+    weighting: Weighting | None,
+    *,
+    whole: bool,
+    known: Mapping[str, ColumnContext] = {},
 ) -> list[nw.Series[Any]]:
     """The column of weights as it is released, where that is not as it was: in the type that came in."""
     if weighting is None or weighting.made is None:
         return []
     made = weighting.made.cells
     given, name = frame[weighting.name], weighting.name
-    return [given_back(given, made.variables[0], made.values[:, 0], None, whole=whole, known=known.get(name))]
+    return [
+        restore_column(given, made.variables[0], made.values[:, 0], None, whole=whole, known=known.get(name))
+    ]
 
 
 def _totals_changed(

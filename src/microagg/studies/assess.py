@@ -11,27 +11,27 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from microagg.drawing.wording import listed
 from microagg.errors import InputError
+from microagg.files.column_names import columns_of_file
+from microagg.files.reading import read_as_numbers, read_table
+from microagg.formatting import listed
 from microagg.guarantees.k import Anonymity, anonymity
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.guarantees.suppression import STAR, parse_markers
 from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
+from microagg.pipeline.sources import is_path
 from microagg.problem.problem import Progress
 from microagg.release.release import Release
 from microagg.release.report.claims import on_numbers
-from microagg.release.sources import is_path
 from microagg.studies.matching import RowOrder, in_order_of, out_of_order, row_order
 from microagg.studies.other_tools import cells_of_release, read_release, with_types
 from microagg.studies.suppressed import SuppressedRecords, find_suppressed_records
+from microagg.table.columns.cells import cells_of
+from microagg.table.columns.frames import column_facts, open_frame, to_arrow
+from microagg.table.columns.labels import as_labels_say
 from microagg.table.confidential import units_of
-from microagg.table.io.cells import cells_of
-from microagg.table.io.column_names import columns_of_file
-from microagg.table.io.frames import column_facts, open_frame, to_arrow
-from microagg.table.io.labels import as_labels_say
-from microagg.table.io.reading import read_as_numbers, read_table
 from microagg.table.kind_parameters import column_settings
 from microagg.table.patterns import expand_names, is_pattern
 from microagg.table.schema import Column, ColumnSettings, Role, assign_roles
@@ -186,9 +186,9 @@ def assess(
     given = [*confidential, *keep, *strata, *of_original]
     quasi = _expanded(quasi, before.columns, "quasi") or _shared_numbers(before, after, given)
     known = _expanded(known, quasi, "known")
-    _refuse_missing(before, "original", [*quasi, *of_original])
-    _refuse_missing(after, "release", [*quasi, *confidential, *keep, *strata, *([key] if key else [])])
-    _refuse_two_parts(quasi, given)
+    _check_missing(before, "original", [*quasi, *of_original])
+    _check_missing(after, "release", [*quasi, *confidential, *keep, *strata, *([key] if key else [])])
+    _check_two_parts(quasi, given)
     after = in_order_of(before, after, key)
     order = RowOrder.SAME if key else _order_by_witnesses(before, after, quasi)
     asked = column_settings(**said) if asked is None else asked
@@ -239,7 +239,7 @@ def _notes_on_units(
     if unit is None:
         return ()
     units = units_of(to_arrow(before.select(unit)), unit, na=asked.na)
-    findings = Promise.of(units=classes.k).evaluate(classes.labels, len(classes.sizes), (), units)
+    findings = Guarantees.of(units=classes.k).evaluate(classes.labels, len(classes.sizes), (), units)
     misses = np.any([finding.failing for finding in findings], axis=0)
     failing = int(misses.sum())
     if failing == 0:
@@ -374,14 +374,14 @@ def _shared_numbers(before: nw.DataFrame[Any], after: nw.DataFrame[Any], taken: 
     return shared
 
 
-def _refuse_missing(frame: nw.DataFrame[Any], which: str, names: Sequence[str]) -> None:
+def _check_missing(frame: nw.DataFrame[Any], which: str, names: Sequence[str]) -> None:
     for name in names:
         if name not in frame.columns:
             instead = describe_columns(name, frame.columns, "it has")
             raise InputError(f"there is no column {name!r} in the {which}; {instead}.")
 
 
-def _refuse_two_parts(quasi: Sequence[str], others: Sequence[str]) -> None:
+def _check_two_parts(quasi: Sequence[str], others: Sequence[str]) -> None:
     parts = [*quasi, *others]
     twice = next((name for name in parts if parts.count(name) > 1), None)
     if twice is not None:

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from microagg.bounds.bound import Bound, refuse_certificate_of, refuse_certificate_place
-from microagg.engine.run import run_method
+from microagg.bounds.bound import Bound, check_certificate_of, check_certificate_place
 from microagg.errors import InputError
+from microagg.files.commit.writing import check_unwritable
+from microagg.files.reading import read_table
 from microagg.measures.loss.sse import loss_of_partition
+from microagg.pipeline.run_method import run_method
+from microagg.pipeline.sources import settings_for_file
 from microagg.problem.problem import Problem, Progress
 from microagg.release.cells import read_cells, without_gaps
-from microagg.release.measuring import refuse_unsearchable
+from microagg.release.measuring import check_unsearchable
 from microagg.release.settings import Settings
-from microagg.release.sources import settings_for_file
+from microagg.table.columns.frames import column_facts, open_frame
 from microagg.table.encoder import Space
-from microagg.table.io.frames import column_facts, open_frame
-from microagg.table.io.reading import read_table
-from microagg.table.io.writing import refuse_unwritable
 from microagg.table.schema import assign_roles
 
 
@@ -52,19 +52,19 @@ def bound_file(
     if not quasi:
         raise InputError("no quasi-identifying columns were named; name them with --quasi.")
     if certificate is not None:
-        refuse_unwritable(certificate)
+        check_unwritable(certificate)
         if certificate.exists() and certificate.samefile(source):
             raise InputError("the certificate would overwrite the table; name another file.")
-        refuse_certificate_place(certificate)
+        check_certificate_place(certificate)
     frame = open_frame(read_table(source, quasi=quasi, asked=settings.columns, **settings.reading))
     settings = settings.of_table(frame.to_native())
-    schema = assign_roles(column_facts(frame), settings.roles, rest="drop", asked=settings.said)
+    schema = assign_roles(column_facts(frame), settings.roles, rest="drop", asked=settings.column_options)
     frame, _ = without_gaps(frame, schema, settings)
     cells = read_cells(frame, schema, settings)
     if certificate is not None:
-        refuse_certificate_of(cells)
+        check_certificate_of(cells)
     space = Space.fit(cells, settings.scale, settings.importance)
-    refuse_unsearchable(space, settings)
+    check_unsearchable(space, settings)
     points = space.points(cells)
     found = run_method(
         settings.chosen_method, Problem.of(points, settings.k), settings.params, seed=settings.seed or 0,

@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from microagg.drawing.maps import MapPoint, draw_map
-from microagg.engine.dask import refuse_engine
 from microagg.errors import InputError
+from microagg.files.column_names import columns_of_file
+from microagg.files.reading import read_as_numbers, read_table
 from microagg.measures.measure import Measure
 from microagg.measures.registry import measure_named
 from microagg.methods.registry import method_named
@@ -20,13 +21,12 @@ from microagg.problem.problem import Progress, checked_k
 from microagg.release.cells import confidential_of, read_cells, without_gaps
 from microagg.release.settings import OF_A_CELL, Settings
 from microagg.release.weighting import weighting_of
+from microagg.runtime.dask import check_engine
 from microagg.studies.assess import Names, finite, names_of
 from microagg.studies.compare_cells import Cell, Outcome, Study, plan
 from microagg.studies.compare_state import State
 from microagg.studies.compare_workers import outcomes, outcomes_on
-from microagg.table.io.column_names import columns_of_file
-from microagg.table.io.frames import column_facts, open_frame, to_arrow
-from microagg.table.io.reading import read_as_numbers, read_table
+from microagg.table.columns.frames import column_facts, open_frame, to_arrow
 from microagg.table.kind_parameters import OF_COLUMNS, column_settings
 from microagg.table.patterns import expand_names, is_pattern
 from microagg.table.schema import ColumnSettings, Kind, Role, assign_roles
@@ -234,7 +234,7 @@ def compare(
     if _whole(jobs, "jobs") < 1:
         raise InputError("jobs must be at least 1.")
     if engine is not None:
-        refuse_engine(engine)
+        check_engine(engine)
 
     def run(waiting: Sequence[Cell], check_cancelled: Callable[[], None]) -> Iterator[tuple[Cell, Outcome]]:
         if engine is not None:
@@ -330,7 +330,7 @@ def _study(
     """Everything that can be wrong with a comparison as a whole is found here, before any cell is run."""
     frame = open_frame(table)
     named = {role: list(expand_names(names, frame.columns, role)) for role, names in named.items()}
-    _refuse_what_differs(given)
+    _check_what_differs(given)
     roles = {**_roles_in(given), Role.CONFIDENTIAL: named["confidential"], Role.KEEP: named["keep"]}
     taken = {name for names in roles.values() for name in names}
     facts = column_facts(frame)
@@ -370,7 +370,7 @@ def _said_of_columns(given: dict[str, Any]) -> ColumnSettings:
     return column_settings(**{each.name: given[each.name] for each in OF_COLUMNS if each.name in given})
 
 
-def _refuse_what_differs(given: dict[str, Any]) -> None:
+def _check_what_differs(given: dict[str, Any]) -> None:
     """What each cell has for itself cannot be given for all."""
     for name in given:
         if name in OF_A_CELL or name not in Settings.parameters():

@@ -11,18 +11,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from microagg.engine.workers import code_digest
 from microagg.errors import Cancelled, InputError, MicroaggError
 from microagg.kernels.compiling import seconds_compiling
 from microagg.measures.registry import assess_pair
 from microagg.methods.method import Method
 from microagg.methods.registry import method_named
 from microagg.methods.registry import methods as all_methods
+from microagg.pipeline.anonymize import anonymize
 from microagg.problem.problem import Progress
 from microagg.release.manifest import digest_of
-from microagg.release.release import anonymize
 from microagg.release.settings import OF_A_CELL, Settings
-from microagg.table.io.frames import open_frame, values_of
+from microagg.runtime.workers import code_digest
+from microagg.table.columns.frames import open_frame, values_of
 
 
 @dataclass(frozen=True)

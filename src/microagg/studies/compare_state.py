@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from microagg.errors import InputError
+from microagg.files.commit import system
+from microagg.files.commit.writing import check_unwritable
 from microagg.studies.compare_cells import Outcome
-from microagg.table.io import system
-from microagg.table.io.writing import refuse_unwritable
 
 HEADER = b'{"microagg": "compare", "format": 1}\n'
 # no link is followed; Windows would change the ends of lines
@@ -33,7 +33,7 @@ class State:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        refuse_unwritable(path)
+        check_unwritable(path)
         if path.is_symlink():  # where it leads, others may have decided
             raise InputError(f"{str(path)!r} is a link; name the file itself.")
         content = self._content()

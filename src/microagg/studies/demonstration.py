@@ -9,11 +9,11 @@ from typing import Any
 
 from microagg.datasets.residents import EDUCATION, residents
 from microagg.errors import InputError
+from microagg.files.commit.writing import make_folder, replace_whole, write_table
+from microagg.files.reading import read_table
+from microagg.files.stores.locations import parse_location
 from microagg.release.manifest import digest_of, manifest_paths
 from microagg.release.settings import Settings
-from microagg.table.io.places import place_of
-from microagg.table.io.reading import read_table
-from microagg.table.io.writing import make_folder, replace_whole, write_table
 
 RESIDENTS = 1000
 ASKED: dict[str, Any] = {
@@ -33,7 +33,7 @@ def prepare_demonstration(folder: Path) -> tuple[Path, Path]:
 
     Files of these names that a demonstration did not write are left alone: that is an error.
     """
-    place_of(folder)  # which refuses addresses
+    parse_location(folder)  # which refuses addresses
     make_folder(folder)
     source, target = folder / SOURCE, folder / TARGET
     with tempfile.TemporaryDirectory() as elsewhere:

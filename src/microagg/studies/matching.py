@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.arrow import compute as pc
-from microagg.table.io.frames import to_arrow
+from microagg.table.columns.arrow import compute as pc
+from microagg.table.columns.frames import to_arrow
 
 CHANCE = 1e-6  # an agreement that shuffled rows would show more often than this proves nothing
 FEWEST = 20  # with fewer records, chance alone can look like order or disorder
@@ -37,8 +37,8 @@ def in_order_of(
     if key is None:
         return release
     ours, theirs = _comparable(_keys(original, key), _keys(release, key))
-    _refuse_repeated(ours, "original", key)
-    _refuse_repeated(theirs, "release", key)
+    _check_repeated(ours, "original", key)
+    _check_repeated(theirs, "release", key)
     rows = pc.index_in(ours, value_set=theirs)
     if rows.null_count:
         raise InputError(
@@ -69,7 +69,7 @@ def _comparable(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> tuple[pa.Arra
     return whole[0], whole[1]
 
 
-def _refuse_repeated(keys: pa.Array, which: str, key: str) -> None:
+def _check_repeated(keys: pa.Array, which: str, key: str) -> None:
     if keys.null_count:
         raise InputError(
             f"{keys.null_count} records of the {which} have no value in the key column {key!r}; fill them in."

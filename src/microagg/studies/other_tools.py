@@ -18,15 +18,15 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
-from microagg.drawing.wording import listed
 from microagg.errors import InputError
+from microagg.files.reading import read_table
+from microagg.formatting import listed
 from microagg.guarantees.suppression import STAR
-from microagg.table.io.arrow import compute as pc
-from microagg.table.io.arrow import is_text
-from microagg.table.io.cells import cells_of
-from microagg.table.io.frames import to_arrow
-from microagg.table.io.reading import read_table
-from microagg.table.io.text_columns import quasi_column
+from microagg.table.columns.arrow import compute as pc
+from microagg.table.columns.arrow import is_text
+from microagg.table.columns.cells import cells_of
+from microagg.table.columns.frames import to_arrow
+from microagg.table.columns.text_inference import quasi_column
 from microagg.table.schema import Column, ColumnSettings, Kind
 from microagg.table.variable import Cells
 

@@ -8,20 +8,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from microagg.engine.dask import refuse_engine
 from microagg.errors import DifferentRelease, InputError
+from microagg.files.columnar.parquet_folder import as_target
+from microagg.files.stores.locations import Url
+from microagg.pipeline.files import NOTHING_TO_SHARE, anonymize_out_of_core, anonymize_table, in_memory_else
+from microagg.pipeline.memory_budget import exceeds_memory, notes_on_memory
+from microagg.pipeline.sources import read_for_settings
+from microagg.pipeline.stores import staged_paths
 from microagg.problem.problem import Progress
-from microagg.release.beyond.limits import goes_beyond, notes_on_memory
-from microagg.release.files import NOTHING_TO_SHARE, anonymize_beyond, anonymize_table, in_memory_else
 from microagg.release.manifest import OF_WHOLE_COLUMNS, digest_in
 from microagg.release.manifest_reading import read_manifest, settings_of, version_of
 from microagg.release.release import Release
 from microagg.release.risks import with_risks_accepted
 from microagg.release.settings import Settings
-from microagg.release.sources import read_for_settings
-from microagg.release.stores import placed
-from microagg.table.io.parts import as_target
-from microagg.table.io.places import Url
+from microagg.runtime.dask import check_engine
 
 ANOTHER_TABLE = "this is not the table that the release was made from: its digest differs."
 
@@ -46,12 +46,12 @@ def repeat_file(
     `resume`, `threads` and `engine` are as in `anonymize_file`: they make no difference to the release.
     """
     if engine is not None:
-        refuse_engine(engine)
+        check_engine(engine)
     then = read_manifest(Path(manifest))
     settings = with_risks_accepted(settings_of(then, Path(manifest)))
-    with placed(source, target, spill, resume=resume) as at:
+    with staged_paths(source, target, spill, resume=resume) as at:
         asked: dict[str, Any] = {"progress": progress, "threads": threads}
-        if then["format"] > OF_WHOLE_COLUMNS and goes_beyond(
+        if then["format"] > OF_WHOLE_COLUMNS and exceeds_memory(
             at.source, settings, memory, engine=engine is not None
         ):
             with in_memory_else(memory, engine):
@@ -112,7 +112,7 @@ def _repeated_beyond(
         if digest != then["input"]["digest"]:
             raise InputError(ANOTHER_TABLE)
 
-    release = anonymize_beyond(
+    release = anonymize_out_of_core(
         source, target, settings, memory, keep_order=then.get("rows") == "kept", expected=expect_the_same,
         expected_input=expect_input, **asked,
     )  # fmt: skip

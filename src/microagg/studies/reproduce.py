@@ -12,7 +12,7 @@ from microagg.datasets.reference import NAMES as REFERENCE
 from microagg.methods.hybrid.group_rule import plan_groups
 from microagg.methods.registry import methods
 from microagg.studies.published import COUNTS, GROUPS, Published, all_published
-from microagg.studies.reproduce_runs import Asked, Losses, Runs
+from microagg.studies.reproduce_runs import Losses, Runs, RunSpec
 from microagg.studies.verdicts import VERDICTS, verdict
 
 COSTED = ("imhm", "rimhm")
@@ -70,7 +70,7 @@ def reproduce(
             progress(done + 1, len(figures))
 
 
-def asked_by(figures: Iterable[Published]) -> list[Asked]:
+def asked_by(figures: Iterable[Published]) -> list[RunSpec]:
     """The runs that figures are compared with."""
     noting = _Noting()
     for figure in figures:
@@ -84,10 +84,10 @@ class _Noting(Runs):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked: list[Asked] = []
+        self.asked: list[RunSpec] = []
 
     def losses(self, figure: Published, *, spread: str = "deviation", **more: str) -> Losses:
-        self.asked.append(Asked(figure, spread, tuple(sorted(more.items()))))
+        self.asked.append(RunSpec(figure, spread, tuple(sorted(more.items()))))
         return Losses((1.0, 0.0), (1.0, 0.0))
 
 

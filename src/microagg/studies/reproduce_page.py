@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from microagg.datasets.reference import NAMES as REFERENCE
+from microagg.files.commit.overwrite_guard import check_other_kind
+from microagg.files.commit.writing import check_unwritable, write_text
 from microagg.studies.published import COUNTS, Published, omitted
 from microagg.studies.reproduce import Reproduced, count_verdicts
 from microagg.studies.reproduce_runs import Least, Runs
 from microagg.studies.verdicts import AGREEING, VERDICTS
-from microagg.table.io.kinds import refuse_other_kind
-from microagg.table.io.writing import refuse_unwritable, write_text
 
 Problem = tuple[str, str, str, int]
 """Data set, its columns, its scaling, and k: what a bound is about."""
@@ -57,14 +57,14 @@ def write_page(
         own.sort(key=lambda cell: cell.published.dataset)  # stable: the paper's order within
         for dataset, of_dataset in itertools.groupby(own, lambda cell: cell.published.dataset):
             parts.append(_table(dataset, list(of_dataset), bounds))
-    refuse_page_place(path)
+    check_page_place(path)
     write_text(path, "\n".join([*parts, _left_out()]))
 
 
-def refuse_page_place(path: Path) -> None:
+def check_page_place(path: Path) -> None:
     """Make sure that the page can be written there, and takes the place of such a page at most."""
-    refuse_unwritable(path)
-    refuse_other_kind(path, "such a page", lambda beginning: beginning.startswith(TITLE.encode()))
+    check_unwritable(path)
+    check_other_kind(path, "such a page", lambda beginning: beginning.startswith(TITLE.encode()))
 
 
 def _opening(cells: Sequence[Reproduced], seconds: float) -> str:

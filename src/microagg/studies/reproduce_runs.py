@@ -15,13 +15,13 @@ from microagg import __version__
 from microagg.datasets.reference import NAMES as REFERENCE
 from microagg.datasets.reference import load_reference, reference_folder
 from microagg.datasets.simulated import DATA_SETS, simulated
-from microagg.engine.dask import shared_work
-from microagg.engine.run import partition
 from microagg.errors import InputError
+from microagg.files.commit.writing import check_unwritable
 from microagg.measures.loss.sse import loss_of_partition
+from microagg.pipeline.run_method import partition
+from microagg.runtime.dask import shared_work
 from microagg.studies.published import RUNS, Published
 from microagg.table.encoder import Space
-from microagg.table.io.writing import refuse_unwritable
 
 SCALES = {"zscore": "zscore", "raw": "none", "minmax": "minmax", "none": "none"}
 HEADER = '{"microagg": "reproduce", "format": 1}'
@@ -66,7 +66,7 @@ class Losses:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunSpec:
     """Runs that a figure is the mean of: on 25 data sets, with 10 seeds, or the only one."""
 
     figure: Published
@@ -99,7 +99,7 @@ class Asked:
         )
 
 
-def losses_of(asked: Asked, folder: Path | None) -> dict[str, Any]:
+def losses_of(asked: RunSpec, folder: Path | None) -> dict[str, Any]:
     """SSE and IL of these runs: their means and standard errors."""
     figure, runs = asked.figure, []
     for values in data_sets(figure, folder, asked.spread):
@@ -131,12 +131,12 @@ class Runs:
         self._folder, self._state = folder, state
         self._kept: dict[str, Any] = {}
         if state is not None:
-            refuse_unwritable(state)
+            check_unwritable(state)
             self._read(state)
 
     def losses(self, figure: Published, *, spread: str = "deviation", **more: str) -> Losses:
         """SSE and IL of the runs that a figure is the mean of: on 25 data sets, with 10 seeds, or the only one."""
-        asked = Asked(figure, spread, tuple(sorted(more.items())))
+        asked = RunSpec(figure, spread, tuple(sorted(more.items())))
         key = asked.key
         if key not in self._kept:
             self._keep(key, losses_of(asked, self._folder))
@@ -147,7 +147,7 @@ class Runs:
         self,
         engine: Any,
         folder: Path,
-        asked: Sequence[Asked],
+        asked: Sequence[RunSpec],
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         """Let the workers of a cluster make the runs that are not there yet; `folder` is one that all of them see."""

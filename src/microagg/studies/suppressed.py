@@ -10,10 +10,10 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from microagg.drawing.wording import counted, listed
+from microagg.formatting import counted, listed
 from microagg.guarantees.suppression import STAR, check_suppressed, find_suppressed
 from microagg.studies.other_tools import is_value
-from microagg.table.io.frames import to_arrow
+from microagg.table.columns.frames import to_arrow
 from microagg.table.schema import ColumnSettings
 from microagg.table.variable import Cells
 

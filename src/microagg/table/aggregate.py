@@ -11,7 +11,14 @@ import numpy as np
 
 from microagg.errors import InputError
 from microagg.kernels import sums
-from microagg.table.aggregates import Aggregate, Drawing, Gathered, Texts, aggregate_of, check_aggregates
+from microagg.table.aggregates import (
+    Aggregate,
+    RandomDraw,
+    SortedMembers,
+    Texts,
+    aggregate_of,
+    check_aggregates,
+)
 from microagg.table.coarse import texts_of
 from microagg.table.grouping import Groups
 from microagg.table.linear import KeptSums
@@ -169,7 +176,7 @@ def aggregated(
     for j, entry in enumerate(chosen):
         groups = partitions[j % len(partitions)]
         if entry.member is not None:
-            record = entry.member(Drawing(cells.variables[j].name, groups, seed, distances, numbers))
+            record = entry.member(RandomDraw(cells.variables[j].name, groups, seed, distances, numbers))
             columns.append(_of_members(cells, j, record))
         else:
             columns.append(
@@ -285,7 +292,7 @@ def _of_values(
         weights = None if weights is None else weights[known]
     assert entry.values is not None
     found = entry.values(
-        Gathered(variable, values, counted, column, own.written, texts, weights, frequency, heaviest)
+        SortedMembers(variable, values, counted, column, own.written, texts, weights, frequency, heaviest)
     )
     unrounded, rounded = np.full(groups.count, np.nan), np.full(groups.count, np.nan)
     unrounded[of_values] = found.values

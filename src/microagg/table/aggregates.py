@@ -24,7 +24,7 @@ Texts = Callable[["Variable", "np.ndarray"], list[str]]
 
 
 @dataclass(frozen=True)
-class Gathered:
+class SortedMembers:
     """One column as an aggregate sees it: the values that count, and the groups that release one of them."""
 
     variable: Variable
@@ -45,7 +45,7 @@ class Gathered:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class RandomDraw:
     """What an aggregate that takes a member's own cell goes by."""
 
     name: str
@@ -58,7 +58,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Found:
+class GroupValues:
     """A value for each group, before any rounding, and what these stand for."""
 
     values: np.ndarray
@@ -74,55 +74,57 @@ class Aggregate:
     name: str
     help: str
     kinds: tuple[Kind, ...]
-    values: Callable[[Gathered], Found] | None = None
+    values: Callable[[SortedMembers], GroupValues] | None = None
     """From the values of the groups that release one; the rule for atoms has been applied before."""
-    member: Callable[[Drawing], np.ndarray] | None = None
+    member: Callable[[RandomDraw], np.ndarray] | None = None
     """The record of each group whose own cell is released, atom or value: instead of `values`."""
     true_values: bool = False
     """Whether a value of a single record is published."""
     needs_hierarchy: bool = False
 
 
-def _mean(of: Gathered) -> Found:
+def _mean(of: SortedMembers) -> GroupValues:
     import numpy as np
 
     if of.groups.count == 0:
-        return Found(of.values, of.variable)
+        return GroupValues(of.values, of.variable)
     column = np.ascontiguousarray(of.values).reshape(-1, 1)
-    return Found(of.groups.means(column, of.weights, of.heaviest)[:, 0], of.variable, rounds=True)
+    return GroupValues(of.groups.means(column, of.weights, of.heaviest)[:, 0], of.variable, rounds=True)
 
 
-def _median(of: Gathered) -> Found:
-    return Found(of.groups.lower_medians(of.values) + 0.0, of.variable)
+def _median(of: SortedMembers) -> GroupValues:
+    return GroupValues(of.groups.lower_medians(of.values) + 0.0, of.variable)
 
 
-def _mode(of: Gathered) -> Found:
+def _mode(of: SortedMembers) -> GroupValues:
     import numpy as np
 
     frequency = of.frequency
     if frequency is None:
         known = of.whole[~np.isnan(of.whole)].astype(np.int64)
         frequency = np.bincount(known, minlength=len(of.variable.levels))
-    return Found(of.groups.most_frequent(of.values.astype(np.int64), frequency).astype(float), of.variable)
+    return GroupValues(
+        of.groups.most_frequent(of.values.astype(np.int64), frequency).astype(float), of.variable
+    )
 
 
-def _range(of: Gathered) -> Found:
+def _range(of: SortedMembers) -> GroupValues:
     from microagg.table.coarse import ranges
 
-    return Found(*ranges(of))
+    return GroupValues(*ranges(of))
 
 
-def _generalise(of: Gathered) -> Found:
+def _generalise(of: SortedMembers) -> GroupValues:
     from microagg.table.coarse import ancestors
 
-    return Found(*ancestors(of))
+    return GroupValues(*ancestors(of))
 
 
-def _draw(of: Drawing) -> np.ndarray:
+def _draw(of: RandomDraw) -> np.ndarray:
     return of.groups.drawn(of.seed, "draw", of.name, numbers=of.numbers)
 
 
-def _medoid(of: Drawing) -> np.ndarray:
+def _medoid(of: RandomDraw) -> np.ndarray:
     return of.groups.nearest(of.distances())
 
 

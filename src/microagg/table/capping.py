@@ -40,7 +40,7 @@ def cap_cells(cells: Cells, caps: Mapping[str, tuple[Limit, Limit]]) -> tuple[Ce
     """
     shifted = caps_in_terms(cells.variables, caps)
     values, done = cap_values(cells.values, cells.names, shifted)
-    return (cells if values is cells.values else replace(cells, values=values)), told_in_terms(
+    return (cells if values is cells.values else replace(cells, values=values)), limits_in_terms(
         cells.variables, done
     )
 
@@ -55,7 +55,7 @@ def caps_in_terms(
     """
     for variable in variables:
         if variable.name in caps:
-            _refuse_uncappable(variable)
+            _check_uncappable(variable)
     origins = {each.name: each.origin for each in variables}
     return {
         name: (_minus(low, origins.get(name, 0)), _minus(high, origins.get(name, 0)))
@@ -63,7 +63,7 @@ def caps_in_terms(
     }
 
 
-def told_in_terms(variables: Sequence[Variable], done: Mapping[str, Capped]) -> dict[str, Capped]:
+def limits_in_terms(variables: Sequence[Variable], done: Mapping[str, Capped]) -> dict[str, Capped]:
     """What was done, with limits as the columns themselves count."""
     told = dict(done)
     for variable in variables:
@@ -109,7 +109,7 @@ def clipped(values: np.ndarray, low: float | None, high: float | None) -> np.nda
     return np.clip(values, low, high)
 
 
-def _refuse_uncappable(variable: Variable) -> None:
+def _check_uncappable(variable: Variable) -> None:
     if variable.kind is not Kind.NUMERIC:
         raise InputError(
             f"cap names {variable.name!r}, which is {variable.kind}; only numbers can be capped, so leave it out."
@@ -136,7 +136,7 @@ def cap_values(
     >>> values[:, 0].tolist(), done["income"].above
     ([3.0, 4.0, 5.0, 5.0], 1)
     """
-    refuse_unknown(names, caps)
+    check_unknown(names, caps)
     if not caps:
         return values, {}
     values, done = values.copy(), {}
@@ -150,7 +150,7 @@ def cap_values(
     return values, done
 
 
-def refuse_unknown(names: Sequence[str], caps: Mapping[str, Any]) -> None:
+def check_unknown(names: Sequence[str], caps: Mapping[str, Any]) -> None:
     """Raise where caps name a column that is not among these."""
     for name in caps:
         if name not in names:

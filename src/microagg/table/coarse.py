@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from microagg.table.aggregates import Gathered
+from microagg.table.aggregates import SortedMembers
 from microagg.table.schema import Kind
 from microagg.table.variable import Variable
 
 
-def ranges(of: Gathered) -> tuple[np.ndarray, Variable]:
+def ranges(of: SortedMembers) -> tuple[np.ndarray, Variable]:
     """For each group its place among the ranges "a..b" (or "a" where both are equal), and the variable of these.
 
     >>> from microagg.table.grouping import Groups
     >>> column = np.array([1.0, 3.0, 7.0])
     >>> groups = Groups.of(np.array([0, 0, 1]))
-    >>> places, variable = ranges(Gathered(Variable("age"), column, groups, column, 0, texts_of))
+    >>> places, variable = ranges(SortedMembers(Variable("age"), column, groups, column, 0, texts_of))
     >>> [variable.levels[int(place)] for place in places]
     ['1..3', '7']
     """
@@ -35,7 +35,7 @@ def ranges(of: Gathered) -> tuple[np.ndarray, Variable]:
     return _coarsened(of.variable, levels, places)
 
 
-def ancestors(of: Gathered) -> tuple[np.ndarray, Variable]:
+def ancestors(of: SortedMembers) -> tuple[np.ndarray, Variable]:
     """For each group the place of its lowest common ancestor among those released, and the variable of these."""
     tree = of.variable.hierarchy
     assert tree is not None
@@ -74,7 +74,7 @@ def _coarsened(
     return new[places.reshape(-1)], coarse
 
 
-def _tidy(numbers: np.ndarray, of: Gathered) -> np.ndarray:
+def _tidy(numbers: np.ndarray, of: SortedMembers) -> np.ndarray:
     """The numbers without what computing left behind the last decimal of their column."""
     return numbers if of.decimals is None else np.round(numbers, of.decimals) + 0.0
 

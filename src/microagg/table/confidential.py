@@ -16,13 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.atoms import as_times, set_apart
-from microagg.table.io.arrow import comparable, is_text, means_numbers
-from microagg.table.io.arrow import compute as pc
-from microagg.table.io.marks import markers_are_gaps
-from microagg.table.meaning import merged, merged_by_meaning, outline_of
-from microagg.table.ordering import Standing, numbers_of, places_among, places_of_values
+from microagg.table.columns.arrow import comparable, is_text, means_numbers
+from microagg.table.columns.arrow import compute as pc
+from microagg.table.columns.field_metadata import markers_are_gaps
+from microagg.table.normalise import merged, merged_by_spelling, outline_of
+from microagg.table.ordering import ValueFrequencies, numbers_of, places_among, places_of_values
 from microagg.table.schema import Kind
+from microagg.table.special_values import as_times, set_apart
 from microagg.table.variable import NO_ATOM
 
 # columns with more texts than this hold no categories that somebody could have misspelled
@@ -116,7 +116,7 @@ def attributes_of(
     ordinal: Mapping[str, Sequence[Any]] = {},
     special: Mapping[str, Sequence[Any]] = {},
     na: Sequence[Any] = (),
-    standing: Standing | None = None,
+    standing: ValueFrequencies | None = None,
 ) -> tuple[Attribute, ...]:
     """Confidential columns from a table; `standing` says which records its rows stand for, where these are all different.
 
@@ -196,7 +196,7 @@ def _attribute(
     *,
     exact: bool,
     numbers: bool,
-    standing: Standing | None,
+    standing: ValueFrequencies | None,
 ) -> Attribute:
     """A column whose atoms are null; `numbers` if it is text that means such."""
     if kind is Kind.NUMERIC:
@@ -236,7 +236,7 @@ def _nominal(name: str, column: pa.ChunkedArray, *, exact: bool) -> Attribute:
     codes, texts = _encoded(column)
     if texts is None:
         return Attribute(name, Kind.NOMINAL, codes)
-    same, spellings = merged_by_meaning(texts)
+    same, spellings = merged_by_spelling(texts)
     few = len(texts) <= MOST_COMPARED
     similar = merged(texts.to_pylist(), outline_of)[1] - (0 if exact else spellings) if few else 0
     if exact:
@@ -251,7 +251,7 @@ def _ordered(name: str, column: pa.ChunkedArray, *, exact: bool) -> Attribute:
     ranks = np.asarray(pc.fill_null(indices, -1))
     if exact or not is_text(whole.dictionary.type):
         return Attribute(name, Kind.ORDINAL, ranks)
-    first = merged_by_meaning(whole.dictionary)[0]
+    first = merged_by_spelling(whole.dictionary)[0]
     used = np.unique(ranks[ranks >= 0])
     places = np.append(first, -1)[ranks]  # -1 takes the last: a gap stays one
     return Attribute(name, Kind.ORDINAL, places, len(used) - len(np.unique(first[used])))

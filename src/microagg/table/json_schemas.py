@@ -22,17 +22,17 @@ from microagg.table.new_names import NewNames
 from microagg.table.parameters import (
     Caps,
     Choice,
+    ColumnName,
     Day,
-    Declared,
     Effort,
     Flag,
     GroupSize,
-    Maybe,
+    MultiChoice,
     Names,
     Number,
-    OneName,
-    Several,
-    Whole,
+    OptionalBool,
+    OptionalInt,
+    Parameter,
 )
 
 Schema = dict[str, Any]
@@ -50,7 +50,7 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def schema_of(declared: Declared) -> Schema:
+def schema_of(declared: Parameter) -> Schema:
     """What a parameter takes, with its help.
 
     >>> from microagg.table.parameters import K
@@ -62,12 +62,12 @@ def schema_of(declared: Declared) -> Schema:
     return {**told, **(own if own is not None else _by_type(declared)), **_usual(declared)}
 
 
-def _usual(declared: Declared) -> Schema:
+def _usual(declared: Parameter) -> Schema:
     usual = declared.default
     return {"default": list(usual) if isinstance(usual, tuple) else usual} if usual is not None else {}
 
 
-def _by_type(declared: Declared) -> Schema:
+def _by_type(declared: Parameter) -> Schema:
     match declared:
         case Choice():
             return {"enum": list(declared.choices)}
@@ -79,17 +79,17 @@ def _by_type(declared: Declared) -> Schema:
             }
         case Effort():
             return {"anyOf": [{"enum": list(declared.words)}, {"type": "number", "minimum": 0}]}
-        case Several():
+        case MultiChoice():
             return one_or_several({"enum": list(declared.choices)})
         case Markers():
             return one_or_several({"type": ["string", "number"]})
         case Names():
             return one_or_several({"type": ["string", "integer"]})
-        case OneName():
+        case ColumnName():
             return {"type": ["string", "integer"]}
-        case Flag() | Maybe():
+        case Flag() | OptionalBool():
             return YES_OR_NO
-        case Whole():
+        case OptionalInt():
             return WHOLE
         case GroupSize():
             return {"type": "integer", "minimum": 2}

@@ -391,11 +391,11 @@ def column_settings(**given: Any) -> ColumnSettings:
         special=parsed["special"],
         na=parsed["na"],
     )
-    _refuse_two_meanings(asked)
+    _check_two_meanings(asked)
     return asked
 
 
-def _refuse_two_meanings(asked: ColumnSettings) -> None:
+def _check_two_meanings(asked: ColumnSettings) -> None:
     """What stands for a missing value is neither a special code nor a level, and a code is no level."""
     markers = {as_number(marker) for marker in asked.na}
     for name in dict.fromkeys((*asked.special, *asked.levels)):

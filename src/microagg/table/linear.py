@@ -89,7 +89,7 @@ class RelationTotals:
             self.totals[places] += weights @ known
             self.sizes[places] += weights @ np.abs(known)
 
-    def plus(self, more: RelationTotals) -> None:
+    def combine(self, more: RelationTotals) -> None:
         """Add the totals of another chunk."""
         self.records += more.records
         self.complete += more.complete
@@ -230,7 +230,7 @@ class Confirmed:
     telling: int = 0
     """Those of them with at least three columns (of two: both) that are not 0."""
 
-    def plus(self, more: Confirmed) -> Confirmed:
+    def combine(self, more: Confirmed) -> Confirmed:
         """Add the counts of other records."""
         return Confirmed(
             self.complete + more.complete, self.missed + more.missed, self.telling + more.telling
@@ -270,7 +270,7 @@ def confirm(
                 int((np.abs(total) > tolerated)[known].sum()),
                 int((filled[known] >= min(3, len(relation))).sum()),
             )
-            found[place] = found[place].plus(more)
+            found[place] = found[place].combine(more)
     return found
 
 

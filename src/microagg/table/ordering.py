@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.io.arrow import compute as pc
-from microagg.table.io.arrow import is_text
-from microagg.table.meaning import meaning_of
+from microagg.table.columns.arrow import compute as pc
+from microagg.table.columns.arrow import is_text
+from microagg.table.normalise import normalise
 
 EXACT = 2**53
 """Whole numbers up to this are exact in float64."""
@@ -20,7 +20,7 @@ DIGITS = 15
 """Decimal numbers of so many digits stay apart in float64."""
 
 
-class Standing(NamedTuple):
+class ValueFrequencies(NamedTuple):
     """Which records the cells of a column stand for, where it holds the different ones of a larger table: for what is said of wrong cells."""
 
     counts: np.ndarray
@@ -29,7 +29,7 @@ class Standing(NamedTuple):
     """(cells,): the number of the first of them, from 0."""
 
 
-def numbers_of(column: pa.ChunkedArray, name: str, standing: Standing | None = None) -> np.ndarray:
+def numbers_of(column: pa.ChunkedArray, name: str, standing: ValueFrequencies | None = None) -> np.ndarray:
     """A column without atoms (these are null) as float64, NaN where it is null.
 
     Dates, times, and numbers too long for float64 are exact differences from the least one. Infinite values are refused.
@@ -62,7 +62,7 @@ def numbers_of(column: pa.ChunkedArray, name: str, standing: Standing | None = N
     return numbers
 
 
-def _parsed(column: pa.ChunkedArray, name: str, standing: Standing | None) -> pa.ChunkedArray:
+def _parsed(column: pa.ChunkedArray, name: str, standing: ValueFrequencies | None) -> pa.ChunkedArray:
     """Text as numbers."""
     trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"^\+", "")
     try:
@@ -76,7 +76,7 @@ def _parsed(column: pa.ChunkedArray, name: str, standing: Standing | None) -> pa
         ) from None
 
 
-def _records(cells: np.ndarray, standing: Standing | None) -> int:
+def _records(cells: np.ndarray, standing: ValueFrequencies | None) -> int:
     """How many records have one of these cells."""
     return int(cells.sum() if standing is None else standing.counts[cells].sum())
 
@@ -115,7 +115,7 @@ def places_among(
     name: str,
     *,
     exact: bool,
-    standing: Standing | None = None,
+    standing: ValueFrequencies | None = None,
 ) -> tuple[np.ndarray, int]:
     """The place of each cell among declared levels, -1 where it is null; how many values are another spelling of a level.
 
@@ -166,9 +166,9 @@ def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
 
 
 def _by_meaning(value: Any) -> Any:
-    return meaning_of(str(value))
+    return normalise(str(value))
 
 
 def _by_letter(value: Any) -> Any:
     """Text to the letter; numbers by their value all the same."""
-    return value if isinstance(value, str) else meaning_of(str(value))
+    return value if isinstance(value, str) else normalise(str(value))

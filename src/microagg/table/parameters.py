@@ -19,7 +19,7 @@ from microagg.errors import InputError
 MOST_STEPS = 1e6  # for each record: hours for a thousand records
 
 
-class Declared(Protocol):
+class Parameter(Protocol):
     """What every declaration of a parameter has."""
 
     @property
@@ -145,10 +145,10 @@ class Names:
 
 
 @dataclass(frozen=True)
-class OneName:
+class ColumnName:
     """A parameter that takes the name of one column, or none.
 
-    >>> OneName("weight", "", "others").parse("w"), OneName("weight", "", "others").parse(None)
+    >>> ColumnName("weight", "", "others").parse("w"), ColumnName("weight", "", "others").parse(None)
     ('w', None)
     """
 
@@ -168,10 +168,10 @@ class OneName:
 
 
 @dataclass(frozen=True)
-class Several:
+class MultiChoice:
     """A parameter that takes any number of a few words: one, or a list of them.
 
-    >>> Several("accept_risk", ("full-precision", "single-columns"), "what is accepted").parse("single-columns")
+    >>> MultiChoice("accept_risk", ("full-precision", "single-columns"), "what is accepted").parse("single-columns")
     ('single-columns',)
     """
 
@@ -303,10 +303,10 @@ class Flag:
 
 
 @dataclass(frozen=True)
-class Maybe:
+class OptionalBool:
     """A parameter that is switched on or off, or left to be found out: True, False or None.
 
-    >>> Maybe("header", "whether the first row holds names").parse(None) is None
+    >>> OptionalBool("header", "whether the first row holds names").parse(None) is None
     True
     """
 
@@ -323,10 +323,10 @@ class Maybe:
 
 
 @dataclass(frozen=True)
-class Whole:
+class OptionalInt:
     """A parameter that takes any whole number, or none.
 
-    >>> Whole("seed", "repeats a run").parse("7")
+    >>> OptionalInt("seed", "repeats a run").parse("7")
     7
     """
 
@@ -387,7 +387,7 @@ class GroupSize:
             value = int(value)
         k = None
         with contextlib.suppress(InputError):
-            k = Whole(self.name, self.help).parse(value)
+            k = OptionalInt(self.name, self.help).parse(value)
         if k is None:
             raise InputError(f"{self.name} must be a {self.describes}.")
         if k < 2:

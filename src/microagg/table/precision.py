@@ -114,7 +114,7 @@ class PrecisionFacts:
     def _tolerance(self) -> float:
         return 1e-7 if self.single else 2e-15
 
-    def plus(self, more: PrecisionFacts) -> None:
+    def combine(self, more: PrecisionFacts) -> None:
         """Add the counts of another chunk."""
         self.values += more.values
         self.passed = self.passed + more.passed

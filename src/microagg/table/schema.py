@@ -156,7 +156,7 @@ def assign_roles(
             "no column is quasi-identifying, so there is nothing to protect; name some with quasi."
         )
     if asked is not None:
-        _refuse_unfitting(columns, asked)
+        _check_unfitting(columns, asked)
     return Schema(columns)
 
 
@@ -183,7 +183,7 @@ def _as_number(level: Any) -> Any:
     return int(number) if number.is_integer() else number
 
 
-def _refuse_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
+def _check_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
     """Refuse what was said of columns that are not there, have another role, or are of another kind."""
     by_name = {column.name: column for column in columns}
     of_quasi = {"importance": asked.importance, "aggregate": asked.aggregate, "hierarchy": asked.hierarchy}
@@ -204,9 +204,9 @@ def _refuse_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
                     f"{what} names {name!r}, which is no quasi-identifying column; others are not changed."
                 )
     for name in asked.special:
-        _refuse_special(by_name[name])
+        _check_special(by_name[name])
     for name, how in asked.aggregate.items():
-        _refuse_aggregate(by_name[name], how, name in asked.hierarchy)
+        _check_aggregate(by_name[name], how, name in asked.hierarchy)
     for name in asked.hierarchy:
         if by_name[name].kind is not Kind.NOMINAL and asked.aggregate.get(name) != "generalise":
             raise InputError(
@@ -215,7 +215,7 @@ def _refuse_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
             )
 
 
-def _refuse_special(column: Column) -> None:
+def _check_special(column: Column) -> None:
     if column.role not in (Role.QUASI, Role.CONFIDENTIAL):
         raise InputError(
             f"special names {column.name!r}, which is neither quasi-identifying nor confidential; leave it out."
@@ -227,7 +227,7 @@ def _refuse_special(column: Column) -> None:
         )
 
 
-def _refuse_aggregate(column: Column, how: str, has_tree: bool) -> None:
+def _check_aggregate(column: Column, how: str, has_tree: bool) -> None:
     from microagg.table.aggregates import (
         AGGREGATES,  # which are declared for kinds, and so import this module
     )
@@ -271,7 +271,7 @@ def _roles_by_name(names: Sequence[str], wanted: Mapping[Role, Iterable[str]]) -
     return roles
 
 
-def refuse_duplicates(names: Sequence[str]) -> None:
+def check_duplicates(names: Sequence[str]) -> None:
     """Column names must be told apart."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:

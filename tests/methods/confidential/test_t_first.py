@@ -10,7 +10,7 @@ import pytest
 import microagg as ma
 import plain
 import promised
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.kernels.random import seeded
 from microagg.methods.confidential.t_first import t_first
 from microagg.problem.problem import Problem
@@ -57,7 +57,7 @@ def oracle(points, k, values, t):
 
 def labels_of(points, k, values, t):
     attributes = as_attributes(values, len(points))
-    problem = Problem.of(points, k, confidential=attributes, accept=Promise.of(t=t).accept(attributes))
+    problem = Problem.of(points, k, confidential=attributes, accept=Guarantees.of(t=t).accept(attributes))
     return t_first(problem, rng=seeded(0))
 
 
@@ -78,7 +78,7 @@ def test_atoms_come_behind_all_values(seed):
     atoms = np.where(np.isnan(values), rng.integers(0, 2, len(points)), -1)
     column = Attribute("wage", Kind.NUMERIC, values, atoms=atoms, marks=("refused", None))
     found = t_first(
-        Problem.of(points, k, confidential=(column,), accept=Promise.of(t=0.2).accept((column,))),
+        Problem.of(points, k, confidential=(column,), accept=Guarantees.of(t=0.2).accept((column,))),
         rng=seeded(0),
     )
     places = np.where(atoms < 0, values, 100.0 + atoms)

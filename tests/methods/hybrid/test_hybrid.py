@@ -10,7 +10,6 @@ import microagg as ma
 import mixtures
 import plain
 import promised
-from microagg.engine.run import run_method
 from microagg.kernels import random
 from microagg.methods.hybrid.classes import ConfidentialClasses
 from microagg.methods.hybrid.group_rule import diverse_groups
@@ -18,8 +17,9 @@ from microagg.methods.hybrid.splitting import join_small_parts, split_into_parts
 from microagg.methods.method import MethodName
 from microagg.methods.parts import records_by_label
 from microagg.methods.registry import method_named, methods
+from microagg.pipeline.run_method import run_method
 from microagg.problem.problem import Problem
-from microagg.problem.watch import Enough
+from microagg.problem.watch import StopSearch
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
 
@@ -91,7 +91,7 @@ def test_a_method_without_checkpoints_inside_cannot_be_kept_half_done():
 
     def enough(done, total):
         if done > 0.5 * total:
-            raise Enough("stopped")
+            raise StopSearch("stopped")
 
     with pytest.raises(ma.Cancelled):
         ma.partition(points, 3, "hybrid", inside="mdav", progress=enough)
@@ -119,7 +119,7 @@ def enough_once(share):
     def progress(done, total):
         if done > share * total and not told:
             told.append(done)
-            raise Enough("stopped")
+            raise StopSearch("stopped")
 
     return progress
 

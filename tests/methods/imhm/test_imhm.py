@@ -11,9 +11,9 @@ import pytest
 import microagg as ma
 import plain
 from microagg.datasets.reference import load_reference
-from microagg.engine.run import run_method
 from microagg.methods.imhm.imhm import IMHM, RIMHM
 from microagg.methods.method import Method
+from microagg.pipeline.run_method import run_method
 from microagg.problem.problem import Problem
 from microagg.table.encoder import Space
 

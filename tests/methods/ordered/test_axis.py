@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import plain
-from microagg.engine.run import run_method
 from microagg.errors import InputError
 from microagg.methods.ordered.axis import AXIS_COLUMN, AXIS_PCA, AXIS_ZSCORE
+from microagg.pipeline.run_method import run_method
 from microagg.problem.problem import Problem
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import plain
-from microagg.engine.run import partition, run_method
 from microagg.errors import InputError
 from microagg.methods.method import Method
 from microagg.methods.ordered.mhm import HM, MHM, MHM_CBFS, MHM_MD, MHM_MDAV, MHM_NPN, MHM_TSP
 from microagg.methods.ordered.orders import ORDERS
+from microagg.pipeline.run_method import partition, run_method
 from microagg.problem.problem import Problem
 
 NAMED = {"mdav": MHM_MDAV, "md": MHM_MD, "cbfs": MHM_CBFS, "npn": MHM_NPN, "tsp": MHM_TSP}

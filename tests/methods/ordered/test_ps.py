@@ -11,8 +11,8 @@ import pytest
 import microagg
 import plain
 from microagg.datasets.reference import load_reference
-from microagg.engine.run import run_method
 from microagg.methods.ordered.ps import PS_MEANSORT, PS_MULTIDSORT
+from microagg.pipeline.run_method import run_method
 from microagg.problem.problem import Problem
 from microagg.table.encoder import Space
 

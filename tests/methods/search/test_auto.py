@@ -13,17 +13,17 @@ import pytest
 
 import microagg as ma
 import plain
-from microagg.engine.run import run_method
 from microagg.methods.lns.effort import work_of
-from microagg.methods.method import Found
+from microagg.methods.method import Grouping
 from microagg.methods.registry import method_named, methods
 from microagg.methods.search.auto import plan
+from microagg.pipeline.run_method import run_method
 from microagg.problem.problem import Problem
 from microagg.verify_bound import check_certificate
 from optima import best_loss, tiny_problem
 
 
-def search(points: Any, k: int, seed: int = 0, threads: int | None = 1, **params: Any) -> Found:
+def search(points: Any, k: int, seed: int = 0, threads: int | None = 1, **params: Any) -> Grouping:
     method = method_named("auto")
     return run_method(method, Problem.of(points, k, threads=threads), method.checked(params), seed=seed)
 

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 import microagg as ma
-from microagg.engine.run import run_method
 from microagg.errors import GuaranteeError
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.kernels import random, sums
 from microagg.methods.parts import in_parts, rng_of_part
 from microagg.methods.registry import method_named
 from microagg.methods.search import auto, blockwise
+from microagg.pipeline.run_method import run_method
 from microagg.problem import blocks
 from microagg.problem.problem import Problem
-from microagg.problem.watch import Enough
+from microagg.problem.watch import StopSearch
 from microagg.table.confidential import as_attributes
 
 RECORDS = 4_000
@@ -138,7 +138,7 @@ def test_a_run_that_was_stopped_is_repeated(effort: str | float, threads: int, c
         nonlocal heard
         heard += 1
         if heard == calls:
-            raise Enough("enough")
+            raise StopSearch("enough")
 
     problem = Problem.of(points, k=3, threads=threads)
     found = run_method(method_named("auto"), problem, {"effort": effort}, seed=5, progress=enough)
@@ -167,7 +167,7 @@ def test_promises_are_kept_against_the_whole_table(l: float | None, t: float | N
         points[:, 0] > 1.5
     )  # goes with the quasi-identifiers
     attributes = as_attributes(ill.astype(str), len(points))
-    promise = Promise.of(l, t)
+    promise = Guarantees.of(l, t)
     problem = replace(Problem.of(points, 3, confidential=attributes), accept=promise.accept(attributes, None))
     labels = run_method(method_named("auto"), problem, {"effort": "quick"}, seed=5).labels
     findings = promise.verify(labels, int(labels.max()) + 1, attributes, None)

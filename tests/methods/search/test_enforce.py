@@ -9,16 +9,16 @@ import microagg as ma
 import plain
 import promised
 from microagg.datasets.reference import load_reference
-from microagg.engine.run import problem_with, run_method
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.methods.registry import method_named
+from microagg.pipeline.run_method import problem_with, run_method
 from microagg.table.confidential import as_attributes
 
 
 def found_by(method, points, k, values, seed=0, effort="quick", threads=1, **asked):
     attributes = as_attributes(values, len(points))
     chosen = method_named(method)
-    problem = problem_with(Promise.of(**asked), chosen, points, k, attributes, threads)
+    problem = problem_with(Guarantees.of(**asked), chosen, points, k, attributes, threads)
     return run_method(chosen, problem, chosen.checked({"effort": effort}), seed=seed)
 
 
@@ -73,7 +73,7 @@ def test_a_word_means_less_work_with_a_promise_and_says_so():
 def test_many_records_in_regions():
     points, values = cloud(9000, 7)
     labels = found_by("auto", points, 4, values, effort=1, t=0.2, l=2).labels
-    accept = Promise.of(2, 0.2).accept(as_attributes(values, 9000))
+    accept = Guarantees.of(2, 0.2).accept(as_attributes(values, 9000))
     assert accept is not None
     assert accept.shortfalls(labels).max() == 0.0
     assert np.bincount(labels).min() >= 4

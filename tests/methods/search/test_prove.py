@@ -5,7 +5,7 @@ import pytest
 
 import plain
 from microagg.errors import InputError
-from microagg.guarantees.promise import Promise
+from microagg.guarantees.promise import Guarantees
 from microagg.kernels.random import seeded
 from microagg.methods.search import prove as proving
 from microagg.methods.search.prove import improve_by_set_partitioning, prove
@@ -72,7 +72,7 @@ def test_a_search_is_asked_and_only_believed_if_better():
 def test_groups_that_are_not_accepted_are_not_formed():
     points = np.random.default_rng(3).normal(size=(30, 2))
     attributes = (Attribute("side", Kind.NOMINAL, np.arange(30) % 2),)
-    accept = Promise.of(l=2).accept(attributes)
+    accept = Guarantees.of(l=2).accept(attributes)
     assert accept is not None
     start = any_labels(30, 3)
     free, _ = prove(Problem.of(points, 3), start, rng=seeded(0))

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from microagg.methods.method import Found
+from microagg.methods.method import Grouping
 from microagg.release.publishing import NOT_TOLD
 from microagg.release.release import Release
 from release.report.test_what_is_public import public_files, without_loss
@@ -82,7 +82,7 @@ def released(
     table: pa.Table, labels: np.ndarray, asked: dict[str, Any], patched: pytest.MonkeyPatch
 ) -> Release:
     """The release of a table whose groups are given."""
-    patched.setattr("microagg.release.release.run_method", lambda *_, **__: Found(labels))
+    patched.setattr("microagg.pipeline.in_memory.run_method", lambda *_, **__: Grouping(labels))
     return ma.anonymize(
         table, K, table.column_names, method="mdav", seed=1, accept_risk=["true-values"], date="2026-01-01", **asked
     )  # fmt: skip

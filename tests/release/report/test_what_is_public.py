@@ -17,7 +17,7 @@ import pytest
 import microagg as ma
 from microagg.measures.measure import Pair
 from microagg.measures.registry import assess_pair
-from microagg.methods.method import Found
+from microagg.methods.method import Grouping
 from microagg.methods.registry import method_named
 from microagg.release.manifest import public_manifest
 from microagg.release.publishing import NOT_TOLD
@@ -125,7 +125,7 @@ def two_releases(number: int, records: int, monkeypatch: pytest.MonkeyPatch) -> 
     labels = first.labels[order]
     with monkeypatch.context() as patched:
         patched.setattr(
-            "microagg.release.release.run_method", lambda *_, **__: found_elsewhere(labels, asked)
+            "microagg.pipeline.in_memory.run_method", lambda *_, **__: found_elsewhere(labels, asked)
         )
         second = ma.anonymize(second_table, **asked, date="2026-02-02")
     assert rows_of(first) == rows_of(second)
@@ -134,11 +134,11 @@ def two_releases(number: int, records: int, monkeypatch: pytest.MonkeyPatch) -> 
     return first, second
 
 
-def found_elsewhere(labels: np.ndarray, asked: dict[str, Any]) -> Found:
+def found_elsewhere(labels: np.ndarray, asked: dict[str, Any]) -> Grouping:
     """The same groups under other numbers, after a search that went another way."""
     params = {"stop_after": 7} if method_named(asked["method"]).has_checkpoints else {}
     bound = SimpleNamespace(il=0.125, optimal=False, about=lambda *_: None, gap=lambda _: 0.125)
-    return Found(labels.max() - labels, ("a canary was chosen",), params, "time", bound)
+    return Grouping(labels.max() - labels, ("a canary was chosen",), params, "time", bound)
 
 
 def the_same_but_for_the_loss(number: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +205,7 @@ def test_an_attack_on_six_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever has the release and tries every original that fits its means finds no figure that tells them apart."""
     values = [31, 33, 35, 60, 63, 64]
     true = ma.anonymize(pa.table({"age": values}), k=3, quasi=["age"], method="mdav", seed=1)
-    monkeypatch.setattr("microagg.release.release.run_method", lambda *_, **__: Found(true.labels))
+    monkeypatch.setattr("microagg.pipeline.in_memory.run_method", lambda *_, **__: Grouping(true.labels))
 
     def told(ages: tuple[int, ...]) -> str:
         release = ma.anonymize(pa.table({"age": list(ages)}), k=3, quasi=["age"], method="mdav", seed=1)

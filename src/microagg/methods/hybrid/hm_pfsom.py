@@ -53,7 +53,7 @@ from microagg.methods.hybrid.classes import ConfidentialClasses
 from microagg.methods.hybrid.group_rule import groups_with, least_per_class, plan_groups
 from microagg.methods.hybrid.one_valued import columns_that_differ, join_one_valued
 from microagg.methods.hybrid.splitting import join_small_parts, split_into_parts
-from microagg.methods.method import Choice, Found, Method, Number, Partition
+from microagg.methods.method import Choice, Grouping, Method, Number, Partition
 from microagg.methods.parts import records_by_label
 from microagg.problem.problem import Problem, Progress
 from microagg.problem.watch import Watch
@@ -82,7 +82,7 @@ def hm_pfsom(
     per_class: int | None = None,
     one_class: str = "join",
     validity: str = "own-spread",
-) -> Found:
+) -> Grouping:
     """Parts by the quasi-identifiers, classes by the confidential columns, groups with their share of every class."""
     points, k = problem.points, problem.k
     watch = Watch(progress, len(points))
@@ -103,7 +103,7 @@ def hm_pfsom(
         done += len(records)
         watch.tell(done, len(points))
     _place_small_parts(points, labels, join_small_parts(points, parts, k))
-    return Found(sums.number_by_first_record(labels), _told(found, parts))
+    return Grouping(sums.number_by_first_record(labels), _told(found, parts))
 
 
 def _groups_of_part(

@@ -22,8 +22,8 @@ import numpy as np
 from microagg.methods.hybrid.hm_pfsom import VALIDITY
 from microagg.methods.hybrid.splitting import SPLITS, split_into_parts
 from microagg.methods.lns.lns import STOPPING
-from microagg.methods.method import Choice, Found, Method, MethodName, Number, Partition
-from microagg.methods.parts import in_parts, refuse_unfit
+from microagg.methods.method import Choice, Grouping, Method, MethodName, Number, Partition
+from microagg.methods.parts import check_unfit, in_parts
 from microagg.methods.registry import method_named
 from microagg.problem.problem import Problem, Progress
 from microagg.problem.watch import Watch
@@ -41,11 +41,11 @@ def hybrid(
     largest: int = 1000,
     time_limit: float | None = None,
     stop_after: int | None = None,
-) -> Found:
+) -> Grouping:
     """Any method within each part of a splitting."""
     method = method_named(inside)
     watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
-    refuse_unfit(problem, method, watch)
+    check_unfit(problem, method, watch)
     watch.stage(0.0, 0.3)
     parts = split_into_parts(
         problem.points,

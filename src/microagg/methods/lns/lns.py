@@ -18,7 +18,7 @@ import numpy as np
 from microagg.methods.heuristics import labels_by
 from microagg.methods.lns.effort import Work, work_of
 from microagg.methods.mdav.mdav import mdav
-from microagg.methods.method import Choice, Effort, Found, Method, Number, Partition, below_two_k
+from microagg.methods.method import Choice, Effort, Grouping, Method, Number, Partition, below_two_k
 from microagg.problem.problem import Problem, Progress
 from microagg.problem.watch import Watch
 from microagg.refine.construct import block_groups
@@ -57,7 +57,7 @@ def lns(
     start: str = "blocks",
     time_limit: float | None = None,
     stop_after: int | None = None,
-) -> Found:
+) -> Grouping:
     """Annealing by small ruins, from groups that local search has improved."""
     watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
     work = work_of(len(problem.points), effort, problem.of_records)
@@ -65,7 +65,7 @@ def lns(
     with watch.searching():
         watch.stage(0.1, 1.0)
         labels = through_ruins(problem, labels, work, rng, watch)
-    return Found(labels, (work.why,), settings_of(watch), watch.stopped, passed=watch.passed)
+    return Grouping(labels, (work.why,), settings_of(watch), watch.stopped, passed=watch.passed)
 
 
 def improved_start(problem: Problem, watch: Watch, start: str = "blocks") -> np.ndarray:

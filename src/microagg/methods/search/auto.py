@@ -30,10 +30,10 @@ from microagg.kernels.equal import chain_equal
 from microagg.methods.lns.effort import WORDS as SEARCHES
 from microagg.methods.lns.effort import Work, beside_programs, searching_while_proving, work_of
 from microagg.methods.lns.lns import STOPPING, settings_of, through_ruins
-from microagg.methods.method import Effort, Found, Method, Partition, below_two_k
+from microagg.methods.method import Effort, Grouping, Method, Partition, below_two_k
 from microagg.methods.search.blockwise import in_blocks, needs_blocks, varying_in_words
 from microagg.methods.search.enforce import start_with_promise, work_with_promise
-from microagg.methods.search.prove import improve_by_set_partitioning, prove, refuse_weights
+from microagg.methods.search.prove import check_weights, improve_by_set_partitioning, prove
 from microagg.problem.problem import Problem, Progress
 from microagg.problem.watch import Watch
 
@@ -123,7 +123,7 @@ def auto(
     effort: str | float = "balanced",
     time_limit: float | None = None,
     stop_after: int | None = None,
-) -> Found:
+) -> Grouping:
     """Choose construction, refinement and amount of work from the numbers of records and columns and k."""
     if effort in ("thorough", "prove") or not needs_blocks(problem):
         return work_block(
@@ -141,7 +141,7 @@ def work_block(
     effort: str | float = "balanced",
     time_limit: float | None = None,
     stop_after: int | None = None,
-) -> Found:
+) -> Grouping:
     """Work on records as a whole: all of a table, or one block of it."""
     chosen = plan(problem, effort)
     watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
@@ -151,7 +151,7 @@ def work_block(
         if chosen.way == "one column":
             labels = best_of_one_column(problem.points, problem.k)
         if effort == "prove":
-            refuse_weights(problem)
+            check_weights(problem)
             watch.stage(0.1, 1.0)
             with watch.searching():
                 bound = lower_bound(problem.points, problem.k, labels=labels, watch=watch)
@@ -173,7 +173,7 @@ def work_block(
                     labels = improve_by_set_partitioning(
                         problem, labels, watch, lambda best: through_ruins(problem, best, work, rng, watch)
                     )
-    return Found(labels, why, settings_of(watch), watch.stopped, bound, passed=watch.passed)
+    return Grouping(labels, why, settings_of(watch), watch.stopped, bound, passed=watch.passed)
 
 
 def _proven(

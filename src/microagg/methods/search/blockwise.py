@@ -15,11 +15,11 @@ from typing import cast
 
 import numpy as np
 
-from microagg.drawing.wording import counted
+from microagg.formatting import counted
 from microagg.kernels import random, sums
 from microagg.methods.lns.effort import work_of
 from microagg.methods.lns.lns import ROUNDS, STOPPING, settings_of
-from microagg.methods.method import Effort, Found, Method, Partition, below_two_k
+from microagg.methods.method import Effort, Grouping, Method, Partition, below_two_k
 from microagg.methods.parts import in_parts, records_by_label
 from microagg.problem.blocks import BlockTree, block_size, in_sample, sample_size
 from microagg.problem.problem import Problem, Progress
@@ -70,7 +70,7 @@ class Trees:
 
 def in_blocks(
     problem: Problem, method: Method, *, rng: np.ndarray, effort: str | float, watch: Watch
-) -> Found:
+) -> Grouping:
     """What a search finds in blocks, then in blocks whose borders lie elsewhere.
 
     Three numbers are drawn: for the sample, for the blocks, for those of the second pass.
@@ -96,7 +96,7 @@ def in_blocks(
         promise=None if problem.accept is None else problem.accept.promise.name,
         sizes=sizes, shifted=shifted, effort=effort, whole=problem.of_records,
     )  # fmt: skip
-    return Found(found.labels, told, settings_of(watch), watch.stopped, passed=watch.passed)
+    return Grouping(found.labels, told, settings_of(watch), watch.stopped, passed=watch.passed)
 
 
 def _varying(points: np.ndarray) -> int:
@@ -142,13 +142,13 @@ def work_shifted_block(
     effort: str | float = "balanced",
     time_limit: float | None = None,
     stop_after: int | None = None,
-) -> Found:
+) -> Grouping:
     """Go on from groups that were formed in other blocks (`blocks` says in which): local search, where they meet."""
     watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
     labels = sums.number_by_first_record(labels)
     if watch.stopped is None:
         labels = improve(problem, labels, rounds=ROUNDS, progress=watch.tell)
-    return Found(labels, (), settings_of(watch), watch.stopped, passed=watch.passed)
+    return Grouping(labels, (), settings_of(watch), watch.stopped, passed=watch.passed)
 
 
 def told_of_blocks(

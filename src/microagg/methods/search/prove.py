@@ -70,7 +70,7 @@ def prove(
     >>> labels.tolist(), bound.optimal
     ([0, 0, 0, 1, 1, 1], True)
     """
-    refuse_weights(problem)
+    check_weights(problem)
     labels = sums.number_by_first_record(np.ascontiguousarray(labels, np.int32))
     duel = Duel(problem, labels, Listener(watch))
     searches = 0
@@ -85,7 +85,7 @@ def prove(
     return duel.labels, duel.bound()
 
 
-def refuse_weights(problem: Problem) -> None:
+def check_weights(problem: Problem) -> None:
     """Raise where records have weights: what is proven holds without them only."""
     if problem.weights is not None:
         raise InputError("there is no bound for weighted records yet; leave the weights out.")

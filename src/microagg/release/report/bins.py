@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microagg.drawing.wording import number
+from microagg.formatting import number
 
 FINEST = 12  # bins between the open ones
 MIDDLE = (0.025, 0.975)

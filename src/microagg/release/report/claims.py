@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.drawing.wording import counted, listed
+from microagg.formatting import counted, listed
 from microagg.measures.measure import Pair, columns_of, not_numbers
 from microagg.measures.pairing import PER_DAY
 from microagg.release.changes import changes

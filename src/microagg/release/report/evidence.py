@@ -14,7 +14,7 @@ import numpy as np
 
 from microagg.drawing.canvas import can_draw
 from microagg.drawing.pictures import draw_class_sizes, draw_correlations
-from microagg.drawing.wording import (
+from microagg.formatting import (
     counted,
     listed,
     number,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from microagg.drawing.wording import printable
+from microagg.formatting import printable
 from microagg.release.report.document import (
     Block,
     Document,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from microagg.drawing.wording import printable
+from microagg.formatting import printable
 from microagg.release.report.document import (
     Block,
     Document,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from microagg.drawing.wording import number
+from microagg.formatting import number
 from microagg.measures.measure import Pair
 from microagg.release.report.document import Grid
 from microagg.release.report.spread import absolute

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.drawing.wording import printable
+from microagg.formatting import printable
 from microagg.release.report.summary import headline_of, summary_of
 
 # colours come from the notebook, so that a dark one stays readable

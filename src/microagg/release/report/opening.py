@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from microagg.drawing.wording import counted, listed, number, promised, promised_units
 from microagg.errors import InputError
+from microagg.formatting import counted, listed, number, promised, promised_units
 from microagg.methods.registry import method_named
 from microagg.release.publishing import NOT_TOLD, WHY_NOT
 from microagg.release.report.claims import (

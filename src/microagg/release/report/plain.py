@@ -7,7 +7,7 @@ import re
 from dataclasses import asdict
 from typing import Any
 
-from microagg.drawing.wording import printable
+from microagg.formatting import printable
 from microagg.release.report.document import Block, Document, Picture
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from microagg.drawing.wording import listed, with_unit
+from microagg.formatting import listed, with_unit
 from microagg.measures.measure import columns_of_numbers
 from microagg.release.publishing import DIGITS
 from microagg.release.report.document import Block, Facts, Paragraph, Section

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from microagg.drawing.pictures import draw_distribution, draw_levels
-from microagg.drawing.wording import counted, number
+from microagg.formatting import counted, number
 from microagg.measures.risk.classes import columns_to_compare
 from microagg.release.report.bins import Bins, bins_of, bins_of_dates
 from microagg.release.report.document import Grid, Picture

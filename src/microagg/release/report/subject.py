@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.drawing.wording import number, with_unit
+from microagg.formatting import number, with_unit
 from microagg.measures.measure import Figure, Measure, Pair, Sample
 from microagg.release.changes import Change
 from microagg.release.publishing import DIGITS, is_published, steady

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.drawing.wording import counted, number, promised, promised_units
+from microagg.formatting import counted, number, promised, promised_units
 from microagg.release.report.claims import on_all_columns, on_naming
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from microagg.drawing.wording import printable
+from microagg.formatting import printable
 from microagg.release.report.summary import headline_of, summary_of
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from html import escape
 from pathlib import Path
 
 from microagg.drawing.canvas import NEEDED, can_draw
-from microagg.drawing.wording import printable
 from microagg.errors import InputError
+from microagg.files.commit.writing import write_text
+from microagg.formatting import printable
 from microagg.release.report.document import Document, Facts, Paragraph, Picture, Section, Warn
 from microagg.release.report.html import to_html
 from microagg.release.report.spread import spread_of
-from microagg.table.io.writing import write_text
 from microagg.table.suggestions import describe_columns
 from microagg.table.variable import Cells
 

@@ -1,0 +1,1 @@
+"""Atomic writes: staged files, a journal, locks, protection against overwriting other files."""

@@ -1,0 +1,284 @@
+"""Files to Arrow tables, with errors that name the place and never the value."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import stat
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from microagg.errors import InputError
+from microagg.files.columnar.parquet_folder import format_of_part
+from microagg.files.commit.journal import settle
+from microagg.files.formats import format_of, known_names, options_for, options_said, options_to_read
+from microagg.files.stats.sidecar import with_sidecar
+from microagg.files.stores.locations import Url, parse_location
+from microagg.files.text.csv_writing import places_of_unquoted_gaps
+from microagg.files.text.dialect import Dialect, dialect_of, note_on_encoding, tell, with_signs_found
+from microagg.files.text.locale_columns import (
+    in_plain_spelling,
+    looks_like_dates,
+    quasi_column_in,
+    with_groups,
+)
+from microagg.files.text.quoting import marked_missing
+from microagg.files.unpacking import any_size
+from microagg.table.columns.arrow import compute as pc
+from microagg.table.columns.arrow import is_text, means_numbers
+from microagg.table.columns.cell_errors import check_value
+from microagg.table.columns.fast_inference import at_once, plain_numbers
+from microagg.table.columns.field_metadata import MIXED, Pattern, field_metadata, missing_mark, pattern_of
+from microagg.table.columns.text_inference import (
+    INFINITE,
+    NUMBER,
+    as_same_numbers,
+    marks_of_text,
+    parsed_numbers,
+)
+from microagg.table.columns.text_types import TextType, text_type_of
+from microagg.table.schema import ColumnSettings, check_duplicates
+
+_log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
+MISSING = r"(?i)^\s*(|na|n/a|nan|null|none|\.|-|#n/a)\s*$"
+
+
+def read_table(
+    path: str | Path,
+    numeric: Sequence[str] = (),
+    *,
+    quasi: Sequence[str] = (),
+    asked: ColumnSettings | None = None,
+    **reading: Any,
+) -> pa.Table:
+    """Read a file in the format that its name asks for. The columns named in `numeric` must hold numbers only.
+
+    `reading` is what is known about the file, such as header=False (see `reading_options`); the rest is found out.
+
+    In a file without types, columns named in `quasi` become numbers or dates where they hold nothing else but gaps and the special
+    codes that are `asked` for (see `quasi_column`). All others keep their text to the letter ("007" stays "007", "2000.00" stays so);
+    those that mean numbers, gaps and special codes aside, are marked as such (see `marks.py`).
+    """
+    there = parse_location(path)
+    if isinstance(there, Url):
+        raise InputError(
+            f"{str(there)!r} lies in a store, where only anonymize and repeat read; copy it here first."
+        )
+    path, asked = there, asked or ColumnSettings()
+    format = format_of(path)
+    settle(path)
+    check_unreadable(path)
+    begun = time.perf_counter()
+    try:
+        table = format.read(path, **options_to_read(format, reading))
+    except MemoryError:
+        raise InputError(
+            f"there is not enough memory for {str(path)!r}, or it is damaged and claims more than it holds; "
+            "write it anew, split it, or use a larger machine."
+        ) from None
+    check_duplicates(table.column_names)
+    if table.num_rows == 0:
+        raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
+    if not format.typed:
+        table = _read_as_written(table, path, reading, frozenset(numeric), frozenset(quasi), asked)
+    elif format.mixed:
+        table = _read_as_cells(table, reading, frozenset(numeric), frozenset(quasi), asked)
+    _log.info("read %d records of %d columns in %.2f s", *table.shape, time.perf_counter() - begun)
+    return with_sidecar(table, path)
+
+
+def _read_as_written(
+    table: pa.Table,
+    path: Path,
+    reading: Mapping[str, Any],
+    numeric: frozenset[str],
+    quasi: frozenset[str],
+    asked: ColumnSettings,
+) -> pa.Table:
+    """Columns of text as what they mean in the dialect of their file; what was found out about it is told."""
+    dialect = dialect_of(table)
+    if dialect is None:
+        return _typed(table, numeric, quasi, asked, Dialect())
+    notes = [] if reading.get("encoding") else note_on_encoding(path, dialect.encoding)
+    dialect, more = with_signs_found(dialect, table, asked)
+    typed = _typed(table, numeric, quasi, asked, dialect)
+    tell([*notes, *more, *notes_on_dates(typed, quasi, asked, dialect)])
+    return dialect.put_on(typed)
+
+
+def _read_as_cells(
+    table: pa.Table,
+    reading: Mapping[str, Any],
+    numeric: frozenset[str],
+    quasi: frozenset[str],
+    asked: ColumnSettings,
+) -> pa.Table:
+    """Columns of a sheet as what they mean: texts of quasi-identifiers, and of columns that mix types, by the rules for text files."""
+    said = {name: reading.get(name) for name in ("decimal", "thousands", "dates")}
+    dialect = Dialect(**options_said(said))
+    fields, columns = [], []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        mixed = MIXED in (field.metadata or {})
+        if is_text(field.type) and (mixed or field.name in quasi or field.name in numeric):
+            field, column = typed_column(field.name, column, numeric, quasi, asked, dialect)
+        fields.append(field)
+        columns.append(column)
+    typed = pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=table.schema.metadata))
+    tell(notes_on_dates(typed, quasi, asked, dialect))
+    return typed
+
+
+def notes_on_dates(
+    table: pa.Table, quasi: frozenset[str], asked: ColumnSettings, dialect: Dialect
+) -> list[str]:
+    """Columns that look like dates in a pattern that nobody told, or whose pattern leaves the century open."""
+    if dialect.dates is not None:
+        dated = [
+            field.name
+            for field in table.schema
+            if "%y" in dialect.dates and pattern_of(field) == Pattern(told=dialect.dates)
+        ]
+        return [
+            f"years of column {name!r} have two digits: 69 to 99 were read as 1969 to 1999, 00 to 68 as 2000 to 2068"
+            for name in dated
+        ]
+    return [
+        f"column {name!r} looks like dates, but was taken for categories; say how they are written, such as "
+        f"dates='%d.%m.%Y', or nominal=[{name!r}]"
+        for name in table.column_names
+        if name in quasi and name not in asked.kinds and looks_like_dates(table.column(name))
+    ]
+
+
+def _typed(
+    table: pa.Table, numeric: frozenset[str], quasi: frozenset[str], asked: ColumnSettings, dialect: Dialect
+) -> pa.Table:
+    """A table of texts with the types that its columns mean; made at once, for to replace column by column takes the square of them."""
+
+    def typed(place: int) -> tuple[pa.Field, pa.ChunkedArray]:
+        field, column = table.schema.field(place), table.column(place)
+        if not pa.types.is_string(field.type):
+            return field, column
+        made = typed_column(field.name, column, numeric, quasi, asked, dialect)
+        return marked_missing(made[0], missing_mark(field)), made[1]
+
+    made = at_once(typed, range(table.num_columns), table.num_rows)
+    fields, columns = zip(*made, strict=True)
+    return pa.Table.from_arrays(list(columns), schema=pa.schema(list(fields), metadata=table.schema.metadata))
+
+
+def typed_column(
+    name: str,
+    column: pa.ChunkedArray,
+    numeric: frozenset[str],
+    quasi: frozenset[str],
+    asked: ColumnSettings,
+    dialect: Dialect,
+) -> tuple[pa.Field, pa.ChunkedArray]:
+    """A column of text with the type that it means."""
+    if name in numeric:
+        column = parse_numbers(in_plain_spelling(name, column, dialect, asked).column, name)
+        return pa.field(name, column.type), column
+    if name in quasi:
+        return quasi_column_in(name, column, asked, dialect)
+    return _settle(name, column, asked, dialect)
+
+
+def check_unreadable(path: Path) -> None:
+    """Refuse what is no file, or cannot be read."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"there is no file {str(path)!r}; check the path.") from None
+    except (OSError, ValueError):  # no permission, a loop of links, a name that no file can have
+        raise InputError(f"{str(path)!r} cannot be read; check the path and its permissions.") from None
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{str(path)!r} is not a file; name a {known_names()} file.")
+
+
+def read_written(path: Path, like: pa.Schema | None = None, **options: Any) -> pa.Table:
+    """Read a file that was just written, and still lies beside its place, as it is: without types, all of it is text.
+
+    `like` are the columns that were written, with their marks: they tell which of them have gaps without quotes.
+    """
+    format = format_of_part(path)
+    how = dict(format.read_back)
+    if format.unquoted_gaps:
+        how["unquoted_gaps"] = () if like is None else places_of_unquoted_gaps(like)
+    with any_size():
+        return format.read(path, **options_for(format, options), **how)
+
+
+def read_as_numbers(path: str | Path, **reading: Any) -> pa.Table:
+    """Read a file; where it has no types, columns that hold numbers only become numbers: what a proposal looks at."""
+    table = read_table(path, **reading)
+    if format_of(Path(path)).typed:
+        return table
+    for position, name in enumerate(table.column_names):
+        column = table.column(name)
+        if pa.types.is_string(column.type) and looks_numeric(column):
+            with contextlib.suppress(InputError):  # digits that no float64 can hold stay text
+                numbers = parse_numbers(column, name)
+                table = table.set_column(
+                    position, table.schema.field(position).with_type(numbers.type), numbers
+                )
+    return table
+
+
+def looks_numeric(column: pa.ChunkedArray) -> bool:
+    """Whether a text column holds numbers only (and at least one)."""
+    matches = pc.all(pc.match_substring_regex(column, NUMBER))
+    return column.null_count == 0 and len(column) > 0 and bool(matches.as_py())
+
+
+def parse_numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """A text column as numbers: whole ones if all are, else float64."""
+    numbers = plain_numbers(column) if column.null_count == 0 else None
+    if numbers is not None:
+        return numbers
+    wrong = _first(pc.invert(pc.fill_null(pc.match_substring_regex(column, NUMBER), False)))
+    if wrong >= 0:
+        check_value(name, wrong, _what_is_wrong(column[wrong].as_py()))
+    return parsed_numbers(column, name)
+
+
+def _first(wanted: pa.ChunkedArray) -> int:
+    return pc.index(wanted, True).as_py()
+
+
+def _what_is_wrong(text: str | None) -> str:
+    """The kind of a cell that is no number."""
+    if text is None or re.match(MISSING, text):
+        return "missing value"
+    return "infinite value" if re.match(INFINITE, text) else "text where a number is needed"
+
+
+def _settle(
+    name: str, column: pa.ChunkedArray, asked: ColumnSettings, dialect: Dialect
+) -> tuple[pa.Field, pa.ChunkedArray]:
+    """Numbers where writing them gives back the very same text, else the text; marked if what it means is numbers all the same.
+
+    In a file whose numbers are spelled otherwise than programs do, such texts are spelled as programs do while they are in memory.
+    """
+    spelled = in_plain_spelling(name, column, dialect, asked)
+    if spelled.wrong < 0:
+        numbers = as_same_numbers(spelled.column)
+        if numbers is not None:
+            return with_groups(pa.field(name, numbers.type), spelled), numbers
+        field = pa.field(
+            name, column.type, metadata=marks_of_text(name, spelled.column, asked, dialect.dates)
+        )
+        if means_numbers(field):
+            return with_groups(field, spelled), spelled.column
+        if spelled.column is column:
+            return field, column
+        kind = text_type_of(field)
+        if kind is not None:  # categories stay to the letter, in the style of the file
+            kind = TextType(kind.kind, dialect.style.decimal, dialect.style.thousands)
+            return pa.field(name, column.type, metadata=field_metadata(typed=kind)), column
+    return pa.field(name, column.type), column

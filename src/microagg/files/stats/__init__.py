@@ -1,0 +1,1 @@
+"""SPSS, Stata and SAS files through pyreadstat: values, types, labels, names, sidecar files."""

@@ -1,0 +1,152 @@
+"""SAS files, through pyreadstat: transport files (.xpt) are read and written, SAS's own (.sas7bdat) are read only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from microagg.errors import InputError
+from microagg.files.format import Format
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from microagg.files.stats.reading import Package
+    from microagg.table.columns.labels import Labels
+
+MAGIC = b"HEADER RECORD*******LIB"
+OWN = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011")
+DATES = {
+    "WEEKDATE", "WEEKDATX", "DTDATE", "DATE", "IS8601DA", "E8601DA", "B8601DA",
+    *(f"{order}{mark}" for order in ("MMDDYY", "DDMMYY", "YYMMDD") for mark in ("", *"BCDNPS")),
+}  # fmt: skip
+MOMENTS = {"DATETIME", "E8601DT", "DATEAMPM", "MDYAMPM", "IS8601DT", "B8601DT", "B8601DN"}
+TIMES = {"TIME", "HHMM", "TOD", "TIMEAMPM", "IS8601TM", "E8601TM", "B8601TM"}
+RECORD = 80
+TIME = re.compile(rb"\d{2}[A-Z]{3}\d{2}:\d{2}:\d{2}:\d{2}")
+NO_TIME = b"01JAN70:00:00:00"
+ROWS = re.compile(rb"HEADER RECORD\*{7}OBSV8   HEADER RECORD!{7} *(\d+)")
+
+
+def _means(format: str) -> str:
+    from microagg.files.stats.reading import format_name
+
+    name = format_name(format)
+    if name in DATES:
+        return "date"
+    if name in MOMENTS:
+        return "moment"
+    return "time" if name in TIMES else "" if "." in format.rstrip(".") else "whole"
+
+
+def package(reader: str = "read_xport") -> Package:
+    """How SAS files are read."""
+    from microagg.files.stats.reading import Package
+
+    return Package(
+        "SAS transport" if reader == "read_xport" else "SAS", reader, reader == "read_sas7bdat", _means, -3_653, 1, 1
+    )  # fmt: skip
+
+
+def read(path: Path) -> pa.Table:
+    """The columns of a SAS transport file with the labels that it has."""
+    from microagg.files.stats.reading import read_by, unreadable
+
+    with path.open("rb") as file:
+        content = file.read(1 << 20)
+    if not content:
+        raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+    if not recognise(content) or path.stat().st_size % RECORD:
+        raise unreadable(package(), path)
+    table = read_by(package(), path)
+    told = ROWS.search(content)
+    if told and int(told[1]) != table.num_rows:
+        raise unreadable(package(), path)
+    return table
+
+
+def read_own(path: Path) -> pa.Table:
+    """The columns of one of SAS's own files."""
+    from microagg.files.stats.reading import read_by, unreadable
+
+    with path.open("rb") as file:
+        beginning = file.read(64)
+    if not beginning:
+        raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+    if not recognise_own(beginning):
+        raise unreadable(package("read_sas7bdat"), path)
+    return read_by(package("read_sas7bdat"), path)
+
+
+def write(table: pa.Table, path: Path) -> None:
+    """Write a table as a SAS transport file, version 8."""
+    from microagg.files.stats.writing import write_by
+
+    write_by("SAS", table, path)
+    with path.open("r+b") as file:
+        beginning = file.read(8 * RECORD)  # before anything that a table says
+        file.seek(0)
+        file.write(TIME.sub(NO_TIME, beginning))
+
+
+def write_own(table: pa.Table, path: Path) -> None:
+    """Never done: nobody outside SAS knows all of these files."""
+    raise InputError(f"a .sas7bdat file {READ_ONLY}")
+
+
+READ_ONLY = "can be read and not written; name a .xpt file, which SAS reads, too."
+
+
+def holds(labels: Labels, column: pa.ChunkedArray) -> Labels:
+    """What of a column's labels a transport file holds: that of the column alone."""
+    from microagg.files.stats.writing import held_by
+
+    return held_by("SAS", labels, column)
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse names of columns that SAS does not know."""
+    from microagg.files.stats.names import check_names
+
+    check_names("SAS", names)
+
+
+def recognise(beginning: bytes) -> bool:
+    """Whether a file begins as SAS transport files do."""
+    return beginning.startswith(MAGIC)
+
+
+def recognise_own(beginning: bytes) -> bool:
+    """Whether a file begins as SAS's own files do."""
+    return beginning.startswith(OWN)
+
+
+XPT = Format(
+    name="SAS transport",
+    suffixes=(".xpt",),
+    read=read,
+    write=write,
+    typed=True,
+    nested=False,
+    empties=False,
+    holds=holds,
+    check_names=check_names,
+    recognise=recognise,
+    needs=("pyreadstat", "polars"),
+    extra="stats",
+)
+SAS7BDAT = Format(
+    name="SAS",
+    suffixes=(".sas7bdat",),
+    read=read_own,
+    write=write_own,
+    typed=True,
+    nested=False,
+    empties=False,
+    read_only=READ_ONLY,
+    recognise=recognise_own,
+    needs=("pyreadstat", "polars"),
+    extra="stats",
+)

@@ -1,0 +1,1 @@
+"""Locations of tables: local paths and addresses of object stores."""

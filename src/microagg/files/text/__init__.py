@@ -1,0 +1,1 @@
+"""Separated text (csv, tsv): decoding, dialects, headers, quoting, locale numbers, writing."""

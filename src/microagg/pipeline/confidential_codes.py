@@ -1,0 +1,385 @@
+"""l and t beyond memory: confidential values as the numbers that they have in the whole table, and what groups are measured against.
+
+The different values of a column are counted chunk by chunk, in the order in which they first appear; what they are (spellings of one
+text, kinds, orders, special codes, gaps) is found by the very function that reads a whole column, on the list of them. Records carry the
+numbers along, and blocks judge their groups by the whole table's counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from microagg.errors import InputError, OnlyInMemory
+from microagg.guarantees.promise import AcceptanceTest, Guarantees, impossible
+from microagg.guarantees.tally import tally_of_part
+from microagg.kernels.standard import Standard
+from microagg.kernels.standard_of_counts import shortfall_of_counts
+from microagg.pipeline.strata_plan import StrataCodes
+from microagg.pipeline.units import UNIT, UnitColumn, unit_numbers
+from microagg.runtime.chunk_map import ChunkMap
+from microagg.table.columns.arrow import comparable, is_text
+from microagg.table.columns.arrow import compute as pc
+from microagg.table.columns.text_types import TextType, text_type_of
+from microagg.table.confidential import Attribute
+from microagg.table.ordering import ValueFrequencies
+from microagg.table.schema import Kind
+from microagg.table.variable import NO_ATOM
+
+A_VALUE = 100
+"""Bytes that a different value takes at the peak, about: itself, its count, its place in what groups are measured against."""
+AT_LEAST = 1 << 16
+"""Different values that are counted whatever the memory."""
+UNKNOWN_CODE = -1
+"""The number of a cell that the table did not have when it was counted."""
+
+
+def code_column(number: int) -> str:
+    """The column in which records carry the number of their confidential value along.
+
+    >>> code_column(0)
+    'microagg code 0'
+    """
+    return f"microagg code {number}"
+
+
+def distinct_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column whose different values Arrow can count, of the type that it has: NaN is null, and 0 and -0 are one."""
+    kind = column.type
+    if pa.types.is_floating(kind):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+        return pc.add(column, pa.scalar(0.0, kind))
+    return comparable(column)
+
+
+@dataclass
+class DistinctValues:
+    """The different values of a column in the order in which they first appear, how often each occurs, and in which record first."""
+
+    values: pa.Array
+    counts: np.ndarray
+    rows: np.ndarray
+
+    @staticmethod
+    def of(column: pa.ChunkedArray, first: int = 0) -> DistinctValues:
+        """Those of a chunk that begins with this record."""
+        encoded = pc.dictionary_encode(distinct_values(column), null_encoding="encode").combine_chunks()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.chunk(0)
+        codes, rows = np.asarray(encoded.indices), np.zeros(len(encoded.dictionary), np.int64)
+        rows[codes[::-1]] = np.arange(
+            first + len(codes) - 1, first - 1, -1
+        )  # what is written last stays: the first
+        return DistinctValues(encoded.dictionary, np.bincount(codes, minlength=len(rows)), rows)
+
+    @staticmethod
+    def merged(parts: Sequence[DistinctValues]) -> DistinctValues:
+        """Those of several chunks, in their order.
+
+        >>> both = DistinctValues.merged([DistinctValues.of(pa.chunked_array([each])) for each in (["b", "a", "b"], ["c", None, "a"])])
+        >>> both.values.to_pylist(), both.counts.tolist(), both.rows.tolist()
+        (['b', 'a', 'c', None], [2, 2, 1, 1], [0, 1, 0, 1])
+        """
+        whole = pa.concat_arrays([each.values for each in parts])
+        encoded = pc.dictionary_encode(whole, null_encoding="encode")
+        codes = np.asarray(encoded.indices)
+        counts, rows = (
+            np.zeros(len(encoded.dictionary), np.int64),
+            np.zeros(len(encoded.dictionary), np.int64),
+        )
+        np.add.at(counts, codes, np.concatenate([each.counts for each in parts]))
+        rows[codes[::-1]] = np.concatenate([each.rows for each in parts])[::-1]
+        return DistinctValues(encoded.dictionary, counts, rows)
+
+
+def different_chunk(source: Any, first: int, count: int, names: tuple[str, ...]) -> list[DistinctValues]:
+    """A task: the different values of some columns in a chunk."""
+    rows = source.read(first, count, names)
+    return [DistinctValues.of(rows.column(name), first) for name in names]
+
+
+@dataclass
+class _Counting:
+    """The different values of a column so far; chunks are merged when they have grown to as much as is there."""
+
+    name: str
+    memory: int
+    whole: list[DistinctValues] = field(default_factory=list)
+    held: int = 0
+    waiting: int = 0
+
+    def combine(self, more: DistinctValues) -> None:
+        self.whole.append(more)
+        self.waiting += len(more.values)
+        if self.waiting > max(self.held, AT_LEAST):
+            self._merge()
+
+    def found(self) -> DistinctValues:
+        self._merge()
+        return self.whole[0]
+
+    def _merge(self) -> None:
+        self.whole = [DistinctValues.merged(self.whole)]
+        self.held, self.waiting = len(self.whole[0].values), 0
+        needed = self.held * A_VALUE + self.whole[0].values.nbytes
+        if self.held > AT_LEAST and needed > self.memory:
+            raise OnlyInMemory(
+                f"the different values of column {self.name!r}, {self.held:,} or more, need {needed / 1e6:,.0f} MB or more to be "
+                f"counted for l and t, and a quarter of the memory given is {self.memory / 1e6:,.0f} MB; give it more memory, or round "
+                "the values."
+            )
+
+
+@dataclass(frozen=True)
+class EncodedColumn:
+    """A confidential column: the number that each of its different cells has, in the ascending order of values, atoms behind them."""
+
+    name: str
+    kind: Kind
+    type: pa.DataType
+    keys: np.ndarray | pa.Array
+    """The different cells but for null; ascending where they are numbers."""
+    codes: np.ndarray
+    """(cells,) int32: the number of each."""
+    of_null: int
+    known: int
+    """How many values there are; numbers from there on are atoms."""
+    counts: np.ndarray
+    """(numbers,) int64: how often each occurs in the whole table."""
+    text_type: TextType | None = None
+    """Of texts: the values that they are where a file has types."""
+
+    @staticmethod
+    def of(attribute: Attribute, cells: DistinctValues, text_type: TextType | None = None) -> EncodedColumn:
+        """From what the different cells are, as a column of their own."""
+        codes = attribute.codes.astype(np.int32)
+        counts = np.zeros(attribute.distinct, np.int64)
+        np.add.at(counts, codes, cells.counts)
+        empty = np.asarray(cells.values.is_null())
+        of_null = int(codes[empty][0]) if empty.any() else UNKNOWN_CODE
+        keys: Any = cells.values.filter(pa.array(~empty)) if empty.any() else cells.values
+        codes, kind = codes[~empty], cells.values.type
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+            keys = keys.to_numpy()
+            order = np.argsort(keys, kind="stable")
+            keys, codes = keys[order], codes[order]
+        return EncodedColumn(
+            attribute.name, attribute.kind, kind, keys, codes, of_null, attribute.known, counts, text_type
+        )
+
+    def of_values(self) -> EncodedColumn:
+        """Return the same by the values of its texts, as a file with types has them; what is no value is null there."""
+        assert self.text_type is not None
+        values = self.text_type.values(pa.chunked_array([self.keys])).combine_chunks()
+        empty = np.asarray(values.is_null())
+        keys: Any = values.filter(pa.array(~empty))
+        codes = self.codes[~empty]
+        of_null = int(self.codes[empty][0]) if empty.any() else self.of_null
+        if not pa.types.is_boolean(values.type):
+            keys = keys.to_numpy()
+            order = np.argsort(keys, kind="stable")
+            keys, codes = keys[order], codes[order]
+        return replace(self, type=values.type, keys=keys, codes=codes, of_null=of_null, text_type=None)
+
+    def numbers(self, column: pa.ChunkedArray) -> np.ndarray:
+        """(n,) int32: the number of each cell; -1 for one that is none of them.
+
+        >>> cells = DistinctValues.of(pa.chunked_array([["flu", "Flu", None, "cold"]]))
+        >>> ill = Attribute("ill", Kind.NOMINAL, np.array([0, 0, 9, 1]), atoms=np.array([-1, -1, 0, -1]), marks=(None,))
+        >>> EncodedColumn.of(ill, cells).numbers(pa.chunked_array([["cold", "Flu", None, "gout"]])).tolist()
+        [1, 0, 2, -1]
+        """
+        if self.text_type is not None and not is_text(column.type):
+            return self.of_values().numbers(column)
+        column = distinct_values(column)
+        if column.type != self.type:
+            column = pc.cast(column, self.type)
+        empty = np.asarray(column.is_null())
+        found = np.full(len(column), UNKNOWN_CODE, np.int32)
+        if len(self.keys):
+            found = self._looked_up(column)
+        found[empty] = self.of_null
+        return found
+
+    def _looked_up(self, column: pa.ChunkedArray) -> np.ndarray:
+        if isinstance(self.keys, np.ndarray):
+            cells = pc.fill_null(column, pa.scalar(0, self.type)).to_numpy()
+            places = np.minimum(np.searchsorted(self.keys, cells), len(self.keys) - 1)
+            return np.where(self.keys[places] == cells, self.codes[places], UNKNOWN_CODE).astype(np.int32)
+        places = np.asarray(pc.fill_null(pc.index_in(column, value_set=self.keys), len(self.codes)))
+        return np.append(self.codes, np.int32(UNKNOWN_CODE))[places]
+
+    def attribute(self, codes: np.ndarray) -> Attribute:
+        """The column of some records, by their numbers: all that groups are judged and formed by is which are equal, and their order."""
+        values = codes.astype(np.float64 if self.kind is Kind.NUMERIC else np.int64)
+        atoms = np.where(codes < self.known, NO_ATOM, codes - self.known).astype(np.int16)
+        marks = tuple(range(len(self.counts) - self.known))
+        return Attribute(self.name, self.kind, values, atoms=atoms if marks else None, marks=marks)
+
+
+@dataclass(frozen=True)
+class GuaranteeContext:
+    """What tasks have to know of a promise: the numbers of confidential values, and what groups are measured against."""
+
+    promise: Guarantees
+    columns: tuple[EncodedColumn, ...]
+    standard: Standard
+    """Of no records: the tables of the whole. The last column is that of units, where these are asked for; its numbers are those of a
+    block."""
+    unit: UnitColumn | None = None
+
+    @staticmethod
+    def of(
+        promise: Guarantees, columns: tuple[EncodedColumn, ...], unit: UnitColumn | None = None
+    ) -> GuaranteeContext:
+        """The promise of a whole table."""
+        units = unit is not None
+        standard = promise.standard_of(
+            np.zeros((0, len(columns) + units), np.int32),
+            [*(each.kind for each in columns), *[Kind.NOMINAL] * units],
+            [*(each.known for each in columns), *[0] * units],
+            [*(each.counts for each in columns), *[np.zeros(0, np.int64)] * units],
+            with_units=units,
+        )
+        return GuaranteeContext(promise, columns, standard, unit)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The confidential columns."""
+        return tuple(each.name for each in self.columns)
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The columns in which records carry numbers along."""
+        return tuple(code_column(place) for place in range(len(self.columns)))
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """All columns that records are judged by, as they carry them along."""
+        return (*self.carried, *(() if self.unit is None else UNIT))
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """The columns that are read and not released."""
+        return () if self.unit is None else (self.unit.name,)
+
+    def with_numbers(self, rows: pa.Table) -> pa.Table:
+        """Records of the table, and the numbers of their confidential values."""
+        for column, name in zip(self.columns, self.carried, strict=True):
+            codes = column.numbers(rows.column(column.name))
+            if (codes == UNKNOWN_CODE).any():
+                raise InputError("the table was changed while it was read; start again.")
+            rows = rows.append_column(name, pa.array(codes))
+        return rows if self.unit is None else self.unit.carried(rows)
+
+    def acceptance(self, rows: pa.Table) -> AcceptanceTest:
+        """Whether some of these records, by their places, may be a group."""
+        standard = self.standard
+        codes = np.empty((rows.num_rows, standard.codes.shape[1]), np.int32)
+        for place, name in enumerate(self.carried):
+            codes[:, place] = rows.column(name).to_numpy()
+        if self.unit is not None:
+            codes[:, -1], units = unit_numbers(rows)
+            known, begins = standard.known.copy(), standard.begins.copy()
+            known[-1], begins[-1] = units, begins[-1] + units  # of units nothing else is looked up
+            standard = standard._replace(known=known, begins=begins)
+        return AcceptanceTest(self.promise, standard._replace(codes=codes))
+
+    def attributes(self, rows: pa.Table) -> tuple[Attribute, ...]:
+        """The confidential columns of these records."""
+        return tuple(
+            column.attribute(rows.column(name).to_numpy())
+            for column, name in zip(self.columns, self.carried, strict=True)
+        )
+
+    def shortfall(self, place: int, values: np.ndarray, amounts: np.ndarray) -> float:
+        """How far a group is from what is asked in one column, by its numbers, ascending, and how often each occurs."""
+        return float(
+            shortfall_of_counts(
+                np.ascontiguousarray(values, np.int64), np.ascontiguousarray(amounts, np.int64), place, *self.standard[1:]
+            )
+        )  # fmt: skip
+
+    def check_impossible(self) -> None:
+        """Raise if not even all records together are diverse enough."""
+        asked = self.promise.diversity
+        if asked is None:
+            return
+        alone = GuaranteeContext.of(Guarantees(asked), self.columns)
+        for place, column in enumerate(self.columns):
+            every = np.arange(len(column.counts))
+            if alone.shortfall(place, every, column.counts) > 0.0:
+                labels = np.zeros(len(every), np.int64)
+                whole = tally_of_part(every, labels, 1, column.counts, column.known)
+                amounts = column.counts.astype(np.float64)
+                raise impossible(
+                    asked, column.name, whole._replace(amounts=amounts, sizes=amounts.sum(keepdims=True))
+                )
+
+
+def numbers_in_strata(
+    source: Any, first: int, count: int, strata: StrataCodes, promised: GuaranteeContext
+) -> list[DistinctValues]:
+    """A task: of each confidential column how often each number occurs in each stratum of a chunk; both as one number."""
+    rows = source.read(first, count, list(dict.fromkeys([*strata.names, *promised.names])))
+    own, found = strata.of_records(rows), []
+    for column in promised.columns:
+        pairs = own * len(column.counts) + column.numbers(rows.column(column.name))
+        values, counts = np.unique(pairs, return_counts=True)
+        found.append(DistinctValues(pa.array(values), counts, np.zeros(len(values), np.int64)))
+    return found
+
+
+def lacking_in_strata(
+    passes: ChunkMap, strata: StrataCodes, promised: GuaranteeContext, memory: int
+) -> np.ndarray:
+    """(strata,): how far each stratum, as one group, is from keeping what is promised of values."""
+    if not promised.columns:
+        return np.zeros(len(strata.codes))
+    countings = [_Counting(name, memory // 4) for name in promised.names]
+    for found in passes.map_chunks("measuring", numbers_in_strata, strata, promised):
+        for counting, more in zip(countings, found, strict=True):
+            counting.combine(more)
+    lacking = np.zeros(len(strata.codes))
+    for place, (column, counting) in enumerate(zip(promised.columns, countings, strict=True)):
+        pairs = counting.found()
+        values = pairs.values.to_numpy()
+        order = np.argsort(values, kind="stable")
+        values, counts, width = values[order], pairs.counts[order], len(column.counts)
+        ends = np.searchsorted(values, np.arange(1, len(lacking) + 1) * width)
+        for stratum, (begin, end) in enumerate(zip(np.append(0, ends[:-1]), ends, strict=True)):
+            lacking[stratum] += promised.shortfall(place, values[begin:end] % width, counts[begin:end])
+    return lacking
+
+
+def guarantee_context(
+    passes: ChunkMap,
+    promise: Guarantees,
+    names: Sequence[str],
+    read: Callable[[pa.Table, ValueFrequencies], tuple[Attribute, ...]],
+    memory: int,
+    unit: UnitColumn | None = None,
+) -> GuaranteeContext:
+    """Count the confidential values of a table, and number them; `read` finds what the cells of these columns are."""
+    if not promise.is_about_values:
+        return GuaranteeContext.of(promise, (), unit)
+    if not names:
+        raise InputError("l and t apply to confidential columns; name at least one with confidential.")
+    countings = [_Counting(name, memory // 4) for name in names]
+    for found in passes.map_chunks("measuring", different_chunk, tuple(names)):
+        for counting, more in zip(countings, found, strict=True):
+            counting.combine(more)
+    columns = []
+    for counting in countings:
+        cells = counting.found()
+        mark = passes.source.schema.field(counting.name)
+        schema = pa.schema([pa.field(counting.name, cells.values.type, metadata=mark.metadata)])
+        (attribute,) = read(
+            pa.table([cells.values], schema=schema), ValueFrequencies(cells.counts, cells.rows)
+        )
+        columns.append(EncodedColumn.of(attribute, cells, text_type_of(schema.field(0))))
+    return GuaranteeContext.of(promise, tuple(columns), unit)

@@ -1,0 +1,135 @@
+"""A release that lies in its file alone."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+
+from microagg.errors import InputError
+from microagg.files.chunks import Source
+from microagg.measures.measure import Figure, Measure, Pair, Sample
+from microagg.pipeline.figures import FigureInputs
+from microagg.problem.problem import checked_threads
+from microagg.release.changes import Change
+from microagg.release.release import Release
+from microagg.release.report.building import build_document
+from microagg.release.report.document import Document
+from microagg.runtime.chunk_map import ChunkMap
+from microagg.runtime.executor import Executor, ThreadExecutor
+
+NOTE = (
+    "worked on beyond memory: units, texts that spell one value in several ways, values of single records that are released as they are, and "
+    "a kept weight beside other kept columns are told about in notes on tables in memory only"
+)
+
+
+@dataclass(frozen=True)
+class ReleaseInput:
+    """The original table, and what tells whether it is still what it was."""
+
+    source: Source
+    chunk: int
+    states: tuple[tuple[int, int], ...]
+    a_record: int = 0
+
+    @staticmethod
+    def of(source: Source, chunk: int, a_record: int = 0) -> ReleaseInput:
+        """As it is now."""
+        return ReleaseInput(source, chunk, _states(source), a_record)
+
+    def passes(self, executor: Executor, tell: Callable[[str, int], None] | None = None) -> ChunkMap:
+        """ChunkMap over it; refused where it is another one by now."""
+        if self.states != _states(self.source):
+            raise InputError(
+                "the original table has been changed or moved since the release was made, so that nothing can be looked up in it; make "
+                "the release again, with a report."
+            )
+        more: dict[str, Any] = {} if tell is None else {"tell": tell}
+        return ChunkMap(self.source, self.source.chunks(self.chunk), executor, a_record=self.a_record, **more)
+
+
+def _states(source: Source) -> tuple[tuple[int, int], ...]:
+    found = []
+    for file in source.files:
+        try:
+            state = os.stat(file)
+        except OSError:
+            return ()
+        found.append((state.st_size, state.st_mtime_ns))
+    return tuple(found)
+
+
+@dataclass(frozen=True, repr=False)
+class OnDiskRelease(Release):
+    """A release that lies in its file alone: `pair` is of a sample of its records, figures say where they are from one."""
+
+    _measured: FigureInputs | None = field(default=None, repr=False, kw_only=True)
+    _input: ReleaseInput | None = field(default=None, repr=False, kw_only=True)
+
+    @staticmethod
+    def with_sample(measured: FigureInputs, release: OnDiskRelease) -> OnDiskRelease:
+        """The same with the sample of records in place of the tables."""
+        return release._of_sample(measured, measured.sample)
+
+    def _of_sample(self, measured: FigureInputs, sample: pa.Table) -> OnDiskRelease:
+        return replace(
+            self,
+            _arrow=measured.released_of(sample),
+            _original=nw.from_native(measured.original_of(sample), eager_only=True),
+            _cells=measured.cells_of(sample),
+            _measured=measured,
+        )
+
+    @property
+    def measured(self) -> FigureInputs:
+        """What was counted and set aside for measures."""
+        assert self._measured is not None
+        return self._measured
+
+    @functools.cached_property
+    def pair(self) -> Pair:
+        """A sample of the table before and after, as numbers that measures work on; the data holder's side only."""
+        return replace(Release.pair.func(self), labels=None)
+
+    @property
+    def changes(self) -> dict[str, Change]:
+        """What became of the cells of all records, column by column; for inside eyes."""
+        return self.measured.changes(self.pair)
+
+    @functools.cached_property
+    def of_classes(self) -> OnDiskRelease:
+        """The same with a sample of whole classes, which follows from the released table alone."""
+        return self._of_sample(self.measured, self.measured.of_classes)
+
+    def look_up(self, executor: Executor, tell: Callable[[str, int], None] | None = None) -> None:
+        """Look a sample of released records up among all originals, which is done once."""
+        if self.measured.looked is None and self._input is not None:
+            self.measured.look_up(self._input.passes(executor, tell), self.pair)
+
+    @functools.cached_property
+    def figures(self) -> tuple[tuple[Measure, Figure], ...]:
+        """Every measure of loss and of risk that fits the release, with what it found: exact, or from a sample, which it tells then.
+
+        Measures that no sample tells are left out: see `NOT_FROM_SAMPLES`.
+        """
+        self.look_up(ThreadExecutor(checked_threads(None)))
+        return self.measured.figures(self.pair, self.of_classes.pair)
+
+    def _document(self, *, public: bool) -> Document:
+        """As of a table in memory, with pictures from samples: a public one from whole classes, which follow from what is released."""
+        shown_of = self.of_classes if public else self
+        sample = None
+        if not self.measured.aside.everything:
+            sample = Sample(shown_of._arrow.num_rows, of="classes" if public else "records")
+        return build_document(
+            manifest={**self.manifest, **self._written}, public=public, pair=shown_of.pair,
+            class_sizes=self.anonymity.sizes, figures=self.figures, notes=() if public else self.notes,
+            shown=shown_of._shown(), sample=sample, changed=None if public else self.changes,
+            moved=None if public else self.measured.moved_means(),
+        )  # fmt: skip

@@ -1,0 +1,185 @@
+"""Releases from and to object stores: what is made is a release in a private folder of this machine first, verified there as any.
+
+A store has neither locks nor renaming, and several files cannot take their places in one step. So the public manifest of what was there
+goes first, then the table takes its place, then the internal manifest, the public one last: a table beside its public manifest is whole and
+verified, and one without it is that of a run which was stopped between two verified releases.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from microagg.errors import InputError, MicroaggError, ReportError
+from microagg.files.chunks import files_of, is_in_parts
+from microagg.files.commit.overwrite_guard import BEGINNING
+from microagg.files.stats.sidecar import ENDING, sidecar_of
+from microagg.files.stores.locations import FILE, Url, parse_location
+from microagg.release.manifest import manifest_paths
+from microagg.runtime.spill import SpillFolder
+
+INTERNAL = ".internal.json"
+MOST_EARLIER = 100
+"""Internal manifests of other releases in the same folder that are looked at."""
+IN_A_STORE = (
+    "the internal manifest lies in the store beside the table, where no mode keeps it from others: whoever may read that folder of "
+    "the store may read it"
+)
+SPILL_IN_A_STORE = "what is set aside does not go to a store, where everybody who may read it would see it; name a folder with spill."
+
+
+@dataclass
+class StagedPaths:
+    """Where a run reads and writes: what was said where that is on this machine, else private places."""
+
+    source: Path | Url
+    target: str | Path
+    """As it was said, where that is on this machine."""
+    spill: Path | None
+    folder: Path | None = None
+    """Holds what lies here for a while."""
+    notes: tuple[str, ...] = ()
+    """What to know of a release there."""
+
+    def source_here(self) -> Path:
+        """The source as files of this machine."""
+        if isinstance(self.source, Path):
+            return self.source
+        assert self.folder is not None
+        return _fetched(self.source, self.folder / "input")
+
+
+@contextlib.contextmanager
+def staged_paths(
+    source: str | Path | Url,
+    target: str | Path | Url,
+    spill: str | Path | None = None,
+    *,
+    resume: bool = False,
+) -> Iterator[StagedPaths]:
+    """Places for a run from `source` to `target`; what it has put to the private one goes to the store in the end, if all went well."""
+    comes, goes = parse_location(source), parse_location(target)
+    beside = None if spill is None else parse_location(spill)
+    if isinstance(beside, Url):
+        raise InputError(SPILL_IN_A_STORE)
+    if isinstance(goes, Path) and isinstance(comes, Path):
+        said = goes if isinstance(target, Url) or str(target).startswith(f"{FILE}:") else target
+        yield StagedPaths(comes, said, beside)
+        return
+    if isinstance(goes, Url) and isinstance(comes, Url):
+        _check_same(comes, goes)
+    parent = beside or (goes.parent if isinstance(goes, Path) else Path(tempfile.gettempdir()))
+    records = parent if isinstance(goes, Url) else None
+    with SpillFolder(parent, _known_by(goes), resume=resume, records=records) as kept:
+        if isinstance(goes, Path):
+            yield StagedPaths(comes, goes, kept.folder, kept.folder)
+            return
+        there = kept.folder / goes.name
+        said = f"{there}/" if goes.address_is_folder else there
+        _prime(goes, there)
+        with _named(there, goes):
+            try:
+                yield StagedPaths(comes, said, kept.folder, kept.folder, (IN_A_STORE,))
+            except ReportError:  # the release itself is whole
+                _publish(there, goes)
+                raise
+            _publish(there, goes)
+
+
+def _known_by(target: Path | Url) -> Path:
+    """What a folder for a target is found by again."""
+    return target if isinstance(target, Path) else Path("/", *str(target).split("/"))
+
+
+def _check_same(source: Url, target: Url) -> None:
+    same = [source, *(files_of(source) if is_in_parts(source) else ())]
+    if str(target) in map(str, same):
+        raise InputError(
+            "output and input are the same file; name another output, the original must not be lost."
+        )
+
+
+def _fetched(source: Url, folder: Path) -> Path:
+    """Copy the files of a table to a folder of this machine; returns what names them there."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if source.is_pattern or not is_in_parts(source):
+        place = inside = folder
+        named = folder / source.name
+    else:
+        inside = named = folder / source.name
+        inside.mkdir(mode=0o700, exist_ok=True)
+        place = inside
+    for file in files_of(source):
+        _fetch_anew(file, place / file.name)
+    labels = None if source.is_pattern else sidecar_of(source)
+    if labels is not None and labels.size() is not None:
+        _fetch_anew(labels, folder / labels.name)
+    return named
+
+
+def _fetch_anew(file: Url, place: Path) -> None:
+    """Copy a file to a place; what a killed run has left there may be half of it, or an older one."""
+    place.unlink(missing_ok=True)
+    file.fetch(place)
+
+
+def _prime(target: Url, there: Path) -> None:
+    """Lay out what is at the target already, as far as it is looked at before it is replaced: how it begins, its manifests and labels,
+    and the manifests of other releases beside it."""
+    if target.address_is_folder and target.files():
+        raise InputError(
+            f"{str(target)!r} has files in it, and many files of a store are not replaced in one step; name another folder, or remove them "
+            "first."
+        )
+    target.remove_left()
+    beside = {each.name: each for each in target.with_name("").files()}
+    own = {there.name: BEGINNING}
+    earlier = [name for name in beside if name.endswith(INTERNAL)][:MOST_EARLIER]
+    for name in (*own, *(each.name for each in manifest_paths(there)), there.name + ENDING, *earlier):
+        place = there.with_name(name)
+        if name in beside and not place.exists():
+            beside[name].fetch(place, own.get(name))
+
+
+def _publish(there: Path, target: Url) -> None:
+    """Put a release that is whole and verified to its store, the public manifest last."""
+    internal, public = manifest_paths(there)
+    tables = [(target, there)]
+    if target.address_is_folder:
+        tables = [(target.below(each.name), each) for each in sorted(there.iterdir())]
+    beside = [each for each in (sidecar_of(there), internal, public) if each.exists()]
+    files = [*tables, *((target.with_name(each.name), each) for each in beside)]
+    sent: list[Url] = []
+    begun = False
+    try:
+        for place, each in files:
+            sent.append(place.send(each))
+        begun = True
+        target.with_name(public.name).remove()
+        for (place, each), part in zip(files, sent, strict=True):
+            place.take(part, each)
+    except InputError as error:
+        how = "not all of its files have taken their places" if begun else "nothing of it has taken its place"
+        raise InputError(
+            f"{str(error).rstrip('.')}; the release is verified, but {how}: try again."
+        ) from None
+    finally:
+        for part in sent:
+            with contextlib.suppress(MicroaggError):
+                part.remove()
+
+
+@contextlib.contextmanager
+def _named(there: Path, target: Url) -> Iterator[None]:
+    """Sentences name the target, not where it lies for a while."""
+    try:
+        yield
+    except MicroaggError as error:
+        told = (
+            str(error).replace(str(there), str(target)).replace(str(there.parent), str(target.with_name("")))
+        )
+        error.args = (told, *error.args[1:])
+        raise

@@ -1,0 +1,1 @@
+"""Proposed roles and kinds of columns, from their names, types and counts."""

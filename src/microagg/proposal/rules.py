@@ -1,0 +1,335 @@
+"""The rules behind a proposal, in their order: units and weights, what names somebody, what is confidential; the rest can be found by others.
+
+Numbers are never taken for codes, nor unique amounts for numbers of persons, unless somebody says so: such columns are asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from microagg.proposal.name_hints import NameHint, hint_of_name, is_question
+from microagg.proposal.proposal import Proposal, Proposed, Question
+from microagg.table.columns.profile import MOST_IN_BLOCK, ColumnProfile, profile_column
+from microagg.table.schema import Kind, Role
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FEW = 12
+"""Whole numbers with at most so many different values may be codes."""
+SMALLEST_STRATUM_ON_AVERAGE = 20
+MOST_OF_A_UNIT = 200
+"""Records of one household or company at most, on average, where it is numbered."""
+LARGEST_COUNT = 366
+"""Of visits, days or the like: what is larger is a number of something."""
+
+TEXTS = {
+    "codes": (
+        "Numbers or codes: {}? Their whole numbers may stand for categories. As proposed they are numbers, and a group gets their mean."
+    ),
+    "money": (
+        "Known to others, or confidential: {}? The names sound like money. As proposed these are quasi-identifying, and a group shares one "
+        "amount; what is confidential instead is released as it is."
+    ),
+    "amounts": (
+        "Amounts, or numbers of persons: {}? Nearly every record has a whole number of its own there. As proposed these are "
+        "quasi-identifying, and a group shares one number; what names a person or a company should be an identifier."
+    ),
+    "keys": (
+        "Numbers or codes of persons, households or companies: {}? Their values repeat, so one person may have several records. As proposed "
+        "these are left out, and k counts records; as unit, k counts persons or companies; a code of something else can be quasi-identifying."
+    ),
+    "blocks": (
+        "Numbers of persons, households or companies: {}? Records with the same value stand together. As proposed these are "
+        "quasi-identifying numbers; as unit, the column is left out and k counts persons or companies."
+    ),
+    "people": (
+        "Names of persons: {}? The columns are called like persons, and hold a few different texts. As proposed they are left out."
+    ),
+    "other text": (
+        "Numbers with other text among them: {}? As proposed these are left out. If the text means missing, name it with na; if it is a code "
+        "such as not applicable, with special."
+    ),
+    "weight": ("A sampling weight, or the weight of a body: {}? As proposed it is quasi-identifying."),
+    "second weight": "A second sampling weight: {}? A release has one. As proposed it is left out; it could be quasi-identifying.",
+    "gaps in the weight": "What is the weight of records that have none in {}? Fill it in, for they are refused.",
+    "second unit": "Which unit is to be protected? {} could be one, too, and a release has one. As proposed it is left out.",
+    "gaps in the unit": "Which unit have records that have none in {}? Fill it in, for they are refused.",
+}
+ADVICE = {
+    "codes": "If all of these columns hold codes, say nominal='asked'; if some do, nominal=['…'] names those.",
+    "weight": "Name it with weight instead of quasi if it is a sampling weight.",
+}
+"""How to answer where `anonymize` is called."""
+ANSWERS = {
+    "codes": ("numbers", "codes"),
+    "money": ("quasi", "confidential"),
+    "amounts": ("quasi", "identifier"),
+    "keys": ("identifier", "unit", "quasi"),
+    "blocks": ("quasi", "unit", "identifier"),
+    "people": ("identifier", "quasi"),
+    "weight": ("quasi", "weight"),
+    "second weight": ("identifier", "quasi"),
+    "second unit": ("identifier", "unit"),
+}
+"""What a file of settings may answer, the careful answer first; the other questions are answered in the table itself."""
+CALLED = {
+    NameHint.PERSON: "called like the name of somebody",
+    NameHint.SOMEBODY: "called like a person, with many different values",
+    NameHint.CONTACT: "called like an e-mail, a phone or an address",
+    NameHint.IDENTITY: "called like a number of a person",
+}
+
+
+@dataclass
+class _State:
+    """What was proposed so far, and what is to be asked."""
+
+    taken: set[Role] = field(default_factory=set)
+    questions: dict[str, list[str]] = field(default_factory=dict)
+
+    def ask(self, about: str, look: ColumnProfile) -> None:
+        self.questions.setdefault(about, []).append(look.name)
+
+
+_Decided = tuple[Role, str] | None
+_Rule = Callable[[ColumnProfile, frozenset[NameHint], _State], _Decided]
+
+
+def proposal_from(looks: Sequence[ColumnProfile]) -> Proposal:
+    """A proposal from a look at each column.
+
+    >>> look = ColumnProfile("age", Kind.NUMERIC, records=90, values=90, distinct=40, whole=True)
+    >>> proposal_from([look]).roles
+    {'age': 'quasi'}
+    """
+    state = _State()
+    columns = []
+    for look in looks:
+        role, reason = _decided(look, state)
+        columns.append(
+            Proposed(look.name, role, look.kind, reason, look.distinct, look.records, look.said, look.na)
+        )
+    questions = (
+        Question(about, tuple(names), TEXTS[about], ANSWERS.get(about, ()), ADVICE.get(about, ""))
+        for about in TEXTS
+        if (names := state.questions.get(about))
+    )
+    return Proposal(tuple(columns), tuple(questions))
+
+
+def names_somebody(look: ColumnProfile) -> str:
+    """Why a column could name somebody, by its name and a look at its values; empty if nothing says so. Quotes no value.
+
+    >>> names_somebody(ColumnProfile("Telefon", Kind.NOMINAL, 9, values=9, distinct=9, text=True))
+    'called like an e-mail, a phone or an address'
+    """
+    said = hint_of_name(look.name)
+    for what, told in CALLED.items():
+        if what in said and _can_be(what, look):
+            return told
+    return f"holds what look like {look.like}" if look.like else ""
+
+
+def may_name_people(table: pa.Table, names: Sequence[str]) -> list[str]:
+    """Which of these columns may name people: their names or patterns say so, or nearly everybody has a value of their own in them.
+
+    Values count where they are text, whole numbers that run through (at most twice as many as there are records), or in a column
+    whose name speaks of numbers. Amounts that differ from person to person name nobody.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"Last name": ["A", "A"], "note": ["x", "y"], "rent": [700.5, 801.25], "case_no": [901, 7]})
+    >>> may_name_people(table, table.column_names)
+    ['Last name', 'note', 'case_no']
+    """
+    import narwhals as nw
+
+    frame = nw.from_native(table, eager_only=True)
+    return [name for name in names if may_name(profile_column(frame, name))]
+
+
+def may_name(look: ColumnProfile) -> bool:
+    """Whether a column that looks so may name people. More different values make that more likely, never less."""
+    # whoever says that nobody is named leaves no doubt: a name says so whatever the values
+    said = hint_of_name(look.name)
+    return NameHint.PERSON in said or bool(names_somebody(look) or _alone_in(look, said))
+
+
+def _can_be(what: NameHint, look: ColumnProfile) -> bool:
+    """Whether a column can hold what its name says: names are text, numbers of persons are no fractions, dates or answers."""
+    if look.dates or look.boolean or not (look.text or look.whole):
+        return False
+    if what is NameHint.PERSON:
+        return look.text and not (is_question(look.name) and look.distinct <= FEW)
+    if what is NameHint.SOMEBODY:  # that somebody is a student, yes or no, names nobody
+        return look.distinct > FEW and not _counts_something(look)
+    if what is NameHint.CONTACT and _counts_something(look):
+        return False
+    few = 2 if look.text and not is_question(look.name) else FEW
+    return look.distinct > few or look.values < 5 * look.distinct
+
+
+def _counts_something(look: ColumnProfile) -> bool:
+    """Whether whole numbers are counts, such as visits to a doctor: none of them large, and with 0 and gaps or with many records each."""
+    small = look.whole and look.span <= LARGEST_COUNT
+    return small and ((not look.positive and look.distinct <= look.span) or _has_many_records(look))
+
+
+def _has_many_records(look: ColumnProfile) -> bool:
+    """Whether a value has too many records, on average, to be the number of a person."""
+    return look.values >= MOST_IN_BLOCK * look.distinct
+
+
+def _decided(look: ColumnProfile, state: _State) -> tuple[Role, str]:
+    said = hint_of_name(look.name)
+    rules: tuple[_Rule, ...] = (_unusable, _weight, _unit, _identifier, _stratum, _confidential)
+    for rule in rules:
+        decided = rule(look, said, state)
+        if decided is not None:
+            break
+    else:
+        decided = Role.QUASI, _why_quasi(look)
+    if decided[0] in (Role.QUASI, Role.CONFIDENTIAL):
+        _ask(look, said, decided[0], state)
+    return decided
+
+
+def _unusable(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
+    if not look.readable:
+        return Role.IDENTIFIER, "of a type that cannot be released"
+    return None if look.values else (Role.IDENTIFIER, "holds no value")
+
+
+def _weight(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
+    """One sampling weight; a name that says no more than weight, and all further ones, are asked about."""
+    if not (said & {NameHint.WEIGHT, NameHint.BARE_WEIGHT} and look.positive):
+        return None
+    if NameHint.WEIGHT not in said:
+        state.ask("weight", look)
+        return Role.QUASI, "positive numbers; body weight or sampling weight, the name does not tell"
+    if Role.WEIGHT in state.taken:
+        state.ask("second weight", look)
+        return Role.IDENTIFIER, "sounds like a second sampling weight"
+    state.taken.add(Role.WEIGHT)
+    if look.values < look.records:
+        state.ask("gaps in the weight", look)
+    return Role.WEIGHT, "sounds like a sampling weight, and is positive"
+
+
+def _unit(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
+    if NameHint.UNIT not in said or look.nearly_unique or not 1 < look.distinct < look.values:
+        return None
+    if look.whole and look.values > MOST_OF_A_UNIT * look.distinct:  # the size of a family, say
+        return None
+    if Role.UNIT in state.taken:
+        state.ask("second unit", look)
+        return Role.IDENTIFIER, "sounds like a second household, company or patient"
+    state.taken.add(Role.UNIT)
+    if look.values < look.records:
+        state.ask("gaps in the unit", look)
+    return Role.UNIT, "sounds like a household, a company or a patient, and repeats"
+
+
+def _identifier(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
+    if why := names_somebody(look):
+        if (
+            said & {NameHint.IDENTITY, NameHint.SOMEBODY}
+            and not said & {NameHint.PERSON, NameHint.CONTACT}
+            and not look.like
+        ):
+            _ask_if_repeated(look, state)
+        return Role.IDENTIFIER, why
+    if look.mixed and not look.mostly_repeated:
+        state.ask("other text", look)
+        return Role.IDENTIFIER, "numbers or dates with other text among them"
+    if why := _alone_in(look, said):
+        return Role.IDENTIFIER, why
+    if look.text and NameHint.SOMEBODY in said and 2 < look.distinct <= FEW:
+        state.ask("people", look)
+        return Role.IDENTIFIER, "called like a person, and text"
+    if look.text and not look.mostly_repeated:
+        return Role.IDENTIFIER, "text, and more than 5 % of it occurs once, so it could name somebody"
+    return _key(look, said, state)
+
+
+def _key(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
+    """Columns that number persons or companies, several records each, by name or by how their texts are built."""
+    if look.dates or look.boolean or said & {NameHint.CODE, NameHint.CONFIDENTIAL} or look.distinct <= FEW:
+        return None
+    number = look.whole and (look.stands_together or look.span > LARGEST_COUNT)
+    if not _has_many_records(look) and ((NameHint.KEY in said and (number or look.text)) or look.coded):
+        state.ask("keys", look)
+        return Role.IDENTIFIER, "the numbers or codes of something, and they repeat"
+    return None
+
+
+def _ask_if_repeated(look: ColumnProfile, state: _State) -> None:
+    """A number that names somebody and repeats may be the unit to protect."""
+    if not look.nearly_unique and look.distinct > FEW and not _has_many_records(look):
+        state.ask("keys", look)
+
+
+def _alone_in(look: ColumnProfile, said: frozenset[NameHint]) -> str:
+    """Why values that nearly every record has for itself name it; empty where they are amounts, or repeat."""
+    if not look.nearly_unique:
+        return ""
+    if look.text:
+        return "text, and nearly every record has its own"
+    if look.whole:
+        owned = NameHint.OWNER in said and not said & {NameHint.MONEY, NameHint.CONFIDENTIAL}
+        if owned or said & {NameHint.NUMBER, NameHint.TAX, NameHint.UNIT, NameHint.KEY}:
+            return "called like a number of something, and nearly every record has its own"
+        if look.span <= 2 * look.values and NameHint.AGE not in said and look.values > FEW:
+            return "whole numbers that count the records, nearly one by one"
+    return ""
+
+
+def _stratum(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
+    large = look.values >= SMALLEST_STRATUM_ON_AVERAGE * max(look.distinct, 1)
+    return (
+        (Role.STRATUM, "called a stratum, and its values repeat often")
+        if NameHint.STRATUM in said and large
+        else None
+    )
+
+
+def _confidential(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
+    return (
+        (Role.CONFIDENTIAL, "called like what nobody should learn of others")
+        if NameHint.CONFIDENTIAL in said
+        else None
+    )
+
+
+def _why_quasi(look: ColumnProfile) -> str:
+    if look.na:
+        return "numbers or dates, and texts that mean missing; others may know them"
+    if look.dates:
+        return "dates or times; others may know them"
+    if look.kind is Kind.NUMERIC:
+        return "numbers; others may know them"
+    if look.kind is Kind.ORDINAL:
+        return "ordered categories that repeat; others may know them"
+    return "categories that repeat; others may know them"
+
+
+def _ask(look: ColumnProfile, said: frozenset[NameHint], role: Role, state: _State) -> None:
+    """What names, types and counts leave open of a column that is released."""
+    if look.kind is not Kind.NUMERIC or look.dates:
+        return
+    if look.whole and look.distinct > 1 and (look.distinct <= FEW or NameHint.CODE in said):
+        state.ask("codes", look)
+    if role is not Role.QUASI:
+        return
+    if (
+        look.whole
+        and look.in_blocks
+        and not said & {NameHint.MONEY, NameHint.TAX, NameHint.AGE, NameHint.BARE_WEIGHT}
+    ):
+        state.ask("blocks", look)
+    if said & {NameHint.MONEY, NameHint.TAX}:
+        state.ask("money", look)
+    elif look.whole and look.nearly_unique and not said & {NameHint.WEIGHT, NameHint.BARE_WEIGHT}:
+        state.ask("amounts", look)

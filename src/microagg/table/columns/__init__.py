@@ -1,0 +1,1 @@
+"""Columns of any table library as arrays: types, profiles, codes, labels, digests, and back."""

@@ -1,0 +1,263 @@
+"""Figures of releases made beyond memory: exact ones as in memory, others from samples, with their standard errors."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import small_blocks
+from microagg import datasets
+from microagg.errors import InputError
+from microagg.measures.measure import Figure
+from microagg.pipeline import block_stats, figures
+from microagg.pipeline.files import anonymize_file
+from microagg.pipeline.on_disk import NOTE
+from microagg.release.report.markdown import to_markdown
+from pipeline.test_out_of_core import asked, in_passes, left_in, table_of
+
+pytestmark = pytest.mark.slow
+
+EXACT = {
+    "il", "sse", "il-raw", "sse-raw", "il1s", "il1s-percent", "cells-unchanged", "discernibility", "granularity", "unique", "k",
+    "unique-with-kept", "k-with-kept", "prosecutor", "journalist", "marketer", "dominance",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks.make_small(monkeypatch.setattr)
+
+
+def figures_of(release: Any) -> dict[str, Figure]:
+    return {measure.name: figure for measure, figure in release.figures}
+
+
+def both(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, sample: int, **more: Any
+) -> tuple[Any, Any]:
+    """The same release in memory and beyond, with samples of about so many records."""
+    source = folder / "in.parquet"
+    if not source.exists():
+        pa.parquet.write_table(table_of(2000, kinds=kinds), source, row_group_size=300)
+    monkeypatch.setattr(block_stats, "SAMPLE", sample)
+    monkeypatch.setattr(block_stats, "CELLS", 10**9)
+    monkeypatch.setattr(figures, "LOOKED_UP", sample)
+    settings = asked(kinds, **more)
+    here = anonymize_file(source, folder / "memory.parquet", **settings)
+    return here, in_passes(monkeypatch, source, folder / "beyond.parquet", chunk=320, **settings)
+
+
+def equal(one: float, other: float) -> bool:
+    return one == other or math.isclose(one, other, rel_tol=1e-12) or (math.isnan(one) and math.isnan(other))
+
+
+def same(one: Figure, other: Figure) -> bool:
+    pairs = [(one.columns, other.columns), (one.details, other.details)]
+    alike = all(mine.keys() == theirs.keys() and all(equal(mine[name], theirs[name]) for name in mine) for mine, theirs in pairs)  # fmt: skip
+    return alike and equal(one.value, other.value)
+
+
+@pytest.mark.parametrize(("kinds", "weight"), [("mixed", "w"), ("plain", None)])
+def test_where_the_sample_is_the_table_all_figures_are_those_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, weight: str | None
+) -> None:
+    more: dict[str, Any] = {"weight": weight} if weight else {"keep": ["id", "w"], "confidential": ["ill"]}
+    here, there = both(tmp_path, monkeypatch, kinds, 10_000, **more)
+    mine, theirs = figures_of(here), figures_of(there)
+    assert mine.keys() == theirs.keys()
+    assert all(figure.sample is None for figure in theirs.values())
+    assert [name for name in mine if not same(mine[name], theirs[name])] == []
+
+
+@pytest.mark.parametrize(("kinds", "weight"), [("plain", "w"), ("mixed", None)])
+def test_sums_and_counts_are_exact_and_the_rest_within_its_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, weight: str | None
+) -> None:
+    more: dict[str, Any] = {"weight": weight} if weight else {"keep": ["id", "w"]}
+    here, there = both(tmp_path, monkeypatch, kinds, 900, **more)
+    mine, theirs = figures_of(here), figures_of(there)
+    assert mine.keys() - theirs.keys() == set(figures.NOT_FROM_SAMPLES)
+    exact = {name for name, figure in theirs.items() if figure.sample is None}
+    assert exact == EXACT | ({"il-minmax", "sse-minmax"} if kinds == "plain" else set())
+    assert [name for name in exact if not same(mine[name], theirs[name])] == []
+    for name in theirs.keys() - exact:
+        told = theirs[name].sample
+        assert told is not None
+        assert 400 < told.records < 1400
+        if name in figures.OF_CLASSES:
+            assert (told.of, told.error) == ("classes", None)
+        elif name not in (
+            "classification-kept",
+            "regression-kept",
+        ):  # there is nothing to learn in this table: 0 or 100, by chance
+            assert told.error is not None
+            assert abs(theirs[name].value - mine[name].value) <= 5 * told.error + 1e-12, name
+    for total, share in (
+        ("sse-minmax", "il-minmax"),
+    ):  # one is the other times a constant, and so are their errors
+        if theirs[total].sample is not None:
+            relative = [
+                (theirs[name].sample.error or 0.0) / theirs[name].value  # pyright: ignore
+                for name in (total, share)
+            ]
+            assert 0.3 < relative[0] / relative[1] < 3.0
+    assert theirs["linkage"].sample is not None
+    assert 0.0 < (theirs["linkage"].sample.error or 0.0) < 5.0
+    # neither chunks nor threads nor buckets decide
+    again = in_passes(
+        monkeypatch, tmp_path / "in.parquet", tmp_path / "again.parquet", 1280, 0, 1, **asked(kinds, **more)
+    )
+    assert figures_of(again) == theirs
+    assert left_in(tmp_path) == []
+
+
+def test_an_original_that_was_changed_is_not_looked_up_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, there = both(tmp_path, monkeypatch, "plain", 900, keep=["id", "w"])
+    pa.parquet.write_table(table_of(1500, kinds="plain"), tmp_path / "in.parquet")
+    with pytest.raises(InputError, match="changed or moved"):
+        _ = there.figures
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures take longer than all the rest, and their numbers are in the files anyway."""
+    monkeypatch.setattr("microagg.drawing.pictures._drawn", lambda draw, inches, salt: "")
+
+
+def without_notes(text: str) -> list[dict[str, Any]]:
+    """What a report says, but for notes."""
+    return [
+        {**section, "blocks": [block for block in section["blocks"] if block["kind"] != "warn"]}
+        for section in json.loads(text)["sections"]
+    ]
+
+
+def test_reports_are_those_in_memory_where_the_sample_is_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
+) -> None:
+    source = tmp_path / "in.parquet"
+    pa.parquet.write_table(table_of(1500, kinds="mixed"), source, row_group_size=300)
+    settings = asked("mixed", weight="w", keep_order=True)
+    settings |= {"publish": ["il-raw", "cells-unchanged"], "accept_risk": ["published-measures"]}
+    places = []
+    for name in ("memory", "beyond"):
+        (tmp_path / name).mkdir()
+        places.append({"target": tmp_path / name / "out.parquet", "report": tmp_path / name / "r.json"})
+    anonymize_file(source, **places[0], **settings)
+    in_passes(monkeypatch, source, chunk=320, **places[1], **settings)
+    public, internal = (
+        [(tmp_path / name / f"r.{kind}.json").read_text("utf-8") for name in ("memory", "beyond")]
+        for kind in ("public", "internal")
+    )
+    assert public[0] == public[1]
+    assert without_notes(internal[0]) == without_notes(internal[1])
+    settings["publish"] = ["il-raw", "kolmogorov-smirnov"]
+    with pytest.raises(InputError, match="publish=kolmogorov-smirnov is not worked on beyond memory"):
+        in_passes(monkeypatch, source, tmp_path / "out.parquet", **settings)
+
+
+def with_another_original(release: Any) -> Any:
+    """The same released table, as if other records had been its original, in another order."""
+    rng, measured = np.random.default_rng(1), release.measured
+    sides = {}
+    for name in ("sample", "of_classes"):
+        rows: pa.Table = getattr(measured, name)
+        for place, column in enumerate(rows.column_names):
+            if column.startswith(block_stats.BEFORE):
+                rows = rows.set_column(
+                    place, column, rows.column(column).take(pa.array(rng.permutation(len(rows))))
+                )
+        sides[name] = rows.take(pa.array(rng.permutation(len(rows))))
+    facts = replace(measured.facts, exceeding=7, failing=9, shares=dict.fromkeys(measured.facts.shares, 3.0))
+    loss = {name: 1.001 * value for name, value in measured.loss.items()}
+    other = replace(measured, **sides, facts=facts, loss=loss)
+    return release._of_sample(other, other.sample)
+
+
+def test_a_public_report_of_a_sample_follows_from_the_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
+) -> None:
+    monkeypatch.setattr(block_stats, "SAMPLE", 500)
+    monkeypatch.setattr(figures, "LOOKED_UP", 200)
+    source = tmp_path / "in.parquet"
+    pa.parquet.write_table(table_of(1600, kinds="mixed"), source, row_group_size=300)
+    settings = asked("mixed", keep=["id", "w"], report=tmp_path / "r.md")
+    release = in_passes(monkeypatch, source, tmp_path / "out.parquet", **settings)
+    public, internal = ((tmp_path / f"r.{kind}.md").read_text("utf-8") for kind in ("public", "internal"))
+    other = with_another_original(release)
+    assert to_markdown(other._document(public=True)) == public
+    assert to_markdown(other._document(public=False)) != internal
+    assert re.search(r"a sample of \d+ records \(all records of classes", public)
+    assert "from a sample of whole classes with" in public
+    assert "±" not in public
+    assert re.search(r"± [\d.]+ \(from a sample of 200 records\)", internal)
+    assert "no sample tells them" in internal
+    assert (tmp_path / "r.internal.md").stat().st_mode & 0o777 == 0o600
+
+
+def test_notes_are_those_of_a_table_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, rng = table_of(1500, kinds="mixed"), np.random.default_rng(1)
+    income = table.column("income").to_numpy().copy()
+    income[rng.choice(1500, 12, replace=False)] *= 1e4  # each dominates its group
+    added: dict[str, Any] = {
+        "wage": pa.array(income),
+        "rent again": table.column("rent"),
+        "flag": pa.array(np.full(1500, 3)),
+        "tax": pa.array(rng.lognormal(3.0, 1.0, 1500)),
+        "sick": pa.array(np.where(rng.random(1500) < 0.97, "No", " no").tolist()),
+        "region": pa.array((np.arange(1500) % 2).tolist()),
+        "remark": pa.array(["=1+1" if each % 7 == 0 else "fine" for each in range(1500)]),
+        "score2": pa.array(rng.integers(0, 3, 1500)),
+        "employed": pa.array(np.where(rng.random(1500) < 0.97, 0, 1)),
+    }
+    for name, column in added.items():
+        table = table.append_column(name, column)
+    source = tmp_path / "in.parquet"
+    pa.parquet.write_table(table, source, row_group_size=300)
+    settings = {
+        "quasi": ["age", "wage", "rent", "rent again", "flag", "score2", "debt", "employed"], "confidential": ["ill", "sick", "tax"],
+        "keep": ["id", "remark"], "stratum": ["region"], "weight": "w", "k": 3, "seed": 7, "effort": "quick", "date": "2026-01-01",
+        "rest": "drop", "scale": "minmax", "cap": {"age": 85},
+    }  # fmt: skip
+    here = anonymize_file(source, tmp_path / "memory.parquet", **settings)
+    there = in_passes(monkeypatch, source, tmp_path / "b.parquet", **settings)
+    told = [note for note in here.notes if not note.startswith("'sick' spells values")]
+    assert len(told) >= 9
+    (dominance,) = [note for note in told if "dominates" in note]
+    assert "'wage'" in dominance
+    assert "'employed'" not in dominance  # 0 and 1 make a count, which nobody dominates
+    assert [note for note in there.notes if note != NOTE and "grouped otherwise" not in note] == told
+
+
+def test_ordered_categories_keep_their_order_in_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "in.parquet"
+    pa.parquet.write_table(datasets.residents(1500, seed=3), source)
+    settings: dict[str, Any] = {
+        "k": 5, "identifier": ["person", "e_mail"], "quasi": ["born", "rent", "marital"], "rest": "drop",
+        "confidential": ["education"], "t": 0.6, "seed": 4, "effort": "quick", "date": "2026-01-01",
+    }  # fmt: skip
+    made = {}
+    for name in ("memory", "beyond"):
+        (tmp_path / name).mkdir()
+        place = tmp_path / name / "out.parquet"
+        if name == "memory":
+            made[name] = anonymize_file(source, place, report=tmp_path / name / "r.html", **settings)
+        else:
+            made[name] = in_passes(monkeypatch, source, place, report=tmp_path / name / "r.html", **settings)
+    here, there = (figures_of(made[name]) for name in ("memory", "beyond"))
+    assert equal(here["t"].value, there["t"].value)
+    public = [(tmp_path / name / "r.public.html").read_bytes() for name in ("memory", "beyond")]
+    assert public[0] == public[1]

@@ -1,0 +1,187 @@
+"""Text files beyond memory: the same bytes as in memory, plain and packed, in any dialect."""
+
+from __future__ import annotations
+
+import errno
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import microagg as ma
+import small_blocks
+from beyond import asked, files, in_passes, table_of
+from failing import Failing
+from microagg.files.commit.writing import write_table
+from microagg.files.text import decoding
+from microagg.pipeline.files import anonymize_file
+
+pytestmark = pytest.mark.slow
+SETTINGS = asked("mixed", keep=["id", "w"], l=2)
+WRITING = {
+    "out.csv": {},
+    "out.csv.gz": {"decimal": ",", "thousands": ".", "line_end": "crlf", "escape_formulas": True},
+    "out.tsv.zst": {"encoding": "utf-16"},
+}
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks.make_small(monkeypatch.setattr)
+
+
+def with_odd_texts(table: pa.Table) -> pa.Table:
+    rng = np.random.default_rng(5)
+    odd = np.array(["", "=1+1", 'say "no"', "two\nlines", "a,b;c\td", "Köln", "NA"], object)
+    texts = pa.array(odd[rng.integers(0, len(odd), len(table))], mask=rng.random(len(table)) < 0.1)
+    flags = pa.array(rng.random(len(table)) < 0.5, mask=rng.random(len(table)) < 0.1)
+    sizes = pa.DictionaryArray.from_arrays(
+        pa.array(rng.integers(0, 3, len(table)), mask=rng.random(len(table)) < 0.1), pa.array(["S", "M", "L"]), ordered=True
+    )  # fmt: skip
+    days = pa.array(rng.integers(0, 9000, len(table)), pa.int32()).cast(pa.date32())
+    for name, column in (("=odd", texts), ("flag", flags), ("size", sizes), ("day", days)):
+        table = table.append_column(name, column)
+    return table
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_text_is_written_as_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    source = tmp_path / "in.parquet"
+    pa.parquet.write_table(with_odd_texts(table_of(2500)), source, row_group_size=300)
+    settings: dict[str, Any] = {**SETTINGS, "rest": "keep", "writing": WRITING[name]}
+    for folder in ("memory", "beyond"):
+        (tmp_path / folder).mkdir()
+    anonymize_file(source, tmp_path / "memory" / name, **settings)
+    in_passes(monkeypatch, source, tmp_path / "beyond" / name, 64 if name == "out.csv" else 1280, **settings)
+    here, there = (files(tmp_path / folder) for folder in ("memory", "beyond"))
+    for each, content in here.items():
+        assert there[each] == content, each
+    assert list(here) == list(there)
+
+
+def test_letters_that_an_encoding_does_not_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "in.parquet"
+    table = table_of(1200, kinds="plain").append_column("town", pa.array(["Łódź"] * 1200))
+    pa.parquet.write_table(table, source)
+    settings = asked("plain", keep=["id", "w", "town"], writing={"encoding": "cp1252"})
+    with pytest.raises(ma.InputError, match="'town' has letters that cp1252 does not have"):
+        in_passes(monkeypatch, source, tmp_path / "out.csv", **settings)
+    assert list(files(tmp_path)) == ["in.parquet"]
+
+
+def as_csv(table: pa.Table, path: Path, **writing: Any) -> Path:
+    write_table(table, path, **writing)
+    return path
+
+
+READING = [
+    ("in.csv", "out.csv", {}, 64),
+    (
+        "in.csv.gz",
+        "out.parquet",
+        {"delimiter": ";", "decimal": ",", "thousands": ".", "line_end": "crlf"},
+        1280,
+    ),
+    ("in.txt.zst", "out.csv.gz", {"encoding": "utf-16", "delimiter": "|"}, 1280),
+]
+
+
+@pytest.mark.filterwarnings("ignore::microagg.errors.ReadingWarning")
+@pytest.mark.parametrize(("name", "target", "writing", "chunk"), READING)
+def test_text_is_read_as_in_memory(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    target: str,
+    writing: dict[str, Any],
+    chunk: int,
+) -> None:
+    table = with_odd_texts(table_of(2500)).drop_columns(["size"])
+    amounts = pa.array([f"{each}{writing.get('decimal', '.')}50" for each in range(2500)])
+    rng = np.random.default_rng(3)
+    more = {
+        "amount": amounts,
+        "code": [f"{each:05}" for each in range(2500)],
+        "rate": [f"{each}" if each % 7 else "NA" for each in rng.integers(0, 500, 2500).tolist()],
+        "seen": [f"2024-0{each % 9 + 1}-1{each % 8}" if each % 11 else "n/a" for each in range(2500)],
+        "visits": ["." if each % 9 == 0 else f" {each % 40}" for each in range(2500)],
+    }
+    for each, column in more.items():
+        table = table.append_column(each, pa.array(column))
+    source = as_csv(table, tmp_path / name, **writing)
+    settings: dict[str, Any] = {
+        **SETTINGS,
+        "rest": "keep",
+        "l": None,
+        "quasi": [*SETTINGS["quasi"], "rate", "seen"],
+    }
+    told = []
+    for folder, run in (
+        ("memory", anonymize_file),
+        ("beyond", lambda *args, **more: in_passes(monkeypatch, *args, chunk, **more)),
+    ):
+        (tmp_path / folder).mkdir()
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            run(source, tmp_path / folder / target, **settings)
+        told.append(sorted({str(each.message) for each in heard}))
+    here, there = (files(tmp_path / folder) for folder in ("memory", "beyond"))
+    for each, content in here.items():
+        assert there[each] == content, each
+    assert list(here) == list(there)
+    assert told[0] == told[1]
+    assert not [path for path in (tmp_path / "beyond").iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [b"1,2,3\n", b'1,"2\n', b"x,2\n" * 3, b""],
+    ids=["ragged", "open quote", "text among numbers", "small"],
+)
+def test_what_is_wrong_with_text_is_said_as_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoilt: bytes
+) -> None:
+    source = tmp_path / "in.csv"
+    rows = b"".join(b"%d,%d\n" % (each % 71, each % 13) for each in range(1500 if spoilt else 300))
+    source.write_bytes(b"age,town\n" + rows + spoilt)
+    said = []
+    for run in (anonymize_file, lambda *args, **more: in_passes(monkeypatch, *args, **more)):
+        try:
+            run(source, tmp_path / "out.csv", k=5, quasi=["age", "town"], effort="quick", seed=1)
+            said.append("")
+        except ma.InputError as error:
+            said.append(str(error))
+    assert said[0] == said[1]
+    assert bool(said[0]) == bool(spoilt)
+
+
+def test_a_full_disk_while_text_is_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = as_csv(table_of(1500, kinds="plain"), tmp_path / "in.csv.gz")
+    settings = asked("plain", keep=["id", "w"])
+
+    class Full:
+        def write(self, block: bytes) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def unpack(descriptor: int, mode: str) -> Any:
+        os.close(descriptor)
+        return Full()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decoding.os, "fdopen", unpack)
+        with pytest.raises(
+            ma.InputError,
+            match=r"could not be set aside \(No space left on device\); nothing was put in place",
+        ):
+            in_passes(patch, source, tmp_path / "out.csv", **settings)
+    assert list(files(tmp_path)) == ["in.csv.gz"]
+    with pytest.MonkeyPatch.context() as patch:
+        Failing(patch, "disk full", 4)
+        with pytest.raises(ma.InputError, match="the disk is full"):
+            in_passes(patch, source, tmp_path / "out.csv", **settings)
+    assert list(files(tmp_path)) == ["in.csv.gz"]

@@ -1,0 +1,75 @@
+"""A made-up file format, as somebody would add it: this module, and one line in the list of formats.
+
+A ribbon holds a record a line: a mark of its own choice, then a JSON list of texts, null for what is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from microagg.errors import InputError
+from microagg.files.format import Format
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FIRST = ("microagg.files.text.csv_format:CSV", "microagg.files.columnar.parquet_format:PARQUET")
+"""The list that tests add a format to, whatever else microagg has by then."""
+
+READS: list[str] = []
+"""The suffix of every file that was read; tests clear it."""
+
+
+def read(path: Path, mark: str | None = None) -> pa.Table:
+    import pyarrow as pa
+
+    READS.append(path.suffix)
+    mark = mark or detect(path)["mark"]
+    try:
+        rows = [json.loads(line.removeprefix(mark)) for line in path.read_text("utf-8").splitlines()]
+    except ValueError:
+        raise InputError(f"{str(path)!r} is not a ribbon; write it anew.") from None
+    names, *records = rows
+    return pa.table(
+        {name: pa.array([record[j] for record in records], pa.string()) for j, name in enumerate(names)}
+    )
+
+
+def write(table: pa.Table, path: Path, mark: str) -> None:
+    import pyarrow as pa
+
+    texts = [column.cast(pa.string()).to_pylist() for column in table.columns]
+    rows = [table.column_names, *zip(*texts, strict=True)]
+    path.write_text("".join(f"{mark}{json.dumps(row)}\n" for row in rows), "utf-8")
+
+
+def detect(path: Path) -> dict[str, Any]:
+    return {"mark": path.read_text("utf-8")[:1]}
+
+
+RIBBON = Format(
+    name="ribbon",
+    suffixes=(".ribbon", ".rib"),
+    read=read,
+    write=write,
+    typed=False,
+    nested=False,
+    options={"mark": "@"},
+    detect=detect,
+)
+
+LOSING = replace(RIBBON, write=lambda table, path, mark: write(table.slice(1), path, mark))
+"""One whose files lack the first record."""
+
+LACKING = replace(RIBBON, needs=("json", "no_such_package"), extra="ribbons")
+"""One that needs what is not installed."""
+
+CARD = replace(RIBBON, name="card", suffixes=(".card",), options={}, detect=lambda path: {}, read=lambda path: read(path, "!"),
+               write=lambda table, path: write(table, path, "!"))  # fmt: skip
+"""One without options."""
+
+TYPED_CARD = replace(CARD, typed=True)
+"""One whose texts are meant as texts."""

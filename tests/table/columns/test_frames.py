@@ -1,0 +1,72 @@
+"""Frames of any library."""
+
+from __future__ import annotations
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import microagg as ma
+from microagg.table.columns.frames import column_facts, column_like, open_frame, to_arrow, values_of
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([1, 2], dtype="int8"),
+        pd.Series([1, 2], dtype="UInt16"),
+        pd.Series([1.0, 2.0], dtype="Float32"),
+        pd.Series([1, 2], dtype="int64[pyarrow]"),
+        pl.Series([1, 2], dtype=pl.UInt8),
+        pl.Series([1.0, 2.0], dtype=pl.Float32),
+        pl.Series(["1.00", "2.00"]).cast(pl.Decimal(10, 2)),
+        pa.chunked_array([[1], [2]]),
+        pa.chunked_array([pa.array(["1", "2"]).cast(pa.decimal128(9, 2))]),
+    ],
+    ids=lambda column: (
+        f"{type(column).__module__.split('.')[0]}-{getattr(column, 'dtype', None) or column.type}"
+    ),
+)
+def test_values_of_every_numeric_type(column: pd.Series | pl.Series | pa.ChunkedArray) -> None:
+    make = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+    frame = open_frame(make[type(column).__module__.split(".")[0]]({"a": column}))
+    values = values_of(frame, ["a"])
+    assert values.tolist() == [[1.0], [2.0]]
+    assert values.dtype == np.float64
+    assert values.flags.c_contiguous
+
+
+def test_whole_numbers_up_to_the_limit_of_float64() -> None:
+    largest = 2**53 - 1
+    frame = open_frame(pa.table({"a": [largest, -largest]}))
+    assert values_of(frame, ["a"]).tolist() == [[float(largest)], [-float(largest)]]
+    for beyond in (largest + 1, -largest - 1):
+        with pytest.raises(ma.InputError, match=r"row 2 .*: a whole number of more than 15 digits"):
+            values_of(open_frame(pa.table({"a": [0, beyond]})), ["a"])
+
+
+def test_an_index_is_no_column() -> None:
+    frame = pd.DataFrame({"a": [1, 2]}, index=pd.Index(["x", "y"], name="who"))
+    table = to_arrow(open_frame(frame))
+    assert table.column_names == ["a"]
+    assert table.schema.metadata is None
+
+
+def test_facts() -> None:
+    table = pa.table({"a": [1, 1, None], "b": ["x", "y", "z"], "c": [[1], [2], [2]]})
+    assert [(fact.name, fact.numeric, fact.text) for fact in column_facts(open_frame(table))] == [
+        ("a", True, False),
+        ("b", False, True),
+        ("c", False, False),
+    ]
+
+
+def test_a_column_like_another() -> None:
+    given = nw.from_native(pd.Series([1, 2], name="age", dtype="Int8"), series_only=True)
+    whole = column_like(given, np.array([3.0, 4.0]), whole=True)
+    assert whole.name == "age"
+    assert whole.to_native().dtype == "Int8"
+    assert column_like(given, np.array([3.5, 4.0]), whole=False).to_native().tolist() == [3.5, 4.0]
