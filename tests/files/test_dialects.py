@@ -325,7 +325,7 @@ def test_categories_with_commas_stay_to_the_letter(tmp_path: Path) -> None:
 
     path = put(tmp_path, "a;b;c\n1,50;1,5;A\n2,50;x;B\n")
     asked = column_settings(nominal=["a"])
-    table = quietly(path, quasi=["a"], asked=asked, decimal=",")
+    table = quietly(path, quasi=["a"], settings=asked, decimal=",")
     assert table.column("a").to_pylist() == ["1,50", "2,50"]
     assert table.column("b").to_pylist() == ["1,5", "x"]
     write_table(table, tmp_path / "out.csv", **dialect_of(table).options)

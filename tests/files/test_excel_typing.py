@@ -47,7 +47,7 @@ def outcome(path: Path, asked: ColumnSettings, **reading: Any) -> Any:
     it.
     """
     try:
-        table = read_table(path, quasi=list(COLUMNS), asked=asked, **reading)
+        table = read_table(path, quasi=list(COLUMNS), settings=asked, **reading)
     except ma.InputError as error:
         return str(error)
     return table.schema.types, table.to_pydict()
@@ -161,7 +161,7 @@ def test_a_proposal_reads_alike(tmp_path: Path) -> None:
 def test_categories_of_numbers(tmp_path: Path) -> None:
     _, path = as_both(tmp_path, {"code": [1, 2, "x"]})
     asked = ColumnSettings(kinds={"code": Kind.NOMINAL})
-    assert read_table(path, quasi=["code"], asked=asked).column("code").to_pylist() == [
+    assert read_table(path, quasi=["code"], settings=asked).column("code").to_pylist() == [
         "1",
         "2",
         "x",

@@ -58,7 +58,7 @@ def test_a_run_that_lacks_one_of_them_is_undone(
     """One new file is not what it should be: none of the others may take its place."""
     moves = prepared(tmp_path, replaces=replaces)
     journal.complete(tmp_path, moves[:moved])
-    there = tmp_path / (moves[broken].place if broken < moved else moves[broken].part)
+    there = tmp_path / (moves[broken].name if broken < moved else moves[broken].part)
     if how == "gone" and broken >= moved:
         there.unlink()
     else:
@@ -71,7 +71,7 @@ def test_a_run_that_lacks_one_of_them_is_undone(
 def test_what_was_linked_before_the_kill_is_no_hindrance(tmp_path: Path) -> None:
     """The old file is kept beside its place, and the new one was not moved yet."""
     moves = prepared(tmp_path, replaces=True)
-    system.link(tmp_path / moves[0].place, tmp_path / moves[0].backup)
+    system.link(tmp_path / moves[0].name, tmp_path / moves[0].backup)
     journal.recover(tmp_path / NAMES[0])
     assert contents(tmp_path) == every("new")
 

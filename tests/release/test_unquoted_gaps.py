@@ -103,7 +103,7 @@ def test_a_release_says_missing_in_every_format(tmp_path: Path) -> None:
 def test_categories_that_are_said_to_be_such(tmp_path: Path) -> None:
     path = put(tmp_path, '"code"\n"1.0"\nNA\n"2.0"\n')
     said = ColumnSettings(kinds={"code": Kind.NOMINAL})
-    assert read_table(path, quasi=["code"], asked=said).column("code").to_pylist() == [
+    assert read_table(path, quasi=["code"], settings=said).column("code").to_pylist() == [
         "1.0",
         None,
         "2.0",

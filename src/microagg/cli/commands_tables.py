@@ -79,7 +79,7 @@ def check(
     given = settled(given, source, said_of_file(given))
     reading = given.pop("reading", {})
     asked = column_settings(**{name: given[name] for name in MEANINGS if name in given})
-    table = read_table(source, asked=asked, **reading)
+    table = read_table(source, settings=asked, **reading)
     for role in ("quasi", "stratum", "confidential"):
         given[role] = expand_names(given.get(role, ()), table.column_names, role)
     quasi = given.pop("quasi")

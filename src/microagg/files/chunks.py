@@ -1,6 +1,4 @@
-"""Tables that are read piece by piece: one file, or the parts of one in a folder or by a pattern,
-by record number.
-"""
+"""Tables that are read in chunks by record number: one file, a folder of parts, or a pattern."""
 
 from __future__ import annotations
 
@@ -28,24 +26,22 @@ READ_IN_PIECES = ("parquet", "Arrow")
 
 @dataclass(frozen=True)
 class Source:
-    """A table in files; holds no more than where they lie and how many records they have.
+    """Table in files: their paths, and the number of records in each of their pieces.
 
-    `pieces` are the row groups of parquet files and the batches of Arrow files: what can be read
-    alone.
+    `pieces` are the row groups of parquet files and the batches of Arrow files: the units that can
+    be read independently.
     """
 
     files: tuple[str, ...]
     format: str
     pieces: tuple[tuple[int, ...], ...]
-    """Of each file how many records each of its pieces has."""
+    """Numbers of records of the pieces of each file."""
     schema: pa.Schema
-    """The columns, and nothing else that the files carry."""
+    """Columns, without any other metadata of the files."""
 
     @staticmethod
     def of(path: str | Path | Url) -> Source:
-        """The table that lies there, here or in a store: a file, a folder of parquet parts, or a
-        pattern such as parts/*.parquet.
-        """
+        """Open a table, local or in a store: a file, a folder of parquet parts, or a pattern."""
         files = files_of(path)
         format = format_of(files[0]).name
         if format not in READ_IN_PIECES:
@@ -58,8 +54,11 @@ class Source:
 
     @staticmethod
     def of_files(files: Sequence[Path], format: str) -> Source:
-        """The table whose parts these files are, in their order."""
-        pieces, schema = tuple(_pieces(each, format) for each in files), _schema(files[0], format)
+        """Open the table whose parts these files are, in their order."""
+        pieces, schema = (
+            tuple(_pieces(file_path, format) for file_path in files),
+            _schema(files[0], format),
+        )
         for file in files[1:]:
             if not _schema(file, format).equals(schema):
                 raise InputError(
@@ -70,23 +69,23 @@ class Source:
 
     @staticmethod
     def of_part(path: Path, format: str) -> Source:
-        """A file, or a folder of them, that was just written, and still lies beside its place."""
+        """Open a staged file, or a staged folder of parts, that was just written."""
         if path.is_dir():
             return Source.of_files(parts_in(path), format)
         return Source((str(path),), format, (_pieces(path, format),), _schema(path, format))
 
     @property
     def records(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return sum(map(sum, self.pieces))
 
     @property
     def original_names(self) -> list[str]:
-        """The names that the columns have in the files."""
+        """Names of the columns in the files."""
         return list(self.schema.names)
 
     def read(self, first: int, count: int, names: Sequence[str] | None = None) -> pa.Table:
-        """The records first .. first + count - 1, of these columns or of all."""
+        """Read the records first .. first + count - 1, of these columns or of all."""
         wanted = self.schema.names if names is None else list(names)
         parts, before = [], 0
         for file, pieces in zip(self.files, self.pieces, strict=True):
@@ -102,15 +101,15 @@ class Source:
         return pa.Table.from_arrays(whole.columns, schema=kinds) if marked else whole
 
     def as_written(self, first: int, count: int) -> pa.Table:
-        """Some records as the files hold them: of files with types the same as `read`."""
+        """Return some records as the files hold them: the same as `read` for formats with types."""
         return self.read(first, count)
 
     def typed(self, written: pa.Table) -> pa.Table:
-        """Such records in the types that they were written from."""
+        """Convert records of `as_written` to the types of the table."""
         return written
 
     def chunks(self, size: int) -> list[tuple[int, int]]:
-        """(first, count) of chunks of so many records.
+        """Return (first, count) of chunks of at most `size` records.
 
         >>> Source((), "parquet", ((5,),), pa.schema([])).chunks(2)
         [(0, 2), (2, 2), (4, 1)]
@@ -119,7 +118,7 @@ class Source:
 
 
 def is_in_parts(path: str | Path | Url) -> bool:
-    """Whether this names a folder or a pattern, not one file.
+    """Check if a path names a folder or a pattern instead of one file.
 
     >>> is_in_parts("survey.parquet"), is_in_parts("parts/*.parquet")
     (False, True)
@@ -133,8 +132,10 @@ def is_in_parts(path: str | Path | Url) -> bool:
 
 
 def files_of(path: str | Path | Url) -> list[Any]:
-    """The files of a table, in the order of their names: one, those of a folder that are no hidden
-    ones, or those of a pattern.
+    """Return the files of a table, sorted by name: one file, those of a folder, or those of a
+    pattern.
+
+    Hidden files of a folder are skipped.
     """
     path = parse_location(path)
     if isinstance(path, Url):
@@ -145,44 +146,44 @@ def files_of(path: str | Path | Url) -> list[Any]:
         return [path]
     if path.is_dir():
         settle(path)
-        found = [each for each in _names_in(path) if not each.name.startswith((".", "_"))]
-        found = [each for each in found if each.name.lower().endswith(".parquet")]
-        if not found:
+        files = [file for file in _names_in(path) if not file.name.startswith((".", "_"))]
+        files = [file for file in files if file.name.lower().endswith(".parquet")]
+        if not files:
             raise InputError(
                 f"{str(path)!r} is not a file, and as a folder it has no parquet files "
                 f"in it; name a file, or a folder of them."
             )
     else:
-        found = [Path(each) for each in glob.glob(str(path))]
-        if not found:
+        files = [Path(file) for file in glob.glob(str(path))]
+        if not files:
             raise InputError(f"there is no file {str(path)!r}; check the path.")
-    for each in found:
-        if not each.is_file() or format_of(each).name != "parquet":
+    for file in files:
+        if not file.is_file() or format_of(file).name != "parquet":
             raise InputError(
-                f"{str(each)!r} is no parquet file; parts of a table are parquet files."
+                f"{str(file)!r} is no parquet file; parts of a table are parquet files."
             )
-    return sorted(found)
+    return sorted(files)
 
 
 def _files_in_store(url: Url) -> list[Url]:
     if not is_in_parts(url):
-        found = [url] if url.size() is not None else []
+        files = [url] if url.size() is not None else []
     else:
-        found = [each for each in url.files() if not each.name.startswith((".", "_"))]
+        files = [file for file in url.files() if not file.name.startswith((".", "_"))]
         if not url.is_pattern:
-            found = [each for each in found if each.name.lower().endswith(".parquet")]
-        for each in found:
-            if format_of(each).name != "parquet":
+            files = [file for file in files if file.name.lower().endswith(".parquet")]
+        for file in files:
+            if format_of(file).name != "parquet":
                 raise InputError(
-                    f"{str(each)!r} is no parquet file; parts of a table are parquet files."
+                    f"{str(file)!r} is no parquet file; parts of a table are parquet files."
                 )
-    if not found:
+    if not files:
         raise InputError(f"there is no file {str(url)!r}; check the address.")
-    return found
+    return files
 
 
 def _address(file: Path | Url) -> str:
-    """What a worker needs to get there."""
+    """Return the address by which a worker opens a file, with its credentials."""
     return file.address if isinstance(file, Url) else str(file)
 
 
@@ -196,7 +197,7 @@ def _names_in(folder: Path) -> list[Path]:
 
 
 def read_whole(path: str | Path | Url) -> pa.Table:
-    """All records of a table in parts."""
+    """Read all records of a table in parts."""
     source = Source.of(path)
     if source.records == 0:
         raise InputError(f"{str(path)!r} has no records; there is nothing to protect.")
@@ -208,16 +209,16 @@ def _pieces(file: Path | Url, format: str) -> tuple[int, ...]:
 
     try:
         if format == "parquet":
-            with to_read(file) as there, parquet.ParquetFile(there) as opened:
-                found = opened.metadata
+            with to_read(file) as input_file, parquet.ParquetFile(input_file) as opened:
+                metadata = opened.metadata
                 return tuple(
-                    found.row_group(place).num_rows for place in range(found.num_row_groups)
+                    metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)
                 )
         if isinstance(file, Path):
             return check_claims(file, max)
-        with to_read(file) as there, pa.ipc.open_file(there) as reader:
+        with to_read(file) as input_file, pa.ipc.open_file(input_file) as reader:
             return tuple(
-                reader.get_batch(place).num_rows for place in range(reader.num_record_batches)
+                reader.get_batch(index).num_rows for index in range(reader.num_record_batches)
             )
     except MemoryError:
         raise
@@ -225,9 +226,9 @@ def _pieces(file: Path | Url, format: str) -> tuple[int, ...]:
         raise _unreadable(file, format) from None
 
 
-def _mapped(there: Any) -> Any:
-    """A file of this machine as a part of memory; one of a store as it is."""
-    return pa.memory_map(there) if isinstance(there, str) else there
+def _mapped(input_file: Any) -> Any:
+    """Map a local file into memory; return a file of a store unchanged."""
+    return pa.memory_map(input_file) if isinstance(input_file, str) else input_file
 
 
 def _unreadable(file: Path | Url, format: str) -> InputError:
@@ -239,17 +240,17 @@ def _schema(file: Path | Url, format: str) -> pa.Schema:
 
     try:
         if format == "parquet":
-            with to_read(file) as there:
-                found = parquet.read_schema(there)
+            with to_read(file) as input_file:
+                schema = parquet.read_schema(input_file)
         else:
             with (
-                to_read(file) as there,
-                _mapped(there) as mapped,
+                to_read(file) as input_file,
+                _mapped(input_file) as mapped,
                 pa.ipc.open_file(mapped) as reader,
             ):
-                found = reader.schema
-        names_within(found)  # which may not be in UTF-8
-        return pa.schema([pa.field(field.name, _without_runs(field.type)) for field in found])
+                schema = reader.schema
+        names_within(schema)  # which may not be in UTF-8
+        return pa.schema([pa.field(field.name, _without_runs(field.type)) for field in schema])
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise _unreadable(file, format) from None
 
@@ -266,12 +267,12 @@ def _read(
     stop: int,
     names: Sequence[str],
 ) -> pa.Table:
-    """The records start .. stop - 1 of one file: only the pieces that hold them are unpacked."""
+    """Read the records start .. stop - 1 of one file, unpacking only the pieces that hold them."""
     ends = np.cumsum(pieces)
     chosen = [
-        place
-        for place in range(len(pieces))
-        if ends[place] > start and ends[place] - pieces[place] < stop
+        index
+        for index in range(len(pieces))
+        if ends[index] > start and ends[index] - pieces[index] < stop
     ]
     skipped = start - (int(ends[chosen[0]]) - pieces[chosen[0]])
     try:
@@ -295,7 +296,7 @@ def _parquet(
 
     batches: list[pa.RecordBatch] = []
     far = isinstance(file, Url)  # where many small questions take long
-    with to_read(file) as there, parquet.ParquetFile(there, pre_buffer=far) as opened:
+    with to_read(file) as input_file, parquet.ParquetFile(input_file, pre_buffer=far) as opened:
         seen = 0
         for batch in opened.iter_batches(
             AT_ONCE, row_groups=chosen, columns=list(names), use_threads=False
@@ -314,13 +315,17 @@ def _parquet(
 def _arrow(
     file: Path | Url, chosen: list[int], skipped: int, count: int, names: Sequence[str]
 ) -> pa.Table:
-    with to_read(file) as there, _opened(there) as opened, pa.ipc.open_file(opened) as reader:
-        table = pa.Table.from_batches([reader.get_batch(place) for place in chosen], reader.schema)
+    with (
+        to_read(file) as input_file,
+        _opened(input_file) as opened,
+        pa.ipc.open_file(opened) as reader,
+    ):
+        table = pa.Table.from_batches([reader.get_batch(index) for index in chosen], reader.schema)
     return _plainly(table.slice(skipped, count), names)
 
 
-def _opened(there: Any) -> Any:
-    return pa.OSFile(there) if isinstance(there, str) else there
+def _opened(input_file: Any) -> Any:
+    return pa.OSFile(input_file) if isinstance(input_file, str) else input_file
 
 
 def _plainly(table: pa.Table, names: Sequence[str]) -> pa.Table:

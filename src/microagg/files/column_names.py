@@ -16,19 +16,19 @@ from microagg.files.stores.locations import Url, parse_location
 def columns_of_file(path: str | Path | Url, **reading: Any) -> list[str]:
     """Return the names of the columns of a file, a folder of parts or a pattern, in their order.
 
-    `reading` is what is known about the file, such as header=False. Files of Excel, SPSS, Stata and
-    SAS are read as a whole.
+    `reading` are options of the file, such as header=False. Files of Excel, SPSS, Stata and SAS are
+    read as a whole.
     """
-    place = parse_location(path)
-    if is_in_parts(place) or isinstance(place, Url):
-        return list(Source.of(place).schema.names)
-    check_unreadable(place)
-    format = format_of(place)
+    location = parse_location(path)
+    if is_in_parts(location) or isinstance(location, Url):
+        return list(Source.of(location).schema.names)
+    check_unreadable(location)
+    format = format_of(location)
     if format.name in READ_IN_PIECES:
-        return list(Source.of(place).schema.names)
+        return list(Source.of(location).schema.names)
     if not format.typed and "encoding" in format.options:
-        return _names_in_header(place, format, reading)
-    return list(read_table(place, **reading).column_names)
+        return _names_in_header(location, format, reading)
+    return list(read_table(location, **reading).column_names)
 
 
 def _names_in_header(path: Path, format: Format, reading: dict[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Whether a file that was written holds what it should, value by value and label by label."""
+"""Comparison of a written file with its table, value by value and label by label."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ def check_altered(
     column_of: Callable[[str], pa.ChunkedArray],
     format: Format,
 ) -> None:
-    """Refuse a file of a format with types if a column read back from it is not what was to be
-    written.
+    """Refuse a file of a format with types if a column read back from it differs from the original.
 
-    `column_of` gives the columns that were to be written one by one, for both tables at once would
-    take much room.
+    `column_of` returns one original column at a time, because both tables at once would take too
+    much memory.
 
     >>> from microagg.files.columnar.parquet_format import PARQUET
     >>> table = pa.table({"age": [31]})
@@ -40,16 +39,16 @@ def check_altered(
             )
         if format.holds is None:
             continue
-        held, found = (
+        held, labels = (
             format.holds(labels_of(field), column),
             labels_of(written.schema.field(field.name)),
         )
         same = (held.label, dict(held.values), held.measure) == (
-            found.label,
-            dict(found.values),
-            found.measure,
+            labels.label,
+            dict(labels.values),
+            labels.measure,
         )
-        if not same or set(held.missing) != set(found.missing):
+        if not same or set(held.missing) != set(labels.missing):
             raise GuaranteeError(
                 f"the file does not give back the labels of column {field.name!r}; "
                 f"nothing was written."
@@ -57,9 +56,7 @@ def check_altered(
 
 
 def as_read_back(field: pa.Field, column: pa.ChunkedArray, format: Format) -> pa.ChunkedArray:
-    """A column as it should come back from a file of a format: codes that have become others, empty
-    texts that are missing.
-    """
+    """Return a column as a file of a format should give it back: recoded, empty texts missing."""
     if pa.types.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
     if is_text(column.type) and not format.empties:
@@ -69,21 +66,21 @@ def as_read_back(field: pa.Field, column: pa.ChunkedArray, format: Format) -> pa
 
 
 def in_codes_of(written: pa.Table, table: pa.Table, format: Format) -> pa.Table:
-    """A table that was read back from a file, with the codes that the table had which was
-    written.
-    """
-    for place, field in enumerate(table.schema):
-        codes = format.codes(labels_of(field), table.column(place)) if format.codes else {}
+    """Replace the codes of a table that was read back by those of the table that was written."""
+    for index, field in enumerate(table.schema):
+        codes = format.codes(labels_of(field), table.column(index)) if format.codes else {}
         if codes:
-            column = _recoded(written.column(place), {code: own for own, code in codes.items()})
+            column = _recoded(
+                written.column(index), {code: original for original, code in codes.items()}
+            )
             written = written.set_column(
-                place, written.schema.field(place).with_type(column.type), column
+                index, written.schema.field(index).with_type(column.type), column
             )
     return written
 
 
 def _recoded(column: pa.ChunkedArray, codes: Mapping[Any, Any]) -> pa.ChunkedArray:
-    """A column of numbers in which some are replaced."""
+    """Replace some numbers of a column."""
     numbers = pc.cast(column, pa.float64())
     places = pc.index_in(numbers, value_set=pa.array(list(codes), pa.float64()))
     others = pc.take(
@@ -94,7 +91,7 @@ def _recoded(column: pa.ChunkedArray, codes: Mapping[Any, Any]) -> pa.ChunkedArr
 
 
 def same_values(written: pa.ChunkedArray, expected: pa.ChunkedArray) -> bool:
-    """Whether two columns hold the same values, of whichever types.
+    """Check if two columns hold the same values, whatever their types.
 
     >>> same_values(pa.chunked_array([[1, None]]), pa.chunked_array([[True, None]]))
     True
@@ -137,7 +134,7 @@ def _plainly(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _alike(
     written: pa.ChunkedArray, expected: pa.ChunkedArray
 ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Both as a type that holds the values of both."""
+    """Convert both columns to a type that holds the values of both."""
     kind: pa.DataType
     if is_text(expected.type):
         kind = pa.large_string()

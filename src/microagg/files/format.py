@@ -1,4 +1,4 @@
-"""What a file format is: the one kind of entry in the list of formats."""
+"""Declaration of a file format: the type of the entries in the list of formats."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 RECORDS_IN_A_PIECE = 1 << 18
-"""Of every file that is written in pieces, however large: whoever reads it piece by piece needs
-room for so many.
+"""Records in each piece of a file that is written in pieces: what a reader of pieces keeps in
+memory.
 """
 
 
 def no_options(path: Path) -> dict[str, Any]:
-    """What a format without options finds out about a file: nothing."""
+    """Detect the options of a file of a format without options: none."""
     return {}
 
 
 @dataclass(frozen=True)
 class Format:
-    """How tables are read from files of one format and written to them, and what these can hold.
+    """Declaration of one file format: its functions for reading and writing, and what it can hold.
 
-    `read` and `write` never go by the path's name, for a file that is being written has another
-    until it is verified: what two suffixes do differently makes two entries.
+    `read` and `write` never depend on the path's name, because a file has another name until it is
+    verified. Suffixes that behave differently are separate entries.
 
     >>> from microagg.files.text.csv_format import CSV
     >>> CSV.suffixes, CSV.typed, CSV.options
@@ -39,77 +39,72 @@ class Format:
     """
 
     name: str
-    """What a sentence calls such a file: "a csv file"."""
+    """Name in sentences: "csv" of "a csv file"."""
     suffixes: tuple[str, ...]
-    """How the names of such files end, in small letters and with all dots, such as ".csv"."""
+    """Endings of file names, in lower case and with all dots, such as ".csv"."""
     read: Callable[..., pa.Table]
-    """`read(path, **options)`: the whole table as the file holds it. Without options they are found
-    out from the file. A file that cannot be read raises InputError, which names the place and never
-    quotes a value.
+    """`read(path, **options)` returns the whole table. Options not given are detected from the
+    file. A file that cannot be read raises InputError, which names the row and never quotes a
+    value.
     """
     write: Callable[..., None]
     """`write(table, path, **options)`, with all options. A table that such a file cannot hold
     raises one of Arrow's errors (ArrowInvalid, ArrowNotImplementedError).
     """
     typed: bool
-    """Whether columns come back with their types. If not, all of them come back as text, and
-    reading tells which are numbers.
+    """True if columns keep their types. Otherwise all columns are read as text, and their types are
+    inferred.
     """
     nested: bool
-    """Whether lists, structs and bytes can be held too."""
+    """True if the format holds lists, structs and bytes."""
     mixed: bool = False
-    """Of a format with types: whether each cell has one of its own, so that the texts of a column
-    may mean numbers or dates. Such columns are typed by the rules for text files where they are
-    quasi-identifying, or mix types.
+    """True if each cell has a type of its own, so that texts in a column may mean numbers or dates.
+    Such columns are typed by the rules for text files if they are quasi-identifying or mix types.
     """
     check_names: Callable[[Sequence[str]], None] | None = None
-    """`check_names(names)`: raises InputError where such a file cannot have columns of these names;
-    asked before any work is done.
+    """`check_names(names)` raises InputError if a file cannot have columns of these names. Called
+    before any other work.
     """
     empties: bool = True
-    """Whether empty text and a missing cell are told apart; if not, both come back as missing."""
+    """True if empty text differs from a missing cell; otherwise both are read as missing."""
     read_only: str = ""
-    """Why such files are read and not written, and what to write instead; "" where both can be
-    done.
-    """
+    """Reason why such files are not written, and what to write instead; "" if they are written."""
     holds: Callable[[Labels, pa.ChunkedArray], Labels] | None = None
-    """`holds(labels, column)`: what of a column's labels such a file can hold, as they come back;
-    None where it holds no labels. What it cannot hold goes into a file beside (see `sidecar.py`).
+    """`holds(labels, column)` returns the labels that a file can hold, as they are read back. None
+    if the format holds no labels. The others are written to a sidecar file (see `sidecar.py`).
     """
     codes: Callable[[Labels, pa.ChunkedArray], Mapping[Any, Any]] | None = None
-    """`codes(labels, column)`: codes that come back as others: those for .a to .z in the place of
-    numbers that are declared missing.
+    """`codes(labels, column)` maps codes to those that are read back: numbers declared missing
+    become the codes of .a to .z.
     """
     options: Mapping[str, Any] = field(default_factory=dict)
-    """What can be said about how a file is written, with the value it has if nobody says so."""
+    """Options of writing, with their defaults."""
     detect: Callable[[Path], Mapping[str, Any]] = no_options
-    """`detect(path)`: the options with which an existing file was written."""
+    """`detect(path)` returns the options with which an existing file was written."""
     recognise: Callable[[bytes], bool] = bool
-    """`recognise(beginning)`: whether a file that begins so may be one of this format, and so be
-    replaced by one.
+    """`recognise(beginning)` checks if a file with these first bytes may be of this format, and so
+    may be replaced by one.
     """
     in_pieces: Callable[..., Any] | None = None
-    """`in_pieces(path, schema)`: a context in which a function writes a table piece by piece, each
-    of `RECORDS_IN_A_PIECE` records but the last, to the very bytes that `write` would. None where
-    tables are written as a whole only.
+    """`in_pieces(path, schema)` is a context that yields a function for writing pieces. Each piece
+    has `RECORDS_IN_A_PIECE` records but the last; the bytes are those of `write`. None if tables
+    are written only as a whole.
     """
     reading: tuple[Parameter, ...] = ()
-    """What a user can say about a file to be read. Every command that reads a file has options for
-    these, and so has every function: their names are those of `read`'s arguments.
+    """Options of reading for users. Their names are arguments of `read`; every command and function
+    that reads a file accepts them.
     """
     writing: tuple[Parameter, ...] = ()
-    """What a user can say about how a file is written: options of these names. Commands that write
-    a file have options for these.
-    """
-    own: tuple[str, ...] = ()
-    """Options that the ending of the file's name answers by itself: the input's do not count for
+    """Options of writing for users, by the names in `options`. Commands that write a file accept
     them.
     """
+    fixed_options: tuple[str, ...] = ()
+    """Options that the suffix determines, so that those of the input are not taken over."""
     read_back: Mapping[str, Any] = field(default_factory=dict)
-    """What `read` is told besides the options about a file that `write` has written."""
+    """Further arguments of `read` for a file that `write` has written."""
     unquoted_gaps: bool = False
-    """Whether `read` takes the places of columns in which markers without quotes mean missing, as
-    `unquoted_gaps`.
+    """True if `read` accepts `unquoted_gaps`: indices of columns in which markers without quotes
+    mean missing.
     """
     needs: tuple[str, ...] = ()
     """Packages to import beyond those that microagg always has, and the extra of microagg that
@@ -117,15 +112,15 @@ class Format:
     """
     extra: str = ""
     packing: str = ""
-    """How such files are packed, text files only: "gzip" or "zstd"."""
+    """Compression of text files: "gzip" or "zstd"."""
     in_parts: bool = False
-    """Whether a table is a folder of such files, not one."""
+    """True if a table is a folder of such files instead of one."""
     article: str = "a"
-    """What goes before the name in a sentence: "an Arrow file"."""
+    """Article before the name: "an Arrow file"."""
 
     @property
     def one_file(self) -> str:
-        """What a sentence calls one such file: "a csv file"."""
+        """Name of one such file in a sentence: "a csv file"."""
         return (
             f"a folder of {self.name} parts"
             if self.in_parts

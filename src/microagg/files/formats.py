@@ -1,7 +1,7 @@
-"""The list of all file formats. A new format is one line here: the dotted name of its entry.
+"""Registry of file formats. A new format is one line here: the dotted name of its entry.
 
-The command line names the suffixes in its help, so a format's module imports pyarrow and the like
-within its functions.
+The command line lists the suffixes in its help, so a format's module imports pyarrow and the like
+inside its functions.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ FORMATS: tuple[str, ...] = (
 )
 
 PART = ".part"
-"""What is added to the name of a file while it is being written beside its place."""
+"""Suffix of a staged file, which is written beside its target."""
 
 LEFT = re.compile(r"\.[0-9a-f]+\.(.+)\.part", re.DOTALL)
-"""What such a name is, whatever stands in it for the one of the place."""
+"""Name of a staged file; the group is the name of its target."""
 
 
 def formats() -> tuple[Format, ...]:
-    """All formats, in the order of the list.
+    """Return all formats, in the order of the list.
 
     >>> [format.suffixes for format in formats()][:2]
     [('.csv',), ('.csv.gz',)]
@@ -51,7 +51,7 @@ def formats() -> tuple[Format, ...]:
 
 
 def format_of(path: Path | Url) -> Format:
-    """The format that a file's name asks for, ready to be used.
+    """Return the format of a file by its name, after checking that its packages are installed.
 
     >>> format_of(Path("survey.2024.CSV")).name
     'csv'
@@ -69,15 +69,15 @@ def format_of(path: Path | Url) -> Format:
         raise InputError(
             f"cannot tell the format of {path.name!r}; name a file that ends in {known_suffixes()}."
         )
-    _, found = max(fitting, key=lambda pair: pair[0])  # ".csv.gz" is more than ".gz"
-    for package in found.needs:
+    _, match = max(fitting, key=lambda pair: pair[0])  # ".csv.gz" is more than ".gz"
+    for package in match.needs:
         if importlib.util.find_spec(package) is None:
-            raise InputError(needs_extra(f"{found.name} files need", package, found.extra))
-    return found
+            raise InputError(needs_extra(f"{match.name} files need", package, match.extra))
+    return match
 
 
 def known_suffixes() -> str:
-    """The suffixes of all formats, as a sentence lists them.
+    """Return the suffixes of all formats, as a sentence lists them.
 
     >>> ".parquet" in known_suffixes()
     True
@@ -86,7 +86,8 @@ def known_suffixes() -> str:
 
 
 def known_names(*, nested: bool = False) -> str:
-    """The names of all formats, or of those that hold lists and the like, as a sentence lists them.
+    """Return the names of all formats, or of those that hold nested types, as a sentence lists
+    them.
 
     >>> "csv" in known_names(), "csv" in known_names(nested=True)
     (True, False)
@@ -94,24 +95,27 @@ def known_names(*, nested: bool = False) -> str:
     return _one_of(format.name for format in formats() if format.nested or not nested)
 
 
-def options_for(format: Format, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All options of a format: as given, else as always. Those that only other formats take are
-    passed over.
+def options_for(format: Format, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all options of a format: those given, and defaults. Options of other formats are
+    ignored.
 
-    >>> options_for(format_of(Path("a.csv")), {})["delimiter"], options_for(format_of(Path("a.parquet")), {"delimiter": ";"})
+    >>> (
+    ...     options_for(format_of(Path("a.csv")), {})["delimiter"],
+    ...     options_for(format_of(Path("a.parquet")), {"delimiter": ";"}),
+    ... )
     (',', {})
     """
-    known = {name for each in formats() for name in each.options}
-    for name in given:
-        if name not in known:
+    names = {name for format_entry in formats() for name in format_entry.options}
+    for name in options:
+        if name not in names:
             raise InputError(
-                f"files have no option {name!r}; there are: {', '.join(sorted(known))}."
+                f"files have no option {name!r}; there are: {', '.join(sorted(names))}."
             )
-    return {name: given.get(name, default) for name, default in format.options.items()}
+    return {name: options.get(name, default) for name, default in format.options.items()}
 
 
 def reading_options() -> dict[str, Parameter]:
-    """What can be said about files to be read, whatever their format.
+    """Return the reading options of all formats.
 
     >>> "header" in reading_options()
     True
@@ -119,29 +123,31 @@ def reading_options() -> dict[str, Parameter]:
     return {declared.name: declared for format in formats() for declared in format.reading}
 
 
-def options_said(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said about a file to be read, whatever its format, checked.
+def options_said(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Check options of reading, whatever the format.
 
     >>> options_said({"header": False, "delimiter": "tab"})
     {'header': False, 'delimiter': '\\t'}
     """
-    known = reading_options()
-    for name in given:
-        if name not in known:
+    parameters = reading_options()
+    for name in options:
+        if name not in parameters:
             raise InputError(
-                f"files are not read by an option {name!r}; there are: {', '.join(known)}."
+                f"files are not read by an option {name!r}; there are: {', '.join(parameters)}."
             )
-    return {name: known[name].parse(value) for name, value in given.items()}
+    return {name: parameters[name].parse(value) for name, value in options.items()}
 
 
-def options_to_read(format: Format, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said about a file to be read, checked. What only other formats take is passed
-    over.
+def options_to_read(format: Format, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Check options of reading, and return those that the format has. Others are ignored.
 
-    >>> options_to_read(format_of(Path("a.csv")), {"header": False}), options_to_read(format_of(Path("a.parquet")), {"header": False})
+    >>> (
+    ...     options_to_read(format_of(Path("a.csv")), {"header": False}),
+    ...     options_to_read(format_of(Path("a.parquet")), {"header": False}),
+    ... )
     ({'header': False}, {})
     """
-    checked = options_said(given)
+    checked = options_said(options)
     return {
         declared.name: checked[declared.name]
         for declared in format.reading
@@ -150,7 +156,7 @@ def options_to_read(format: Format, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def writing_options() -> dict[str, Parameter]:
-    """What can be said about how files are written, whatever their format.
+    """Return the writing options of all formats.
 
     >>> "escape_formulas" in writing_options()
     True
@@ -158,50 +164,52 @@ def writing_options() -> dict[str, Parameter]:
     return {declared.name: declared for format in formats() for declared in format.writing}
 
 
-def options_to_write(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said about how a file is to be written, checked.
+def options_to_write(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Check options of writing.
 
     >>> options_to_write({"delimiter": "tab", "decimal": ","})
     {'delimiter': '\\t', 'decimal': ','}
     """
-    known = writing_options()
-    for name in given:
-        if name not in known:
+    parameters = writing_options()
+    for name in options:
+        if name not in parameters:
             raise InputError(
-                f"files are not written by an option {name!r}; there are: {', '.join(known)}."
+                f"files are not written by an option {name!r}; there are: {', '.join(parameters)}."
             )
-    return {name: known[name].parse(value) for name, value in given.items() if value is not None}
+    return {
+        name: parameters[name].parse(value) for name, value in options.items() if value is not None
+    }
 
 
 def options_shared(
     source: Path,
     target: Path,
-    said: Mapping[str, Any] | None = None,
-    found: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    detected: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The options with which `source` was written, as far as the format of `target` takes them:
-    what is released looks alike.
+    """Return the options of `source` that the format of `target` has, so that the release looks
+    alike.
 
-    What was `said` about how to write goes before. `found` is what reading found out, where that is
-    known.
+    `options` of the user take precedence. `detected` are the options that reading has detected, if
+    they are available.
     """
     from microagg.files.columnar.parquet_folder import format_to_write
 
-    format, told = format_to_write(target), dict(said or {})
-    there = format_of(source).detect(source) if found is None else found
-    mine = format_of(source).own
+    format, chosen = format_to_write(target), dict(options or {})
+    original = format_of(source).detect(source) if detected is None else detected
+    mine = format_of(source).fixed_options
     shared = {
         name: value
-        for name, value in there.items()
-        if name in format.options and name not in (*format.own, *mine)
+        for name, value in original.items()
+        if name in format.options and name not in (*format.fixed_options, *mine)
     }
-    if "decimal" in told and told["decimal"] == shared.get("thousands"):
+    if "decimal" in chosen and chosen["decimal"] == shared.get("thousands"):
         shared.pop("thousands")  # it cannot be both
-    together = {**shared, **told}
+    together = {**shared, **chosen}
     if (
         together.get("decimal") == ","
         and "delimiter" in format.options
-        and "delimiter" not in (*together, *format.own)
+        and "delimiter" not in (*together, *format.fixed_options)
     ):
         together["delimiter"] = ";"  # as everybody does whose decimals have commas
     check_same_signs({**format.options, **together})

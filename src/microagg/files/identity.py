@@ -1,6 +1,4 @@
-"""Identity of the files of a table: tells whether somebody changed or replaced them while they were
-read.
-"""
+"""Identity of the files of a table: detects if they were changed or replaced while being read."""
 
 from __future__ import annotations
 
@@ -26,35 +24,34 @@ CHANGED = (
 
 @dataclass
 class InputIdentity:
-    """Names, sizes, times of change and inodes of the files of a table, as they were before it was
-    read.
+    """Names, sizes, modification times and inodes of the files of a table before it was read.
 
-    In a store it is the size and the time of change. Where the files cannot be listed, whoever
-    reads them says why.
+    In a store these are sizes and modification times. Files that cannot be listed have no identity;
+    reading them raises the error.
     """
 
     path: str | Path | Url
     files: dict[str, Any] | None
     is_checked: bool = field(default=False, init=False)
-    """Whether the last check was passed: what happens to the files later makes no difference."""
+    """True after the last check: later changes of the files make no difference."""
 
     @staticmethod
     def of(path: str | Path | Url) -> InputIdentity:
-        """Return the identity of the files that lie there now."""
+        """Return the current identity of the files of a table."""
         return InputIdentity(path, _states(path))
 
     def has_changed(self) -> bool:
-        """Return whether other files lie there now."""
+        """Check if the files have changed."""
         return _states(self.path) != self.files
 
     def check_changed(self) -> None:
-        """Raise if other files lie there now."""
+        """Raise if the files have changed."""
         if self.has_changed():
             raise self.error()
 
     def check_last(self) -> None:
-        """Raise if other files lie there now; to be called when all has been read, before anything
-        is put in place.
+        """Raise if the files have changed. Called after all has been read, before anything is put
+        in place.
         """
         self.check_changed()
         self.is_checked = True
@@ -102,7 +99,7 @@ def check_other_chunk(expected: str | None, digest: str) -> None:
 
 
 def _states(path: str | Path | Url) -> dict[str, Any] | None:
-    """Return what tells the files of a table from others; None where they cannot be listed."""
+    """Return the state of each file of a table; None if they cannot be listed."""
     try:
         return {str(file): _state(file) for file in files_of(parse_location(path))}
     except (MicroaggError, OSError):

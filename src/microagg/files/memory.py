@@ -1,6 +1,4 @@
-"""How much memory is free for this process: on the machine, in its container, and within its own
-limits.
-"""
+"""Free memory of this process: on the machine, in its container, and within its own limits."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 UNKNOWN = 1 << 30
-"""Bytes that are taken for free where nobody tells."""
+"""Bytes assumed free if no limit can be read."""
 MACHINE = Path("/proc/meminfo")
 GROUPS = Path("/sys/fs/cgroup")
 
@@ -36,9 +34,7 @@ def _left_on_machine() -> Iterator[int]:
 
 
 def _left_in_groups() -> Iterator[int]:
-    """What control groups leave, as containers and batch systems set them: this process's own, and
-    those around it.
-    """
+    """Yield the free memory of the control group of this process and of its parents."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/self/cgroup").read_text("utf-8").splitlines():
             _, controllers, inside = line.split(":", 2)
@@ -51,16 +47,16 @@ def _left_in_groups() -> Iterator[int]:
 
 def _left_in(root: Path, inside: str, limit: str, usage: str) -> Iterator[int]:
     folder = root / inside.strip("/")
-    for place in (folder, *folder.parents):
+    for group in (folder, *folder.parents):
         with contextlib.suppress(OSError, ValueError):  # "max" is no number
-            most, held = (int((place / name).read_text("ascii")) for name in (limit, usage))
-            yield most - held + _reclaimable(place)
-        if place == root:
+            most, held = (int((group / name).read_text("ascii")) for name in (limit, usage))
+            yield most - held + _reclaimable(group)
+        if group == root:
             return
 
 
 def _reclaimable(group: Path) -> int:
-    """Bytes of files that the system keeps in memory and gives up when somebody needs room."""
+    """Return the bytes of cached files that the system can give up."""
     with contextlib.suppress(OSError, ValueError):
         for line in (group / "memory.stat").read_text("ascii").splitlines():
             name, _, value = line.partition(" ")
@@ -70,7 +66,7 @@ def _reclaimable(group: Path) -> int:
 
 
 def _left_of_addresses() -> Iterator[int]:
-    """What `ulimit -v` leaves."""
+    """Yield the address space that `ulimit -v` leaves."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

@@ -1,4 +1,4 @@
-"""Files to Arrow tables, with errors that name the place and never the value."""
+"""Reading of files into Arrow tables, with errors that name the row and never the value."""
 
 from __future__ import annotations
 
@@ -71,27 +71,26 @@ def read_table(
     numeric: Sequence[str] = (),
     *,
     quasi: Sequence[str] = (),
-    asked: ColumnSettings | None = None,
+    settings: ColumnSettings | None = None,
     **reading: Any,
 ) -> pa.Table:
-    """Read a file in the format that its name asks for. The columns named in `numeric` must hold
-    numbers only.
+    """Read a file in the format of its name. The columns in `numeric` must hold numbers only.
 
-    `reading` is what is known about the file, such as header=False (see `reading_options`); the
-    rest is found out.
+    `reading` are options of the file, such as header=False (see `reading_options`); others are
+    detected.
 
-    In a file without types, columns named in `quasi` become numbers or dates where they hold
-    nothing else but gaps and the special codes that are `asked` for (see `quasi_column`). All
-    others keep their text to the letter ("007" stays "007", "2000.00" stays so); those that mean
-    numbers, gaps and special codes aside, are marked as such (see `marks.py`).
+    In a file without types, columns in `quasi` become numbers or dates if they hold nothing but
+    these, gaps and the special codes of `settings` (see `quasi_column`). All others keep their text
+    to the letter ("007" stays "007", "2000.00" stays so). Those that mean numbers, gaps and special
+    codes aside, are marked as such (see `field_metadata.py`).
     """
-    there = parse_location(path)
-    if isinstance(there, Url):
+    location = parse_location(path)
+    if isinstance(location, Url):
         raise InputError(
-            f"{str(there)!r} lies in a store, where only anonymize and repeat read; copy "
+            f"{str(location)!r} lies in a store, where only anonymize and repeat read; copy "
             f"it here first."
         )
-    path, asked = there, asked or ColumnSettings()
+    path, settings = location, settings or ColumnSettings()
     format = format_of(path)
     settle(path)
     check_unreadable(path)
@@ -108,9 +107,11 @@ def read_table(
     if table.num_rows == 0:
         raise InputError(f"{str(path)!r} has a header but no records; there is nothing to protect.")
     if not format.typed:
-        table = _read_as_written(table, path, reading, frozenset(numeric), frozenset(quasi), asked)
+        table = _read_as_written(
+            table, path, reading, frozenset(numeric), frozenset(quasi), settings
+        )
     elif format.mixed:
-        table = _read_as_cells(table, reading, frozenset(numeric), frozenset(quasi), asked)
+        table = _read_as_cells(table, reading, frozenset(numeric), frozenset(quasi), settings)
     _log.info("read %d records of %d columns in %.2f s", *table.shape, time.perf_counter() - begun)
     return with_sidecar(table, path)
 
@@ -121,18 +122,16 @@ def _read_as_written(
     reading: Mapping[str, Any],
     numeric: frozenset[str],
     quasi: frozenset[str],
-    asked: ColumnSettings,
+    settings: ColumnSettings,
 ) -> pa.Table:
-    """Columns of text as what they mean in the dialect of their file; what was found out about it
-    is told.
-    """
+    """Type columns of text by the dialect of their file, and warn about guesses."""
     dialect = dialect_of(table)
     if dialect is None:
-        return _typed(table, numeric, quasi, asked, Dialect())
+        return _typed(table, numeric, quasi, settings, Dialect())
     notes = [] if reading.get("encoding") else note_on_encoding(path, dialect.encoding)
-    dialect, more = with_signs_found(dialect, table, asked)
-    typed = _typed(table, numeric, quasi, asked, dialect)
-    tell([*notes, *more, *notes_on_dates(typed, quasi, asked, dialect)])
+    dialect, more = with_signs_found(dialect, table, settings)
+    typed = _typed(table, numeric, quasi, settings, dialect)
+    tell([*notes, *more, *notes_on_dates(typed, quasi, settings, dialect)])
     return dialect.put_on(typed)
 
 
@@ -141,30 +140,30 @@ def _read_as_cells(
     reading: Mapping[str, Any],
     numeric: frozenset[str],
     quasi: frozenset[str],
-    asked: ColumnSettings,
+    settings: ColumnSettings,
 ) -> pa.Table:
-    """Columns of a sheet as what they mean: texts of quasi-identifiers, and of columns that mix
-    types, by the rules for text files.
+    """Type columns of a sheet: texts of quasi-identifiers and mixed columns by the rules for text
+    files.
     """
-    said = {name: reading.get(name) for name in ("decimal", "thousands", "dates")}
-    dialect = Dialect(**options_said(said))
+    signs = {name: reading.get(name) for name in ("decimal", "thousands", "dates")}
+    dialect = Dialect(**options_said(signs))
     fields, columns = [], []
     for field, column in zip(table.schema, table.columns, strict=True):
         mixed = MIXED in (field.metadata or {})
         if is_text(field.type) and (mixed or field.name in quasi or field.name in numeric):
-            field, column = typed_column(field.name, column, numeric, quasi, asked, dialect)
+            field, column = typed_column(field.name, column, numeric, quasi, settings, dialect)
         fields.append(field)
         columns.append(column)
     typed = pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=table.schema.metadata))
-    tell(notes_on_dates(typed, quasi, asked, dialect))
+    tell(notes_on_dates(typed, quasi, settings, dialect))
     return typed
 
 
 def notes_on_dates(
-    table: pa.Table, quasi: frozenset[str], asked: ColumnSettings, dialect: Dialect
+    table: pa.Table, quasi: frozenset[str], settings: ColumnSettings, dialect: Dialect
 ) -> list[str]:
-    """Columns that look like dates in a pattern that nobody told, or whose pattern leaves the
-    century open.
+    """Return notes on columns that look like dates of unknown pattern, or whose years have two
+    digits.
     """
     if dialect.dates is not None:
         dated = [
@@ -182,7 +181,7 @@ def notes_on_dates(
         f"are written, such as "
         f"dates='%d.%m.%Y', or nominal=[{name!r}]"
         for name in table.column_names
-        if name in quasi and name not in asked.kinds and looks_like_dates(table.column(name))
+        if name in quasi and name not in settings.kinds and looks_like_dates(table.column(name))
     ]
 
 
@@ -190,18 +189,19 @@ def _typed(
     table: pa.Table,
     numeric: frozenset[str],
     quasi: frozenset[str],
-    asked: ColumnSettings,
+    settings: ColumnSettings,
     dialect: Dialect,
 ) -> pa.Table:
-    """A table of texts with the types that its columns mean; made at once, for to replace column by
-    column takes the square of them.
+    """Type the columns of a table of texts.
+
+    The table is built once, because replacing column by column takes quadratic time.
     """
 
-    def typed(place: int) -> tuple[pa.Field, pa.ChunkedArray]:
-        field, column = table.schema.field(place), table.column(place)
+    def typed(index: int) -> tuple[pa.Field, pa.ChunkedArray]:
+        field, column = table.schema.field(index), table.column(index)
         if not pa.types.is_string(field.type):
             return field, column
-        made = typed_column(field.name, column, numeric, quasi, asked, dialect)
+        made = typed_column(field.name, column, numeric, quasi, settings, dialect)
         return marked_missing(made[0], missing_mark(field)), made[1]
 
     made = at_once(typed, range(table.num_columns), table.num_rows)
@@ -216,20 +216,20 @@ def typed_column(
     column: pa.ChunkedArray,
     numeric: frozenset[str],
     quasi: frozenset[str],
-    asked: ColumnSettings,
+    settings: ColumnSettings,
     dialect: Dialect,
 ) -> tuple[pa.Field, pa.ChunkedArray]:
-    """A column of text with the type that it means."""
+    """Convert a column of text to the type that it means."""
     if name in numeric:
-        column = parse_numbers(in_plain_spelling(name, column, dialect, asked).column, name)
+        column = parse_numbers(in_plain_spelling(name, column, dialect, settings).column, name)
         return pa.field(name, column.type), column
     if name in quasi:
-        return quasi_column_in(name, column, asked, dialect)
-    return _settle(name, column, asked, dialect)
+        return quasi_column_in(name, column, settings, dialect)
+    return _settle(name, column, settings, dialect)
 
 
 def check_unreadable(path: Path) -> None:
-    """Refuse what is no file, or cannot be read."""
+    """Refuse a path that is no file, or that cannot be read."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -243,10 +243,9 @@ def check_unreadable(path: Path) -> None:
 
 
 def read_written(path: Path, like: pa.Schema | None = None, **options: Any) -> pa.Table:
-    """Read a file that was just written, and still lies beside its place, as it is: without types,
-    all of it is text.
+    """Read a staged file as it is: all columns are text if the format has no types.
 
-    `like` are the columns that were written, with their marks: they tell which of them have gaps
+    `like` is the schema that was written, with its metadata: it determines which columns have gaps
     without quotes.
     """
     format = format_of_part(path)
@@ -258,9 +257,7 @@ def read_written(path: Path, like: pa.Schema | None = None, **options: Any) -> p
 
 
 def read_as_numbers(path: str | Path, **reading: Any) -> pa.Table:
-    """Read a file; where it has no types, columns that hold numbers only become numbers: what a
-    proposal looks at.
-    """
+    """Read a file for a proposal; without types, columns that hold numbers only become numbers."""
     table = read_table(path, **reading)
     if format_of(Path(path)).typed:
         return table
@@ -276,13 +273,13 @@ def read_as_numbers(path: str | Path, **reading: Any) -> pa.Table:
 
 
 def looks_numeric(column: pa.ChunkedArray) -> bool:
-    """Whether a text column holds numbers only (and at least one)."""
+    """Check if a text column holds numbers only, and at least one."""
     matches = pc.all(pc.match_substring_regex(column, NUMBER))
     return column.null_count == 0 and len(column) > 0 and bool(matches.as_py())
 
 
 def parse_numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """A text column as numbers: whole ones if all are, else float64."""
+    """Convert a text column to int64 if all numbers are whole, else to float64."""
     numbers = plain_numbers(column) if column.null_count == 0 else None
     if numbers is not None:
         return numbers
@@ -297,28 +294,27 @@ def _first(wanted: pa.ChunkedArray) -> int:
 
 
 def _what_is_wrong(text: str | None) -> str:
-    """The kind of a cell that is no number."""
+    """Return the kind of a cell that is no number."""
     if text is None or re.match(MISSING, text):
         return "missing value"
     return "infinite value" if re.match(INFINITE, text) else "text where a number is needed"
 
 
 def _settle(
-    name: str, column: pa.ChunkedArray, asked: ColumnSettings, dialect: Dialect
+    name: str, column: pa.ChunkedArray, settings: ColumnSettings, dialect: Dialect
 ) -> tuple[pa.Field, pa.ChunkedArray]:
-    """Numbers where writing them gives back the very same text, else the text; marked if what it
-    means is numbers all the same.
+    """Convert a column to numbers if writing them gives back the same text; else keep the text.
 
-    In a file whose numbers are spelled otherwise than programs do, such texts are spelled as
-    programs do while they are in memory.
+    Text that means numbers all the same is marked. In a file with locale numbers, such texts are
+    held in plain spelling in memory.
     """
-    spelled = in_plain_spelling(name, column, dialect, asked)
+    spelled = in_plain_spelling(name, column, dialect, settings)
     if spelled.wrong < 0:
         numbers = as_same_numbers(spelled.column)
         if numbers is not None:
             return with_groups(pa.field(name, numbers.type), spelled), numbers
         field = pa.field(
-            name, column.type, metadata=marks_of_text(name, spelled.column, asked, dialect.dates)
+            name, column.type, metadata=marks_of_text(name, spelled.column, settings, dialect.dates)
         )
         if means_numbers(field):
             return with_groups(field, spelled), spelled.column

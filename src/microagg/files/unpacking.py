@@ -1,4 +1,4 @@
-"""How much memory the table of a file may take: a small file can be made that fills any memory."""
+"""Limits on the memory that the table of a file may take, against decompression bombs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from microagg.errors import InputError
 from microagg.files.memory import available_memory
 
 ALWAYS = 1 << 30
-"""Bytes of memory that a file may take however small it is."""
+"""Bytes of memory that a file of any size may take."""
 RATIO = 100
-"""How many times its own size a larger file may take."""
+"""Memory that a larger file may take, in multiples of its size."""
 TABLE_TIMES = 4
-"""How many times its own bytes an Arrow table takes at the peak of reading and looking at it."""
+"""Peak memory of reading and profiling an Arrow table, in multiples of its bytes."""
 BYTES_A_LETTER, BYTES_A_LINE, BYTES_A_CELL = 3, 12, 12
 """What reading a text file takes at its peak: for each of its bytes, its lines and its cells."""
 
@@ -24,17 +24,15 @@ BYTES_A_LETTER, BYTES_A_LINE, BYTES_A_CELL = 3, 12, 12
 def memory_limit(path: Path) -> int:
     """Return how many bytes of memory may be taken to read a file.
 
-    That is three quarters of what is free. A small file may take less, for what it holds should be
-    in some proportion to its size: a gigabyte, or a hundred times its size if that is more.
+    That is three quarters of the free memory. A small file may take less, in proportion to its
+    size: a gigabyte, or a hundred times its size if that is more.
     """
     return int(min(available_memory() * 3 // 4, _limit_by_size(path)))
 
 
 @contextlib.contextmanager
 def any_size() -> Iterator[None]:
-    """Within, a file may take whatever memory is free: one of ours, whose records are known and may
-    well be much alike.
-    """
+    """Lift the limit by file size, for files of microagg whose records may be much alike."""
     before = _any_size.set(True)
     try:
         yield
@@ -71,9 +69,7 @@ def memory_of_text(letters: int, lines: int, columns: int = 1) -> int:
 def check_larger(
     path: Path, held: int, most: int, instead: str = "as an Arrow file without compression"
 ) -> None:
-    """Refuse a file that holds more bytes than it may; `instead` is how it can be written so that
-    it may.
-    """
+    """Refuse a file that holds more bytes than allowed; `instead` is another way to write it."""
     if held <= most:
         return
     limit = memory_limit(path)
@@ -86,7 +82,7 @@ def check_larger(
 
 
 def _size(count: int) -> str:
-    """Bytes as people read them.
+    """Format a number of bytes for people.
 
     >>> _size(268_435_456), _size(3_000_000_000)
     ('268 MB', '3.0 GB')

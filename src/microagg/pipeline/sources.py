@@ -82,7 +82,7 @@ def read_for_settings(path: str | Path, settings: Settings) -> pa.Table:
     if is_in_parts(path):
         return read_whole(path)
     settings = with_old_names(settings)
-    return read_table(path, quasi=settings.numbers, asked=settings.columns, **settings.reading)
+    return read_table(path, quasi=settings.numbers, settings=settings.columns, **settings.reading)
 
 
 def settings_for_file(settings: Settings, path: str | Path | Url) -> Settings:

@@ -166,7 +166,7 @@ def check_place_of_table(path: Path) -> None:
     release, or empty.
     """
     if is_folder(path):
-        check_other_folder(path, known=any(map(os.path.lexists, manifest_paths(path))))
+        check_other_folder(path, has_manifest=any(map(os.path.lexists, manifest_paths(path))))
     else:
         check_other_than_table(path)
 

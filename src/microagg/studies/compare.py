@@ -437,8 +437,8 @@ def _read(
     reading: Mapping[str, Any],
 ) -> pa.Table:
     if quasi:
-        return read_table(path, quasi=[*quasi, *weight], asked=asked, **reading)
-    return read_as_numbers(path, asked=asked, **reading)
+        return read_table(path, quasi=[*quasi, *weight], settings=asked, **reading)
+    return read_as_numbers(path, settings=asked, **reading)
 
 
 def _side(name: str, side: str, study: Study) -> Measure:

@@ -46,7 +46,7 @@ def prepare_demonstration(folder: Path) -> tuple[Path, Path]:
         write_table(residents(RESIDENTS), made)
         content = made.read_bytes()
         digest = digest_of(
-            read_table(made, quasi=ASKED["quasi"], asked=Settings.of(k=2, **ASKED).columns)
+            read_table(made, quasi=ASKED["quasi"], settings=Settings.of(k=2, **ASKED).columns)
         )
     if source.exists() and not _holds(source, content):
         raise _not_ours(source)

@@ -42,9 +42,9 @@ def read_release(
     not, stay text.
     """
     try:
-        return read_table(path, quasi=quasi, asked=asked, **reading)
+        return read_table(path, quasi=quasi, settings=asked, **reading)
     except InputError:
-        table = read_table(path, asked=asked, **reading)
+        table = read_table(path, settings=asked, **reading)
     return with_types(table, quasi, asked or ColumnSettings())
 
 

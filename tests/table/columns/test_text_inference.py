@@ -38,7 +38,7 @@ def written(path: Path, cells: list[str], beside: str = "x") -> Path:
 
 def read(tmp_path: Path, cells: list[str], **said: Any) -> pa.Table:
     return read_table(
-        written(tmp_path / "in.csv", cells), quasi=["a"], asked=column_settings(**said)
+        written(tmp_path / "in.csv", cells), quasi=["a"], settings=column_settings(**said)
     )
 
 
@@ -164,7 +164,7 @@ def test_what_is_written_looks_as_it_was_read(
     table = read(tmp_path, cells, **said)
     out = tmp_path / "out.csv"
     write_table(table, out, **options)
-    again = read_table(out, quasi=["a"], asked=column_settings(**said))
+    again = read_table(out, quasi=["a"], settings=column_settings(**said))
     assert again.equals(table)
     if options.get("delimiter", ",") == ",":
         assert cells_of_file(out) == cells
@@ -214,11 +214,11 @@ def test_other_columns_keep_their_text_and_tell_that_they_mean_numbers(tmp_path:
     assert cells_of_file(tmp_path / "out.csv") == cells
     for said in ({}, {"nominal": "a"}):
         path = written(tmp_path / "in.csv", ["007", "NA", "010"] if not said else cells)
-        column = read_table(path, asked=column_settings(**said)).schema.field("a")
+        column = read_table(path, settings=column_settings(**said)).schema.field("a")
         assert not means_numbers(column)
     coded = read_table(
         written(tmp_path / "in.csv", ["1.0", "refused"]),
-        asked=column_settings(special={"a": "refused"}),
+        settings=column_settings(special={"a": "refused"}),
     )
     assert means_numbers(coded.schema.field("a"))
 

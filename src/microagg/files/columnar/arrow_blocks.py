@@ -1,9 +1,8 @@
-"""What the record batches of an Arrow file claim to hold, read from its footer without unpacking
-any of them.
+"""Claimed sizes of the record batches of an Arrow file, read from its footer without unpacking.
 
-Arrow makes room for whatever a file claims before it looks at the data, so that a damaged file of
-some kilobytes ends in "out of memory", and a small one can be made that unpacks to any size. The
-layout is that of Arrow's Message.fbs and File.fbs.
+Arrow allocates whatever a file claims before it looks at the data. A damaged file of some kilobytes
+ends in "out of memory", and a small file can be made that unpacks to any size. The layout follows
+Arrow's Message.fbs and File.fbs.
 """
 
 from __future__ import annotations
@@ -20,25 +19,27 @@ _DICTIONARY, _BATCH = 2, 3
 _DATA_OF_DICTIONARY = 1
 _LENGTH, _NODES, _BUFFERS, _COMPRESSION = 0, 1, 2, 3
 _MOST_TIMES = {0: 256, 1: 1 << 16}
-"""How many times its own size data packed with LZ4, or ZSTD, can have: more is a damaged file."""
+"""Largest ratio of unpacked to packed size of LZ4 and of ZSTD; a larger one means a damaged file.
+"""
 
 
 class DamagedError(ValueError):
-    """A file whose parts do not lie where it says."""
+    """Raised for a file whose parts are not where its footer says."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What one record batch, or the values of one dictionary, claims to hold."""
+    """Claimed size of one record batch, or of the values of one dictionary."""
 
     records: int
     bytes: int
-    """Of all buffers, once they are unpacked."""
+    """Bytes of all buffers, unpacked."""
 
 
 def claims_of(path: Path) -> tuple[list[Claim], list[Claim]]:
-    """Return what the record batches and the dictionaries of an Arrow file claim; raises
-    DamagedError.
+    """Return the claims of the record batches and of the dictionaries of an Arrow file.
+
+    Raises DamagedError.
     """
     with path.open("rb") as file:
         try:
@@ -49,9 +50,7 @@ def claims_of(path: Path) -> tuple[list[Claim], list[Claim]]:
 
 
 class _Reader:
-    """Reads tables of FlatBuffers in a file that may be damaged: every place is checked before it
-    is read.
-    """
+    """Reader of FlatBuffers tables that may be damaged: checks every offset before reading it."""
 
     def __init__(self, content: mmap.mmap) -> None:
         self._content, self._end = content, len(content)
@@ -66,16 +65,16 @@ class _Reader:
             [self._claim(*block) for block in self._blocks(footer, _FOOTER_DICTIONARIES)],
         )
 
-    def _number(self, kind: str, place: int) -> int:
-        if place < 0:
+    def _number(self, kind: str, offset: int) -> int:
+        if offset < 0:
             raise DamagedError
-        return struct.unpack_from(kind, self._content, place)[0]
+        return struct.unpack_from(kind, self._content, offset)[0]
 
-    def _root(self, place: int) -> int:
-        return place + self._number("<I", place)
+    def _root(self, offset: int) -> int:
+        return offset + self._number("<I", offset)
 
     def _field(self, table: int, number: int) -> int:
-        """The place of a field of a table; 0 if it is not there."""
+        """Return the offset of a field of a table; 0 if the field is absent."""
         entries = table - self._number("<i", table)
         if 4 + 2 * number >= self._number("<H", entries):
             return 0
@@ -83,27 +82,27 @@ class _Reader:
         return table + offset if offset else 0
 
     def _table(self, table: int, number: int) -> int:
-        place = self._field(table, number)
-        if not place:
+        offset = self._field(table, number)
+        if not offset:
             raise DamagedError
-        return place + self._number("<I", place)
+        return offset + self._number("<I", offset)
 
     def _vector(self, table: int, number: int, width: int) -> tuple[int, int]:
-        """The place of the first of so many elements, and how many there are."""
-        place = self._field(table, number)
-        if not place:
+        """Return the offset of the first element of a vector, and the number of elements."""
+        offset = self._field(table, number)
+        if not offset:
             return 0, 0
-        start = place + self._number("<I", place)
+        start = offset + self._number("<I", offset)
         count = self._number("<I", start)
         if start + 4 + count * width > self._end:
             raise DamagedError
         return start + 4, count
 
     def _blocks(self, footer: int, number: int) -> list[tuple[int, int, int]]:
-        """Where each message begins, and how long its description and its body are."""
+        """Return offset, length of metadata and length of body of each message."""
         first, count = self._vector(footer, number, 24)
         places = range(first, first + 24 * count, 24)
-        return [struct.unpack_from("<qi4xq", self._content, place) for place in places]
+        return [struct.unpack_from("<qi4xq", self._content, offset) for offset in places]
 
     def _claim(self, start: int, described: int, body: int) -> Claim:
         if min(start, described, body) < 0 or start + described + body > self._end:
@@ -124,12 +123,12 @@ class _Reader:
 
     def _check_long_columns(self, header: int, length: int) -> None:
         first, count = self._vector(header, _NODES, 16)
-        nodes = [self._number("<q", place) for place in range(first, first + 16 * count, 16)]
+        nodes = [self._number("<q", offset) for offset in range(first, first + 16 * count, 16)]
         if length < 0 or any(node < 0 for node in nodes):
             raise DamagedError
 
     def _unpacked(self, header: int, body: int, length: int) -> int:
-        """How many bytes all buffers have once they are unpacked."""
+        """Return the total bytes of all buffers, unpacked."""
         packing = self._field(header, _COMPRESSION)
         most = 1
         if packing:
@@ -137,8 +136,8 @@ class _Reader:
             most = _MOST_TIMES.get(self._number("<b", codec) if codec else 0, 1)
         first, count = self._vector(header, _BUFFERS, 16)
         total = 0
-        for place in range(first, first + 16 * count, 16):
-            start, size = struct.unpack_from("<qq", self._content, place)
+        for offset in range(first, first + 16 * count, 16):
+            start, size = struct.unpack_from("<qq", self._content, offset)
             if min(start, size) < 0 or start + size > length:
                 raise DamagedError
             if not packing or size < 8:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 MAGIC = b"ARROW1"
 RECORDS_AT_ONCE = 1 << 16
 LEAST_A_RECORD = 8
-"""Bytes that a record is counted with, also if a file holds nothing of it."""
+"""Bytes counted for a record even if the file holds nothing of it."""
 
 
 def read(path: Path) -> pa.Table:
-    """The columns of an Arrow file, and nothing else that it carries."""
+    """Read the columns of an Arrow file, without its metadata."""
     import pyarrow as pa
 
     from microagg.table.columns.arrow import bytes_of, bytes_spelled_out, names_within, without_runs
@@ -50,21 +50,21 @@ def read(path: Path) -> pa.Table:
 
 
 def check_claims(path: Path, together: Callable[[list[int]], int]) -> tuple[int, ...]:
-    """Refuse a file whose batches claim more than there is room for: all of them `together`, or the
+    """Refuse a file whose batches claim more memory than allowed: all of them `together`, or the
     largest.
 
-    Returns how many records each batch has. Raises DamagedError where that cannot be told.
+    Returns the number of records of each batch. Raises DamagedError if that cannot be determined.
     """
     batches, dictionaries = claims_of(path)
-    held = [max(each.bytes, LEAST_A_RECORD * each.records) for each in batches]
+    held = [max(claim.bytes, LEAST_A_RECORD * claim.records) for claim in batches]
     check_larger(
-        path, together([0, *held]) + sum(each.bytes for each in dictionaries), largest_table(path)
+        path, together([0, *held]) + sum(claim.bytes for claim in dictionaries), largest_table(path)
     )
-    return tuple(each.records for each in batches)
+    return tuple(claim.records for claim in batches)
 
 
 def _check_other_files(path: Path) -> None:
-    """Say of files that are nearly Arrow files what they are."""
+    """Refuse files that are nearly Arrow files, and name what they are."""
     with path.open("rb") as file:
         beginning = file.read(8)
     if not beginning:
@@ -79,7 +79,7 @@ def _check_other_files(path: Path) -> None:
 
 
 def check_broken(table: pa.Table, path: object) -> None:
-    """Text that is not in UTF-8 is found here, not later by whatever meets it first."""
+    """Refuse a table with text that is not in UTF-8."""
     import pyarrow as pa
 
     for position, column in enumerate(table.columns, 1):
@@ -100,7 +100,7 @@ def write(table: pa.Table, path: Path) -> None:
 
 @contextlib.contextmanager
 def in_pieces(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
-    """What writes an Arrow file piece by piece, in batches of `RECORDS_AT_ONCE` records, but the
+    """Yield a function that writes an Arrow file in batches of `RECORDS_AT_ONCE` records, but the
     last.
     """
     import pyarrow as pa
@@ -127,7 +127,7 @@ def in_pieces(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], No
 
 
 def recognise(beginning: bytes) -> bool:
-    """Whether a file begins as Arrow files do."""
+    """Check if a file begins as Arrow files do."""
     return beginning.startswith(MAGIC)
 
 

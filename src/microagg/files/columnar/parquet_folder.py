@@ -1,9 +1,7 @@
-"""Tables written as a folder of parquet parts: part-00000.parquet and so on, each of a fixed number
-of records but the last.
+"""Tables as folders of parquet parts (part-00000.parquet, ...) of a fixed number of records.
 
-A target whose name has no dot stands for such a folder. Which rows lie in which part follows from
-their order alone, so that parts can be written by whoever has room, one after the other or many at
-once, to the same bytes.
+A target whose name has no dot is such a folder. The rows of a part follow from their order alone,
+so parts have the same bytes whether they are written one by one or concurrently.
 """
 
 from __future__ import annotations
@@ -24,11 +22,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 RECORDS_IN_A_PART = 16 * RECORDS_IN_A_PIECE
-"""Of every part but the last, however large the table: some 60 MB of eight columns of numbers."""
+"""Records of every part but the last: some 60 MB of eight columns of numbers."""
 
 
 def part_name(number: int) -> str:
-    """What a part is called: in the order of their names parts are the table.
+    """Return the name of a part; parts sorted by name are the table.
 
     >>> part_name(7)
     'part-00007.parquet'
@@ -37,40 +35,44 @@ def part_name(number: int) -> str:
 
 
 def as_target(path: str | Path) -> Path:
-    """Where a table is to be written: a file whose name tells a format, or a folder of parts.
+    """Return the target of a table: a file whose name determines a format, or a folder of parts.
 
-    That is a path with a separator at its end, or a folder that is there. Its name has no dot, so
-    that it is known by its name from here on.
+    A folder is a path that ends in a separator, or an existing folder. Its name has no dot, so that
+    it is recognised by its name.
 
-    >>> as_target("survey/").name, is_folder(as_target("survey/")), is_folder(as_target("survey.csv"))
+    >>> (
+    ...     as_target("survey/").name,
+    ...     is_folder(as_target("survey/")),
+    ...     is_folder(as_target("survey.csv")),
+    ... )
     ('survey', True, False)
     """
-    place, typed = Path(path), os.fspath(path)
+    target, typed = Path(path), os.fspath(path)
     ended = typed.endswith(("/", os.sep))
-    if "." in place.name or not place.name:
+    if "." in target.name or not target.name:
         if ended:
             raise InputError(
                 f"a folder of parts has a name without a dot, and {typed!r} has one; "
                 f"name another, such as out/."
             )
-        format_of(place)
-        return place
-    if not ended and not place.is_dir():
+        format_of(target)
+        return target
+    if not ended and not target.is_dir():
         raise InputError(
-            f"cannot tell the format of {place.name!r}; name a file that ends in "
-            f"{known_suffixes()}, or {place.name + '/'!r} for a "
+            f"cannot tell the format of {target.name!r}; name a file that ends in "
+            f"{known_suffixes()}, or {target.name + '/'!r} for a "
             "folder of parquet parts."
         )
-    return place
+    return target
 
 
 def is_folder(target: Path) -> bool:
-    """Whether a target, as `as_target` gives it, is a folder of parts."""
+    """Check if a target of `as_target` is a folder of parts."""
     return "." not in target.name
 
 
 def format_to_write(target: Path) -> Format:
-    """The format of a target, as `as_target` gives it.
+    """Return the format of a target of `as_target`.
 
     >>> format_to_write(Path("survey")).one_file, format_to_write(Path("survey.csv")).one_file
     ('a folder of parquet parts', 'a csv file')
@@ -79,22 +81,25 @@ def format_to_write(target: Path) -> Format:
 
 
 def format_of_part(path: Path) -> Format:
-    """The format of a file, or a folder, that is being written beside its place.
+    """Return the format of a staged file or folder.
 
-    >>> format_of_part(Path(".4711.survey.csv.part")).name, format_of_part(Path(".4711.survey.part")).in_parts
+    >>> (
+    ...     format_of_part(Path(".4711.survey.csv.part")).name,
+    ...     format_of_part(Path(".4711.survey.part")).in_parts,
+    ... )
     ('csv', True)
     """
-    found = LEFT.fullmatch(path.name)
+    match = LEFT.fullmatch(path.name)
     return (
-        format_to_write(path.with_name(found[1]))
-        if found
+        format_to_write(path.with_name(match[1]))
+        if match
         else format_of(Path(path.name.removesuffix(PART)))
     )
 
 
 def parts_in(folder: Path) -> list[Path]:
-    """The parts in a folder, in their order; raises where there is something else, or one is not
-    there.
+    """Return the parts of a folder, in their order; raises if one is missing or there are other
+    files.
     """
     names = sorted(os.listdir(folder))
     if names != [part_name(number) for number in range(len(names))]:
@@ -103,7 +108,7 @@ def parts_in(folder: Path) -> list[Path]:
 
 
 def read(path: Path) -> pa.Table:
-    """All records of such a folder."""
+    """Read all records of a folder of parts."""
     from microagg.files.chunks import Source
 
     source = Source.of_files(parts_in(path), "parquet")
@@ -111,11 +116,13 @@ def read(path: Path) -> pa.Table:
 
 
 def write(table: pa.Table, path: Path) -> None:
-    """Write a table as parts into a folder that is there and empty."""
+    """Write a table as parts into an existing, empty folder."""
     for number, first in enumerate(range(0, table.num_rows, RECORDS_IN_A_PART)):
         write_part(
             path / part_name(number),
-            lambda part, at=first: parquet_format.write(table.slice(at, RECORDS_IN_A_PART), part),
+            lambda part, at=first: parquet_format.write(
+                table.slice(start, RECORDS_IN_A_PART), part
+            ),
         )
 
 
@@ -129,13 +136,11 @@ def write_part(path: Path, fill: Callable[[Path], object]) -> None:
         os.close(descriptor)
 
 
-def check_other_folder(folder: Path, *, known: bool) -> None:
-    """Refuse a place that holds anything but nothing, an empty folder, or a folder of parts whose
-    manifest is `known`.
-    """
+def check_other_folder(folder: Path, *, has_manifest: bool) -> None:
+    """Refuse a folder unless it is missing, empty, or holds parts of a release with a manifest."""
     try:
         is_one = stat.S_ISDIR(os.lstat(folder).st_mode)
-        ours = is_one and (not os.listdir(folder) or (known and _holds_parts(folder)))
+        ours = is_one and (not os.listdir(folder) or (has_manifest and _holds_parts(folder)))
     except FileNotFoundError:
         return
     except OSError:

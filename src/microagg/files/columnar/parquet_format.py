@@ -21,7 +21,7 @@ WIDTHS = {"BOOLEAN": 0.125, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DO
 
 
 def read(path: Path) -> pa.Table:
-    """The columns of a parquet file, and nothing else that it carries."""
+    """Read the columns of a parquet file, without its metadata."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -51,10 +51,10 @@ def read(path: Path) -> pa.Table:
 
 
 def _check_bombs(path: Path, file: Any) -> list[str]:
-    """Refuse a file of which a small one says that it has more values than there is room for.
+    """Refuse a small file that claims more values than fit into memory.
 
-    Returns the columns of text or bytes that may still be larger than they look: few values, each
-    many times.
+    Returns the columns of text or bytes that may still be larger than they look: few distinct
+    values, each repeated many times.
     """
     about, most = file.metadata, largest_table(path)
     rows = max(
@@ -62,9 +62,9 @@ def _check_bombs(path: Path, file: Any) -> list[str]:
         sum(about.row_group(group).num_rows for group in range(about.num_row_groups)),
     )
     fixed, loose, texts = 0, 0, set()
-    for place in range(about.num_columns):
-        column = about.schema.column(place)
-        packed = [about.row_group(group).column(place) for group in range(about.num_row_groups)]
+    for index in range(about.num_columns):
+        column = about.schema.column(index)
+        packed = [about.row_group(group).column(index) for group in range(about.num_row_groups)]
         check_larger(
             path, max((chunk.total_uncompressed_size for chunk in packed), default=0), most
         )
@@ -82,9 +82,7 @@ def _check_bombs(path: Path, file: Any) -> list[str]:
 
 
 def _unpacked(path: Path, file: Any) -> pa.Table:
-    """A table read with the texts of each column once, and refused if it would be too large with
-    all of them.
-    """
+    """Read a table with dictionary-encoded texts; refuse it if it would be too large decoded."""
     import pyarrow as pa
 
     from microagg.table.columns.arrow import bytes_of
@@ -118,10 +116,9 @@ def write(table: pa.Table, path: Path) -> None:
 
 @contextlib.contextmanager
 def in_pieces(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
-    """What writes a parquet file row group by row group: each of `RECORDS_IN_A_PIECE` records, but
-    the last.
+    """Yield a function that writes row groups of `RECORDS_IN_A_PIECE` records, but the last.
 
-    The bytes of a file follow from its values and their types alone, not from how they lay in
+    The bytes of a file follow from its values and their types alone, not from their layout in
     memory.
     """
     from pyarrow import parquet
@@ -135,7 +132,7 @@ def in_pieces(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], No
 
 
 def recognise(beginning: bytes) -> bool:
-    """Whether a file begins as parquet files do."""
+    """Check if a file begins as parquet files do."""
     return beginning.startswith(b"PAR1")
 
 

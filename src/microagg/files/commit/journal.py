@@ -1,5 +1,6 @@
-"""Several files that take their places together: what is moved where, written down before it is
-done, so that it can be ended or undone.
+"""Journal of several files that are put in place together.
+
+Moves are recorded before they are made, so that they can be completed or undone.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from microagg.errors import InputError, SavingWarning
 from microagg.files.commit import system
@@ -24,36 +26,40 @@ BACKUP = ".old"
 HEADER = {"microagg": "journal", "format": 1}
 TOKEN = 16  # hexadecimal digits that nobody can guess
 LONGEST = 255 - len(f"..{BACKUP}{PART}{JOURNAL}") - TOKEN
-"""Bytes that the name of a file may have, so that those beside it have names that a file system
-takes.
-"""
+"""Longest name of a file in bytes, so that the names of staged files and backups are valid."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """One file that lies beside its place. The names are those of files in one folder.
+    """One staged file. All names are those of files in one folder.
 
-    >>> Move("out.csv", ".00c0ffee00c0ffee.out.csv.part", ".00c0ffee00c0ffee.out.csv.old", True, "9f86…").place
+    >>> Move(
+    ...     "out.csv",
+    ...     ".00c0ffee00c0ffee.out.csv.part",
+    ...     ".00c0ffee00c0ffee.out.csv.old",
+    ...     True,
+    ...     "9f86…",
+    ... ).name
     'out.csv'
     """
 
-    place: str
+    name: str
     part: str
     backup: str
-    """What lay at the place before goes by this name until everything is in place."""
+    """Name of the replaced file until everything is in place."""
     replaces: bool
-    """Whether anything lay there."""
+    """True if the target existed before."""
     digest: str
-    """Of the bytes of the part."""
+    """Digest of the staged file."""
 
 
-def beside(place: Path, ending: str) -> Path:
-    """A name beside a place that nobody can guess."""
-    return place.with_name(f".{secrets.token_hex(TOKEN // 2)}.{place.name}{ending}")
+def beside(path: Path, ending: str) -> Path:
+    """Return an unguessable name in the same folder."""
+    return path.with_name(f".{secrets.token_hex(TOKEN // 2)}.{path.name}{ending}")
 
 
 def journal_of(target: Path) -> Path:
-    """Where the journal of a target lies while its files are moved.
+    """Return the path of a target's journal.
 
     >>> journal_of(Path("out.csv")).name
     '.out.csv.journal'
@@ -62,12 +68,10 @@ def journal_of(target: Path) -> Path:
 
 
 def begin(target: Path, moves: Sequence[Move]) -> None:
-    """Write the journal, whole or not at all. Once it is there, the files either all get to their
-    places or none does.
-    """
+    """Write the journal atomically. From then on, either all files are put in place or none."""
     journal = journal_of(target)
     part = beside(journal, PART)
-    content = {**HEADER, "moves": [asdict(move) for move in moves]}
+    content = {**HEADER, "moves": [_as_entry(move) for move in moves]}
     try:
         descriptor = system.create(part)
         try:
@@ -81,34 +85,34 @@ def begin(target: Path, moves: Sequence[Move]) -> None:
 
 
 def complete(folder: Path, moves: Sequence[Move]) -> None:
-    """Move every file to its place; what lay there is kept beside until the end."""
+    """Move every file to its target; replaced files are kept as backups until the end."""
     for move in moves:
-        place, part, backup = folder / move.place, folder / move.part, folder / move.backup
+        target, part, backup = folder / move.name, folder / move.part, folder / move.backup
         if not os.path.lexists(part):
             continue
-        if move.replaces and os.path.lexists(place) and not os.path.lexists(backup):
+        if move.replaces and os.path.lexists(target) and not os.path.lexists(backup):
             try:
-                system.link(place, backup)
+                system.link(target, backup)
             except OSError:  # a file system without links, or somebody else's file
-                system.rename(place, backup)
-        system.rename(part, place)
+                system.rename(target, backup)
+        system.rename(part, target)
 
 
 def undo(folder: Path, moves: Sequence[Move]) -> None:
-    """Give every place back what it held; the new files lie beside again or are gone."""
+    """Restore every target; the new files are staged again or removed."""
     for move in moves:
-        place, part, backup = folder / move.place, folder / move.part, folder / move.backup
+        target, part, backup = folder / move.name, folder / move.part, folder / move.backup
         if os.path.lexists(backup):
-            if not _is_one_file(backup, place):  # else it was kept, but never replaced
-                if place.is_dir() and not place.is_symlink():  # which nothing takes the place of
-                    system.rename(place, part)
-                system.rename(backup, place)
-        elif not move.replaces and not os.path.lexists(part) and os.path.lexists(place):
-            system.rename(place, part)
+            if not _is_one_file(backup, target):  # else it was kept, but never replaced
+                if target.is_dir() and not target.is_symlink():  # which nothing takes the place of
+                    system.rename(target, part)
+                system.rename(backup, target)
+        elif not move.replaces and not os.path.lexists(part) and os.path.lexists(target):
+            system.rename(target, part)
 
 
 def end(target: Path, moves: Sequence[Move]) -> None:
-    """Remove what was kept beside, the journal last."""
+    """Remove backups, the journal last."""
     for move in moves:
         system.remove(target.parent / move.backup)
     system.remove(journal_of(target))
@@ -117,9 +121,7 @@ def end(target: Path, moves: Sequence[Move]) -> None:
 
 
 def forget(target: Path, moves: Sequence[Move]) -> None:
-    """After all was undone: remove the journal, then what lies beside; what somebody has open is
-    left over.
-    """
+    """Remove the journal and then the staged files, after an undo. Files in use are left over."""
     system.remove(journal_of(target))
     for move in moves:
         _remove_quietly(target.parent / move.backup)
@@ -127,7 +129,7 @@ def forget(target: Path, moves: Sequence[Move]) -> None:
 
 
 def recover(target: Path) -> list[str]:
-    """End or undo what a killed run began; the caller holds the lock. Returns what to tell the
+    """Complete or undo the moves of a killed run; the caller holds the lock. Return notes for the
     user.
     """
     journal = journal_of(target)
@@ -170,7 +172,8 @@ def tell(notes: Sequence[str]) -> None:
 
 
 def targets_of(path: Path) -> list[Path]:
-    """The files that a file may belong to: itself, and those whose names its own is made from.
+    """Return the files that a file may belong to: itself, and those whose names its name is made
+    from.
 
     >>> [target.name for target in targets_of(Path("out.csv.public.json"))]
     ['out.csv.public.json', 'out.csv.public', 'out.csv', 'out']
@@ -183,7 +186,7 @@ def targets_of(path: Path) -> list[Path]:
 
 
 def _can_be_placed(folder: Path, move: Move) -> bool:
-    for name in (move.part, move.place):
+    for name in (move.part, move.name):
         path = folder / name
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             continue
@@ -193,7 +196,7 @@ def _can_be_placed(folder: Path, move: Move) -> bool:
 
 
 def _read(journal: Path, target: Path) -> list[Move]:
-    """The moves of a journal that this user wrote. Anything else is not obeyed."""
+    """Read the moves of a journal. Refuse one that this user did not write."""
     broken = InputError(
         f"{str(journal)!r} is not a journal that this user wrote, so {str(target)!r} may "
         f"be half replaced; "
@@ -204,24 +207,36 @@ def _read(journal: Path, target: Path) -> list[Move]:
         if journal.is_symlink() or (hasattr(os, "geteuid") and seen.st_uid != os.geteuid()):
             raise broken
         content = json.loads(journal.read_text("utf-8"))
-        moves = [Move(**entry) for entry in content["moves"]]
+        moves = [_as_move(entry) for entry in content["moves"]]
     except (OSError, ValueError, RecursionError, TypeError, KeyError):
         raise broken from None
     token = rf"[0-9a-f]{{{TOKEN}}}"
     for move in moves:
-        name = re.escape(str(move.place))
+        name = re.escape(str(move.name))
         fits = (
-            all(isinstance(each, str) for each in (move.place, move.part, move.backup, move.digest))
-            and f"{move.place}.".casefold().startswith(
+            all(isinstance(text, str) for text in (move.name, move.part, move.backup, move.digest))
+            and f"{move.name}.".casefold().startswith(
                 f"{target.name}.".casefold()
             )  # some systems know no case
-            and not {"/", os.sep, "\0"} & set(move.place)
+            and not {"/", os.sep, "\0"} & set(move.name)
             and re.fullmatch(rf"\.{token}\.{name}{re.escape(PART)}", move.part)
             and re.fullmatch(rf"\.{token}\.{name}{re.escape(BACKUP)}", move.backup)
         )
         if not fits:
             raise broken
     return moves
+
+
+def _as_entry(move: Move) -> dict[str, object]:
+    """Return a move as the journal stores it."""
+    fields = asdict(move)
+    return {"place": fields.pop("name"), **fields}
+
+
+def _as_move(entry: dict[str, Any]) -> Move:
+    """Return the move of one journal entry; raises where a key is missing or unknown."""
+    name = entry["place"]
+    return Move(name, **{key: value for key, value in entry.items() if key != "place"})
 
 
 def _is_one_file(one: Path, other: Path) -> bool:

@@ -1,4 +1,4 @@
-"""One process at a time for each file that is to be replaced."""
+"""Lock of a file that is to be replaced: one process at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WAIT = 30.0
 
 
 def lock_of(target: Path) -> Path:
-    """The file that stands for the lock on a target.
+    """Return the path of the lock file of a target.
 
     >>> lock_of(Path("survey.csv")).name
     '.survey.csv.lock'
@@ -27,10 +27,10 @@ def lock_of(target: Path) -> Path:
 
 @contextlib.contextmanager
 def locked(target: Path, wait: float | None = None) -> Iterator[list[str]]:
-    """Keep other processes from writing `target`; yields what the user should be told about it.
+    """Keep other processes from writing `target`; yields notes for the user.
 
-    The system takes the lock from a process that dies, so none is ever stale. The lock's file goes
-    with it.
+    The system releases the lock of a process that dies, so it is never stale. The lock file is
+    removed on exit.
     """
     notes: list[str] = []
     path = lock_of(target)

@@ -1,4 +1,4 @@
-"""What lies at a place already: a file is replaced by one of its own kind only."""
+"""Protection against overwriting: a file is replaced only by one of its own kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def check_other_kind(path: Path, kind: str, recognise: Callable[[bytes], object]
 
     An empty file is of any kind.
 
-    >>> check_other_kind(Path("survey.html"), "a report", lambda beginning: False)  # nothing is there
+    >>> check_other_kind(
+    ...     Path("survey.html"), "a report", lambda beginning: False
+    ... )  # nothing is there
     """
     try:
         regular = stat.S_ISREG(os.stat(path).st_mode)
@@ -49,10 +51,10 @@ def check_other_than_table(path: Path) -> None:
 
 
 def is_png(beginning: bytes) -> bool:
-    """Whether a file begins as a picture of pixels does."""
+    """Check if a file begins as a PNG image does."""
     return beginning.startswith(b"\x89PNG")
 
 
 def is_svg(beginning: bytes) -> bool:
-    """Whether a file begins as a drawing does."""
+    """Check if a file begins as an SVG drawing does."""
     return b"<svg" in beginning

@@ -1,6 +1,4 @@
-"""The calls by which files come to be. Each can fail; whoever saves makes them through here, so
-that tests can let each of them fail.
-"""
+"""System calls of saving. All saving uses them, so that tests can let each of them fail."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ CALLS = (
 """Every call below that may fail."""
 
 WINDOWS = os.name == "nt"
-"""Whether files that are open can be neither renamed nor removed, folders cannot be flushed, and
+"""True on Windows: open files can be neither renamed nor removed, folders cannot be flushed, and
 some names are those of devices.
 """
 
@@ -77,7 +75,7 @@ def append(descriptor: int, content: bytes) -> None:
 
 
 def flush(descriptor: int) -> None:
-    """Bring what was written to a file to the disk, whoever wrote it."""
+    """Flush a file to the disk."""
     if hasattr(fcntl, "F_FULLFSYNC"):  # macOS, where fsync leaves it in the memory of the drive
         with contextlib.suppress(OSError):  # a drive that cannot do so
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
@@ -97,15 +95,15 @@ def read_back(part: Path, inspect: Callable[[Path], object]) -> None:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file's bytes, or of the names and bytes of a folder's files."""
+    """Return the SHA-256 of a file's bytes, or of the names and bytes of a folder's files."""
     if path.is_dir():
-        return digest_of_files({each.name: digest(each) for each in path.iterdir()})
+        return digest_of_files({part.name: digest(part) for part in path.iterdir()})
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def digest_of_files(digests: Mapping[str, str]) -> str:
-    """What `digest` says of a folder, from what it says of its files."""
+    """Return the `digest` of a folder from the digests of its files."""
     return hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest()
 
 
@@ -120,11 +118,11 @@ def flush_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def link(there: Path, also: Path) -> None:
+def link(path: Path, also: Path) -> None:
     """Give a file a second name."""
-    if there.is_symlink():  # platforms differ in what they would link to
+    if path.is_symlink():  # platforms differ in what they would link to
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
-    os.link(there, also)
+    os.link(path, also)
 
 
 def rename(old: Path, new: Path) -> None:
@@ -133,13 +131,11 @@ def rename(old: Path, new: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link itself, or a folder with parts of a table and nothing else; if it is
-    gone already, that is well.
-    """
+    """Remove a file, a link itself, or a folder that holds parts of a table only, if it exists."""
     if path.is_dir() and not path.is_symlink():
-        for each in path.iterdir():
-            if _OF_A_FOLDER.fullmatch(each.name):
-                each.unlink(missing_ok=True)
+        for file in path.iterdir():
+            if _OF_A_FOLDER.fullmatch(file.name):
+                file.unlink(missing_ok=True)
         path.rmdir()
     else:
         path.unlink(missing_ok=True)
@@ -157,7 +153,7 @@ def make_folder(folder: Path) -> None:
 
 
 def open_lock(path: Path) -> int:
-    """Open the file that stands for a lock; whoever may write to the folder may wait for it."""
+    """Open a lock file; every user who may write to the folder may wait for it."""
     return os.open(path, os.O_RDWR | os.O_CREAT | _plain(), 0o666)
 
 
@@ -201,8 +197,8 @@ DEVICES = {
 
 
 def is_taken_by_windows(name: str) -> bool:
-    """Whether Windows has no file of this name: it is that of a device, holds a letter with a
-    meaning, or ends with what is cut off.
+    """Check if Windows refuses a file name: a device, a reserved character, or an ending that is
+    cut off.
 
     >>> [is_taken_by_windows(name) for name in ("con.csv", "out?.csv", "out.csv ", "out.csv")]
     [True, True, True, False]
@@ -211,12 +207,12 @@ def is_taken_by_windows(name: str) -> bool:
     return (
         device
         or name.endswith((".", " "))
-        or any(each in '<>:"/\\|?*' or each < " " for each in name)
+        or any(letter in '<>:"/\\|?*' or letter < " " for letter in name)
     )
 
 
 def is_at(descriptor: int, path: Path) -> bool:
-    """Whether a name stands for the very file that is open."""
+    """Check if a path names the very file that is open."""
     with contextlib.suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(descriptor), os.lstat(path))
     return False

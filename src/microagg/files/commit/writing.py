@@ -1,4 +1,4 @@
-"""Arrow tables and texts to files: one or several that belong together, whole or not at all."""
+"""Atomic writing of tables and texts: one file, or several that belong together."""
 
 from __future__ import annotations
 
@@ -28,35 +28,29 @@ LEFT_OVER = re.compile(
 
 @dataclass(frozen=True)
 class StagedFile:
-    """One of the files that take their places together.
+    """One of the files that are put in place together.
 
     >>> StagedFile(Path("note.txt"), lambda part: part.write_text("all is well")).private
     False
     """
 
-    place: Path
+    target: Path
     write: Callable[[Path], object]
-    """Fills a file that lies beside the place; called when all pieces before it have been written
-    and inspected.
-    """
+    """Fills the staged file; called when all files before it have been written and inspected."""
     inspect: Callable[[Path], object] = lambda part: None
-    """Raises if that file is not as it should be."""
+    """Raises if the staged file is not as it should be."""
     private: bool = False
-    """Whether only its owner may read it."""
+    """True if only its owner may read it."""
     folder: bool = False
-    """Whether it is a folder of files."""
+    """True if it is a folder of files."""
     digest: Callable[[Path], str] = lambda part: system.digest(part)
-    """What `system.digest` says of it, where somebody knows that already."""
+    """Digest of the staged file, as `system.digest` gives it."""
     refuse: Callable[[], object] = lambda: None
-    """Raises where what lies at the place is not to be replaced: asked once more, at the last
-    moment.
-    """
+    """Raises if the existing target must not be replaced; called once more at the last moment."""
 
 
 def check_unwritable(path: Path, *, parts: bool = False) -> None:
-    """Find out before any work is done whether a file can be written there, or a folder of
-    `parts`.
-    """
+    """Check before any work that a file, or a folder of `parts`, can be written."""
     folder = path.parent
     if not folder.is_dir():
         raise InputError(f"the folder {str(folder)!r} does not exist; create it first.")
@@ -124,7 +118,7 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
 
 
 def text_piece(text: str) -> tuple[Callable[[Path], None], Callable[[Path], None]]:
-    """What writes a text to a file, and what looks whether it is there to the letter."""
+    """Return a function that writes a text to a file, and one that checks its content."""
     content = text.encode("utf-8")
 
     def write(part: Path) -> None:
@@ -141,24 +135,22 @@ def text_piece(text: str) -> tuple[Callable[[Path], None], Callable[[Path], None
 
 
 def put_in_place(pieces: Sequence[StagedFile]) -> None:
-    """Write all pieces beside their places, inspect each, and put them in place as one. The first
-    is what the others belong to.
+    """Stage all files, inspect each, and put them in place as one. The others belong to the first.
 
-    All lie in one folder. After an error all places hold what they held before; after a kill, the
-    next run that comes across the first place, or `clean_folder`, sees to it that all hold the old
-    files or all the new ones.
+    All are in one folder. After an error all targets are as before. After a kill, the next run that
+    meets the first target, or `clean_folder`, restores all old files or completes all new ones.
     """
-    target = pieces[0].place
+    target = pieces[0].target
     with locked(target) as notes:
         notes += journal.recover(target)
         _clear_left_overs(
             target.parent,
-            {journal.journal_of(target).name, *(piece.place.name for piece in pieces)},
+            {journal.journal_of(target).name, *(piece.target.name for piece in pieces)},
         )
         parts: list[Path] = []
         try:
             for piece in pieces:
-                parts.append(journal.beside(piece.place, PART))
+                parts.append(journal.beside(piece.target, PART))
                 _write_part(piece, parts[-1])
             _place(pieces, parts, notes)
         except OSError as error:
@@ -175,7 +167,7 @@ def put_in_place(pieces: Sequence[StagedFile]) -> None:
 
 
 def clean_folder(folder: Path) -> list[str]:
-    """End or undo what killed runs began in a folder, and remove what they left; returns what was
+    """Complete or undo moves of killed runs in a folder, and remove left-overs; return what was
     done.
     """
     if not folder.is_dir():
@@ -195,8 +187,8 @@ def clean_folder(folder: Path) -> list[str]:
         except InputError as error:  # the others can still be mended
             beyond.append(error)
     for path in sorted(folder.iterdir()):
-        if (found := LEFT_OVER.fullmatch(path.name)) and _remove_unless_in_use(
-            path, folder / found[1]
+        if (match := LEFT_OVER.fullmatch(path.name)) and _remove_unless_in_use(
+            path, folder / match[1]
         ):
             done.append(f"removed {str(path)!r}, which a run that was stopped had left")
     for target in _targets_in(folder, LOCK):
@@ -208,18 +200,18 @@ def clean_folder(folder: Path) -> list[str]:
 
 
 def _targets_in(folder: Path, ending: str) -> list[Path]:
-    """The files of a folder that have a journal or a lock beside them."""
+    """Return the files of a folder that have a journal or a lock."""
     names = (path.name[1:].removesuffix(ending) for path in sorted(folder.glob(f".*{ending}")))
     return [folder / name for name in names if name]
 
 
-def _remove_unless_in_use(left_over: Path, place: Path) -> bool:
-    """Whether a left-over could be removed: none of the files that it may belong to is being
-    written.
+def _remove_unless_in_use(left_over: Path, path: Path) -> bool:
+    """Remove a left-over unless a file that it may belong to is being written; return True if
+    removed.
     """
     with contextlib.ExitStack() as stack:
         try:
-            for target in journal.targets_of(place):
+            for target in journal.targets_of(path):
                 # it may be all that is left of a release
                 if os.path.lexists(journal.journal_of(target)):
                     return False
@@ -241,7 +233,7 @@ def _write_part(piece: StagedFile, part: Path) -> None:
         if not system.is_at(descriptor, part):
             raise InputError(
                 f"somebody else changes files in the folder {str(part.parent)!r}; "
-                f"{str(piece.place)!r} is as it was."
+                f"{str(piece.target)!r} is as it was."
             )
         system.flush(descriptor)
         system.read_back(part, piece.inspect)
@@ -252,24 +244,23 @@ def _write_part(piece: StagedFile, part: Path) -> None:
 
 
 def _write_folder(piece: StagedFile, part: Path) -> None:
-    """The same for a folder: whoever writes its files brings them to the disk. Nobody else looks
-    into it before it is inspected.
+    """Write, inspect and protect a staged folder; its writer flushes the files.
+
+    No one else reads it before it is inspected.
     """
     system.create_folder(part)
     system.fill(part, piece.write)
     system.flush_folder(part)
     system.read_back(part, piece.inspect)
     mode = system.usual_mode()
-    for each in part.iterdir():
-        each.chmod(mode)
+    for file in part.iterdir():
+        file.chmod(mode)
     part.chmod(mode | (mode & 0o444) >> 2)
 
 
 def _place(pieces: Sequence[StagedFile], parts: Sequence[Path], notes: list[str]) -> None:
-    """Rename all parts to their places. One file needs no journal: it takes its place in one
-    step.
-    """
-    target = pieces[0].place
+    """Rename all staged files to their targets. One file needs no journal: renaming is atomic."""
+    target = pieces[0].target
     if len(parts) == 1 and not pieces[0].folder:
         try:
             system.rename(parts[0], target)
@@ -281,10 +272,10 @@ def _place(pieces: Sequence[StagedFile], parts: Sequence[Path], notes: list[str]
         return
     moves = [
         journal.Move(
-            piece.place.name,
+            piece.target.name,
             part.name,
-            journal.beside(piece.place, journal.BACKUP).name,
-            os.path.lexists(piece.place),
+            journal.beside(piece.target, journal.BACKUP).name,
+            os.path.lexists(piece.target),
             piece.digest(part),
         )
         for piece, part in zip(pieces, parts, strict=True)
@@ -325,8 +316,8 @@ def _take_back(target: Path, moves: Sequence[journal.Move]) -> None:
 
 
 def _flush_names(target: Path, notes: list[str]) -> None:
-    """A folder that cannot be flushed makes nothing wrong, but a power cut may; that is told
-    once.
+    """Flush the folder of a target. A failure is only noted, once: it matters only after a power
+    cut.
     """
     try:
         system.flush_folder(target.parent)
@@ -341,10 +332,10 @@ def _flush_names(target: Path, notes: list[str]) -> None:
 
 
 def _clear_left_overs(folder: Path, names: set[str]) -> None:
-    """Remove what killed runs left beside these files; their lock is held, so nobody else is
-    writing them.
+    """Remove left-overs of killed runs; the lock is held, so no other process is writing these
+    files.
     """
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
-            if (found := LEFT_OVER.fullmatch(path.name)) and found[1] in names:
+            if (match := LEFT_OVER.fullmatch(path.name)) and match[1] in names:
                 system.remove(path)

@@ -1,6 +1,4 @@
-"""Cells of an Excel sheet as Arrow columns, and the dates before 1900 that calamine does not
-read.
-"""
+"""Cells of an Excel sheet as Arrow columns, with the dates before 1900 that calamine misreads."""
 
 from __future__ import annotations
 
@@ -25,11 +23,11 @@ RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships
 def array_of_cells(
     cells: Sequence[Any], decimal: str = ".", dates: str | None = None
 ) -> tuple[pa.Array, bool]:
-    """Return the cells of a column as one type, and whether they were of several; an empty cell is
+    """Convert the cells of a column to one type, and report if they were mixed; empty cells are
     missing.
 
-    Cells of several types are spelled as a text file has them, so that the rules for text files
-    tell what the column is: with this decimal sign and, where it fits, in this pattern of dates.
+    Cells of several types are spelled as in a text file, whose rules then determine the type of the
+    column: with this decimal sign and, where it fits, in this pattern of dates.
 
     >>> array_of_cells([31.0, "NA", ""])[0].to_pylist(), array_of_cells([31.0, ""])[0].to_pylist()
     (['31', 'NA', None], [31, None])
@@ -66,20 +64,20 @@ def cell_as_text(cell: Any) -> str:
 
 
 def first_lost_date(cells: Sequence[Any]) -> int | None:
-    """Return the place of the first midnight among dates: a day before 1900 whose number the file
-    does not tell.
+    """Return the index of the first midnight among dates: a day before 1900 whose number is
+    unknown.
 
     >>> first_lost_date([datetime.date(1999, 1, 1), datetime.time()])
     1
     """
     if not any(isinstance(cell, datetime.date) for cell in cells):
         return None
-    return next((place for place, cell in enumerate(cells) if cell == MIDNIGHT), None)
+    return next((index for index, cell in enumerate(cells) if cell == MIDNIGHT), None)
 
 
 def restore_early_dates(path: Path, sheet: str, rows: list[list[Any]]) -> None:
-    """Put dates before 1900 into the rows of a sheet: calamine reads a negative serial number as a
-    time of day.
+    """Restore dates before 1900 in the rows of a sheet; calamine reads negative numbers as times of
+    day.
     """
     if not any(isinstance(cell, datetime.time) for row in rows for cell in row):
         return
@@ -121,23 +119,21 @@ def _as_moment(value: Any) -> Any:
 
 
 def _numbers(values: list[Any]) -> pa.Array:
-    """Whole numbers if all are and float64 tells them apart; nothing at all is text, as in other
-    files.
+    """Convert cells to int64 if all are whole and exact in float64, else to float64; to text if
+    empty.
     """
     import pyarrow as pa
 
-    there = [value for value in values if value is not None]
-    if not there:
+    present = [value for value in values if value is not None]
+    if not present:
         return pa.array(values, pa.string())
-    if all(abs(value) < 2.0**53 and value == int(value) for value in there if value == value):
+    if all(abs(value) < 2.0**53 and value == int(value) for value in present if value == value):
         return pa.array([None if value is None else int(value) for value in values], pa.int64())
     return pa.array(values, pa.float64())
 
 
 def _part_of_sheet(packed: zipfile.ZipFile, sheet: str) -> tuple[str | None, datetime.datetime]:
-    """Return the name of the file in the package that holds a sheet, and the day that the workbook
-    counts from.
-    """
+    """Return the file in the package that holds a sheet, and the epoch of the workbook."""
     book = ElementTree.fromstring(packed.read("xl/workbook.xml"))
     relations = ElementTree.fromstring(packed.read("xl/_rels/workbook.xml.rels"))
     epoch, wanted = EPOCH, None
@@ -146,7 +142,7 @@ def _part_of_sheet(packed: zipfile.ZipFile, sheet: str) -> tuple[str | None, dat
             epoch = EPOCH_OF_MAC
         if _tag(element) == "sheet" and element.get("name") == sheet:
             wanted = element.get(RELATION)
-    targets = [each.get("Target", "") for each in relations if each.get("Id") == wanted]
+    targets = [relation.get("Target", "") for relation in relations if relation.get("Id") == wanted]
     if wanted is None or not targets:
         return None, epoch
     part = targets[0].lstrip("/") if targets[0].startswith("/") else f"xl/{targets[0]}"
@@ -154,9 +150,7 @@ def _part_of_sheet(packed: zipfile.ZipFile, sheet: str) -> tuple[str | None, dat
 
 
 def _negative_numbers(content: IO[bytes]) -> Iterator[tuple[int, int, float]]:
-    """Yield row, column (both from 0) and value of each cell of a sheet that holds a negative
-    number.
-    """
+    """Yield row, column (both from 0) and value of each cell of a sheet with a negative number."""
     row, column = -1, -1
     for event, element in ElementTree.iterparse(content, ("start", "end")):
         tag = _tag(element)
@@ -165,7 +159,7 @@ def _negative_numbers(content: IO[bytes]) -> Iterator[tuple[int, int, float]]:
         elif event == "start" and tag == "c":
             column = _column_number(element.get("r"), column + 1)
         elif event == "end" and tag == "c":
-            text = next((each.text for each in element if _tag(each) == "v"), None) or ""
+            text = next((child.text for child in element if _tag(child) == "v"), None) or ""
             if re.fullmatch(r"-\d+(\.\d+)?", text):
                 yield row, column, float(text)
         if event == "end" and tag == "row":
@@ -183,9 +177,7 @@ def _column_number(reference: str | None, default: int) -> int:
 
 
 def _moment_of(number: float, epoch: datetime.datetime) -> Any:
-    """Return the day, or the moment, that a serial number counts; midnight where the calendar does
-    not reach so far.
-    """
+    """Return the date or moment of a serial number; midnight if it is out of range."""
     try:
         moment = epoch + datetime.timedelta(milliseconds=round(number * 86_400_000))
     except OverflowError:

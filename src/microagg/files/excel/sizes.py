@@ -1,6 +1,4 @@
-"""How much memory the cells of a workbook take, found by unpacking it piece by piece before it is
-read.
-"""
+"""Memory that the cells of a workbook take, counted by unpacking it in pieces before it is read."""
 
 from __future__ import annotations
 
@@ -12,9 +10,9 @@ from pathlib import Path
 from microagg.files.unpacking import check_larger, memory_limit
 
 BYTES_A_CELL = 80
-"""What calamine and Python need for one cell, also for an empty one between others."""
+"""Bytes that calamine and Python need for one cell, also for an empty one between others."""
 BYTES_A_STRING = 40
-"""What calamine needs for one of the strings that cells share, besides its letters."""
+"""Bytes that calamine needs for one shared string, besides its letters."""
 AT_ONCE = 1 << 20
 PLACE = re.compile(rb"""r\s*=\s*["']([A-Z]{0,3})(\d{1,7})["']""")
 STRING = re.compile(rb"<(?:\w+:)?si[\s/>]")
@@ -28,9 +26,7 @@ STRINGS, SHEETS = "xl/sharedStrings.xml", "xl/worksheets/"
 def check_large_workbook(
     path: Path, packed: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo]
 ) -> None:
-    """Refuse a workbook for which there is no room in memory; what it says of its own size may be
-    wrong, so it is counted.
-    """
+    """Refuse a workbook too large for memory, by counting: its stated size may be wrong."""
     most, held, strings, cells = memory_limit(path), 0, _Strings(), 0
     for entry in entries:
         if not entry.filename.endswith((".xml", ".rels", ".bin")):
@@ -59,7 +55,7 @@ def _pieces(packed: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:
 
 
 class _Sheet:
-    """Cells of a sheet: how many there are, and how far they reach."""
+    """Counter of the cells of a sheet, and of their extent."""
 
     def __init__(self) -> None:
         self.cells = 0
@@ -67,7 +63,7 @@ class _Sheet:
 
     @property
     def reach(self) -> int:
-        """How many cells the smallest rectangle has that holds them all."""
+        """Number of cells of the smallest rectangle that holds all of them."""
         return self._widest * self._lowest
 
     def take(self, piece: bytes) -> None:
@@ -78,15 +74,15 @@ class _Sheet:
             numbers.add(row)
         self._rest = piece[-32:]
         for column in letters:
-            place = 0
+            number = 0
             for letter in column:
-                place = 26 * place + letter - 64
-            self._widest = max(self._widest, place)
+                number = 26 * number + letter - 64
+            self._widest = max(self._widest, number)
         self._lowest = max(self._lowest, max(map(int, numbers), default=0))
 
 
 class _Strings:
-    """The strings that cells share, by how long they are at most."""
+    """Largest possible lengths of the strings that cells share."""
 
     def __init__(self) -> None:
         self.lengths: list[int] = []
@@ -105,16 +101,16 @@ class _Strings:
             self.lengths.append(self._done - self._begun)
 
     def _find(self, content: bytes, first: int, whole: int) -> None:
-        for found in STRING.finditer(content):
-            if found.start() >= whole:
+        for match in STRING.finditer(content):
+            if match.start() >= whole:
                 return
             if self._begun >= 0:
-                self.lengths.append(first + found.start() - self._begun)
-            self._begun = first + found.start()
+                self.lengths.append(first + match.start() - self._begun)
+            self._begun = first + match.start()
 
 
 def _letters_shared(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, lengths: Sequence[int]) -> int:
-    """How many letters the shared strings have that cells of a sheet show."""
+    """Return the number of letters of all shared strings that cells of a sheet show."""
     if not entry.filename.startswith(SHEETS):
         return 0
     total, rest = 0, b""
@@ -122,10 +118,10 @@ def _letters_shared(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, lengths: Se
         content = rest + piece
         cut = max(content.rfind(b"<c"), len(content) - LONGEST_TAG)
         rest = content[cut:]
-        total += sum(_length(lengths, found[1]) for found in SHARED.finditer(content[:cut]))
-    return total + sum(_length(lengths, found[1]) for found in SHARED.finditer(rest))
+        total += sum(_length(lengths, match[1]) for match in SHARED.finditer(content[:cut]))
+    return total + sum(_length(lengths, match[1]) for match in SHARED.finditer(rest))
 
 
 def _length(lengths: Sequence[int], number: bytes) -> int:
-    place = int(number)
-    return lengths[place] if place < len(lengths) else 0
+    index = int(number)
+    return lengths[index] if index < len(lengths) else 0

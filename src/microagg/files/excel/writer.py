@@ -1,7 +1,7 @@
-"""A table as a workbook of one sheet, by a small writer of our own.
+"""Writer of a table as a workbook of one sheet.
 
-What a library would write besides is left out: who, when and with what; and it needs no temporary
-file, which a kill would leave with released values in it before they are verified. Same table, same
+It omits what a library would add: author, time and program. It needs no temporary file, which a
+kill would leave behind with released values before they are verified. Equal tables give equal
 bytes.
 """
 
@@ -32,7 +32,7 @@ AT_ONCE = 1 << 12
 TIME = (1980, 1, 1, 0, 0, 0)
 FORBIDDEN = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x{fffe}\x{ffff}]"
 CODE = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
-"""What a spreadsheet would take for the number of a letter."""
+"""Text that a spreadsheet would decode as a character code."""
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -125,13 +125,13 @@ def _sheet(
         ]
         for number, cells in enumerate(zip(*pieces, strict=True), start + 2):
             # readers leave out rows with nothing in them
-            there = any(cell != "<c/>" for cell in cells)
-            yield f'<row r="{number}">{"".join(cells if there else (_text(""), *cells[1:]))}</row>'
+            has_values = any(cell != "<c/>" for cell in cells)
+            yield f'<row r="{number}">{"".join(cells if has_values else (_text(""), *cells[1:]))}</row>'
     yield "</sheetData></worksheet>"
 
 
 def _text(value: object) -> str:
-    """Text is text, whatever it begins with: no cell is ever a formula."""
+    """Return a text cell; it is never a formula, whatever it begins with."""
     shown = escape(CODE.sub("_x005F_", str(value)), {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"})
     return f'<c t="inlineStr"><is><t xml:space="preserve">{shown}</t></is></c>'
 
@@ -149,8 +149,9 @@ def _yes_or_no(value: object) -> str:
 
 
 def prepared(name: str, column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Cell]:
-    """A column of values that print as they are written, and what makes a cell of each; what Excel
-    cannot hold is refused.
+    """Return a column of printable values, and the function that makes a cell of one.
+
+    Values that Excel cannot hold are refused.
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -176,9 +177,7 @@ def prepared(name: str, column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Cell]
 
 
 def exact_numbers(name: str, column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
-    """Numbers as float64 or whole numbers that it tells apart; those that would change are
-    refused.
-    """
+    """Return numbers as float64, or as whole numbers that it holds; refuse those that would change."""
     kind = column.type
     if pa.types.is_integer(kind):
         ends = pc.min_max(column).as_py()
@@ -224,7 +223,7 @@ def _check_days(name: str, days: pa.ChunkedArray) -> None:
 
 
 def _moments(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Days since Excel's first one, as float64, which tells a thousandth of a second."""
+    """Return days since Excel's epoch as float64, exact to a thousandth of a second."""
     try:
         counts = pc.cast(pc.cast(column, pa.timestamp("ms")), pa.int64())
     except pa.ArrowInvalid:
@@ -269,6 +268,6 @@ def check_texts(column: pa.ChunkedArray, what: str) -> None:
 
 
 def _long(column: pa.ChunkedArray) -> list[str]:
-    """The texts that may be too long: beyond a plane of Unicode, a letter counts twice."""
+    """Return the texts that may be too long; characters outside the basic plane count twice."""
     lengths = pc.fill_null(pc.utf8_length(column), 0)
     return column.filter(pc.greater(lengths, LETTERS // 2)).to_pylist()

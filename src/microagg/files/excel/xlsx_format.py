@@ -1,5 +1,5 @@
-"""Excel files (.xlsx): one sheet, names of columns in its first row; read by calamine, written by
-`xlsx_writing.py`.
+"""Excel files (.xlsx): one sheet with column names in its first row; read by calamine, written by
+`writer.py`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"PK\x03\x04"
 OLD = b"\xd0\xcf\x11\xe0"
-"""How files of the old format begin, and those with a password."""
+"""First bytes of files of the old format, and of those with a password."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class SheetName:
     metavar: str = "NAME"
 
     def parse(self, value: Any) -> str | None:
-        """The name; None for the first sheet."""
+        """Return the name; None for the first sheet."""
         if value is None or (isinstance(value, str) and value):
             return value
         raise InputError(f"{self.name} must be the name of a sheet.")
@@ -74,9 +74,8 @@ def read(
 ) -> pa.Table:
     """Read the cells of one sheet.
 
-    A column that mixes numbers, dates and texts becomes text, and is marked as mixed: `read_table`
-    types it by the rules for text files. `decimal`, `thousands` and `dates` say how its texts are
-    written.
+    A column that mixes numbers, dates and texts becomes text and is marked as mixed: `read_table`
+    types it by the rules for text files. `decimal`, `thousands` and `dates` describe its texts.
     """
     import pyarrow as pa
 
@@ -93,8 +92,8 @@ def read(
     names, records = _names(path, rows, header)
     point = decimal or ("," if thousands == "." else ".")
     fields, columns = [], []
-    for place, name in enumerate(names):
-        cells = [row[place] for row in records]
+    for index, name in enumerate(names):
+        cells = [row[index] for row in records]
         _check_lost_date(name, first_lost_date(cells))
         column, mixed = array_of_cells(cells, point, dates)
         fields.append(pa.field(name, column.type, metadata=field_metadata(mixed=mixed)))
@@ -108,10 +107,10 @@ def read(
     )
 
 
-def _check_lost_date(name: str, place: int | None) -> None:
-    if place is not None:
+def _check_lost_date(name: str, row: int | None) -> None:
+    if row is not None:
         raise InputError(
-            f"column {name!r}, row {place + 1} (header not counted): a date before 1900, "
+            f"column {name!r}, row {row + 1} (header not counted): a date before 1900, "
             f"which this Excel "
             "file does not hold; write it as text, such as 1899-12-31, or save the table as csv."
         )
@@ -151,15 +150,15 @@ def _check_other_files(path: Path) -> None:
 
 
 def _rows(path: Path, sheet: str | None) -> tuple[list[list[Any]], int]:
-    """The cells of a sheet row by row, and how many other sheets there are."""
+    """Return the cells of a sheet row by row, and the number of other sheets."""
     import python_calamine
 
     try:
         book = python_calamine.CalamineWorkbook.from_path(str(path))
         names = [
-            each.name
-            for each in book.sheets_metadata
-            if each.typ == python_calamine.SheetTypeEnum.WorkSheet
+            entry.name
+            for entry in book.sheets_metadata
+            if entry.typ == python_calamine.SheetTypeEnum.WorkSheet
         ]
         if not names:
             raise InputError(f"{str(path)!r} has no sheet with a table; write it anew.")
@@ -185,17 +184,17 @@ def _unreadable(path: Path) -> InputError:
 def _names(
     path: Path, rows: list[list[Any]], header: bool | None
 ) -> tuple[list[str], list[list[Any]]]:
-    """The names of the columns, and the records."""
+    """Return the names of the columns, and the records."""
     first = rows[0]
     if header is False:
         return [str(number) for number in range(1, len(first) + 1)], rows
     names = [cell_as_text(cell) for cell in first]
     if header is None:
         _judged(names, first, rows[1:]).check_record(path)
-    for place, cell in enumerate(first, 1):
+    for column, cell in enumerate(first, 1):
         if cell == "":
             raise InputError(
-                f"column {place} of {str(path)!r} has no name; write one into its first "
+                f"column {column} of {str(path)!r} has no name; write one into its first "
                 f"row, or say "
                 "skip_rows if the names come later."
             )
@@ -204,8 +203,8 @@ def _names(
 
 
 def _judged(names: list[str], first: list[Any], records: list[list[Any]]) -> FirstRow:
-    """The first row with what the cells below it tell; a cell that is no text is a value, whatever
-    its number.
+    """Return the first row with evidence of the cells below it; a cell that is no text counts as a
+    value.
     """
     row = FirstRow(names, [j for j, cell in enumerate(first) if not isinstance(cell, str)])
     few = records[:LOOKED_AT]
@@ -227,7 +226,7 @@ def write(table: pa.Table, path: Path) -> None:
 
 
 def recognise(beginning: bytes) -> bool:
-    """Whether a file begins as workbooks do."""
+    """Check if a file begins as workbooks do."""
     return beginning.startswith(MAGIC)
 
 

@@ -1,6 +1,4 @@
-"""Names of columns that files of SPSS, Stata and SAS can have, and the nearest such name for any
-other.
-"""
+"""Valid column names of SPSS, Stata and SAS files, and the nearest valid name for any other."""
 
 from __future__ import annotations
 
@@ -16,20 +14,20 @@ MOST_PROPOSED = 40
 
 @dataclass(frozen=True)
 class NameRules:
-    """What the name of a column must look like."""
+    """Rules for the name of a column."""
 
     pattern: str
     allowed: str
     """The signs that may stand in a name, as a regular expression for one of them."""
     longest: int
     unit: str
-    """What the length is counted in: bytes or characters."""
+    """Unit of the length: bytes or characters."""
     reserved: str
     """Names that the package keeps for itself, as a regular expression."""
     words: str
     """The rules in words."""
     folds: bool = True
-    """Whether small letters and capitals make no difference."""
+    """True if names are case-insensitive."""
 
     def length(self, name: str) -> int:
         """Return how long a name is, in the unit of the package."""
@@ -133,7 +131,7 @@ def propose_names(package: str, names: Sequence[str], wrong: Sequence[str]) -> d
 
 
 def _nearest(name: str, rules: NameRules, taken: set[str]) -> str:
-    letters = "".join(each if re.fullmatch(rules.allowed, each) else "_" for each in name)
+    letters = "".join(letter if re.fullmatch(rules.allowed, letter) else "_" for letter in name)
     letters = re.sub(r"__+", "_", letters).strip("_")
     beginnings: tuple[Callable[[str], str], ...] = (str, lambda text: f"v_{text}" if text else "v")
     whole = next(

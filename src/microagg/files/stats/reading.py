@@ -1,7 +1,7 @@
-"""Files of SPSS, Stata and SAS as Arrow tables, by pyreadstat: values, types, labels.
+"""Reading of SPSS, Stata and SAS files by pyreadstat: values, types, labels.
 
-pyreadstat makes Python values of all cells, so a file is read in pieces of rows and columns: what a
-damaged header claims is never made room for. Its messages are never passed on.
+pyreadstat makes Python values of all cells, so a file is read in pieces of rows and columns. Memory
+is never allocated for what a damaged header claims. Its messages are never passed on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from microagg.table.columns.labels import MEASURES, Labels, code_of_tag, labelle
 
 CELLS_AT_ONCE = 4_000_000
 ROWS_AT_ONCE = 100_000
-"""Of a piece; pyreadstat makes room for as many where a file does not say how many rows it has."""
+"""Rows of a piece; pyreadstat allocates as many if a file does not state its number of rows."""
 BYTES_AT_ONCE = 1 << 26
 COLUMNS_AT_ONCE = 1000
 LARGEST_WHOLE = 2.0**53
@@ -32,22 +32,22 @@ WHOLE = {"int8", "int16", "int32", "int64"}
 
 @dataclass(frozen=True)
 class Package:
-    """How files of one package are read."""
+    """Rules for reading the files of one package."""
 
     name: str
-    """What a sentence calls such a file: "SPSS"."""
+    """Name in sentences: "SPSS"."""
     reader: str
     """The function of pyreadstat."""
     codes: bool
-    """Whether the reader can be asked for codes that are declared missing."""
+    """True if the reader can return codes that are declared missing."""
     meaning: Callable[[str], str]
-    """What the format of a column means: "date", "moment", "time", "whole" or ""."""
+    """Function that maps a column's format to "date", "moment", "time", "whole" or ""."""
     origin: int
     """The package's first day, counted from 1970."""
     day: int
-    """How many units of a date make a day."""
+    """Units of a date in a day."""
     second: int
-    """How many units of a moment make a second."""
+    """Units of a moment in a second."""
     rows: Callable[[bytes, int], int | None] = lambda beginning, size: None
     """`rows(beginning, size)`: how many rows a file must have, by its first bytes; None if that is
     not known.
@@ -56,7 +56,7 @@ class Package:
 
 
 def read_by(package: Package, path: Path) -> pa.Table:
-    """The columns of a file, with their labels."""
+    """Read the columns of a file, with their labels."""
     with path.open("rb") as file:
         expected = package.rows(file.read(package.beginning), path.stat().st_size)
     about = _ask(package, path, metadataonly=True)[1]
@@ -79,12 +79,12 @@ def read_by(package: Package, path: Path) -> pa.Table:
 
 
 def unreadable(package: Package, path: Path) -> InputError:
-    """What is said of a file that is damaged, cut off, or of another format."""
+    """Return the error for a file that is damaged, cut off, or of another format."""
     return InputError(f"{str(path)!r} is not a readable {package.name} file; write it anew.")
 
 
 def _ask(package: Package, path: Path, **options: Any) -> tuple[dict[str, list[Any]], Any]:
-    """What pyreadstat finds; its errors as one sentence."""
+    """Call pyreadstat; replace its errors by one sentence."""
     import pyreadstat
 
     if package.codes:
@@ -119,11 +119,12 @@ def _wrongly_encoded(package: Package, path: Path) -> InputError:
 def _pieces(
     package: Package, path: Path, names: list[str], about: Any
 ) -> tuple[dict[str, list[pa.Array]], dict[str, set[str]]]:
-    """All cells, column by column: numbers as float64 with codes for tags, text as it is; and the
-    tags that there are.
+    """Return all cells by column, and the tags that occur.
+
+    Numbers are float64 with codes for tags; text is unchanged.
     """
     most, held = largest_table(path), 0
-    found: dict[str, list[pa.Array]] = {}
+    pieces: dict[str, list[pa.Array]] = {}
     tags: dict[str, set[str]] = {}
     for some in _batches(names):
         start = 0
@@ -132,30 +133,34 @@ def _pieces(
                 1,
                 min(ROWS_AT_ONCE, CELLS_AT_ONCE // len(some), BYTES_AT_ONCE // _width(about, some)),
             )
-            cells, told = _ask(package, path, usecols=some, row_offset=start, row_limit=limit)
+            cells, piece_metadata = _ask(
+                package, path, usecols=some, row_offset=start, row_limit=limit
+            )
             rows = len(cells[some[0]]) if cells else 0
-            for name, letters in told.missing_user_values.items():
+            for name, letters in piece_metadata.missing_user_values.items():
                 tags.setdefault(name, set()).update(letters)
             for name in some:
                 values = cells.get(name, [])
                 if len(values) != rows:
                     raise unreadable(package, path)
                 piece = _array(
-                    values, text=_is_text(about, name), tags=name in told.missing_user_values
+                    values,
+                    text=_is_text(about, name),
+                    tags=name in piece_metadata.missing_user_values,
                 )
                 held += piece.nbytes
-                found.setdefault(name, []).append(piece)
+                pieces.setdefault(name, []).append(piece)
             check_larger(path, held, most)
             start += rows
             if rows < limit:
                 break
-    if len({sum(map(len, each)) for each in found.values()}) != 1:
+    if len({sum(map(len, column)) for column in pieces.values()}) != 1:
         raise unreadable(package, path)
-    return found, tags
+    return pieces, tags
 
 
 def _width(about: Any, names: list[str]) -> int:
-    """How many bytes a row of these columns has at most."""
+    """Return the largest number of bytes that a row of these columns can have."""
     widths = about.variable_storage_width
     return max(1, sum(int(widths.get(name) or 8) for name in names))
 
@@ -180,25 +185,25 @@ def _array(values: list[Any], *, text: bool, tags: bool) -> pa.Array:
 
 
 def _labels(name: str, about: Any, letters: set[str]) -> Labels:
-    """What the file says of a column, in which these tags are."""
+    """Return the labels of a column in which these tags occur."""
     text = _is_text(about, name)
 
     def code(value: Any) -> Any:
         return code_of_tag(value) if isinstance(value, str) and not text else plain_code(value)
 
     values = {
-        code(each): label
-        for each, label in about.variable_value_labels.get(name, {}).items()
+        code(item): label
+        for item, label in about.variable_value_labels.get(name, {}).items()
         if label
     }
     declared: list[Any] = [
-        code(each["lo"]) if each["lo"] == each["hi"] else (float(each["lo"]), float(each["hi"]))
-        for each in about.missing_ranges.get(name, [])
+        code(item["lo"]) if item["lo"] == item["hi"] else (float(item["lo"]), float(item["hi"]))
+        for item in about.missing_ranges.get(name, [])
     ]
     tags = {
-        each
-        for each in values
-        if not text and each in map(code_of_tag, "abcdefghijklmnopqrstuvwxyz_")
+        item
+        for item in values
+        if not text and item in map(code_of_tag, "abcdefghijklmnopqrstuvwxyz_")
     }
     tags |= {code_of_tag(tag) for tag in letters}
     declared += sorted(tags, reverse=True)
@@ -216,8 +221,8 @@ def _labels(name: str, about: Any, letters: set[str]) -> Labels:
 def _typed(
     package: Package, column: pa.ChunkedArray, about: Any, name: str, labels: Labels
 ) -> pa.ChunkedArray:
-    """A column as what its format says: dates, moments, whole numbers; where its values do not fit,
-    as numbers.
+    """Convert a column by its format to dates, moments or whole numbers; keep numbers that do not
+    fit.
     """
     if _is_text(about, name):
         whole = pc.sum(pc.binary_length(column)).as_py() or 0
@@ -235,9 +240,9 @@ def _typed(
 
 
 def is_whole(numbers: np.ndarray) -> bool:
-    """Whether all numbers are whole, and few enough in digits that float64 tells them apart."""
-    there = numbers[~np.isnan(numbers)]
-    return bool((np.abs(there) < LARGEST_WHOLE).all() and (there == np.floor(there)).all())
+    """Check if all numbers are whole, and exact in float64."""
+    present = numbers[~np.isnan(numbers)]
+    return bool((np.abs(present) < LARGEST_WHOLE).all() and (present == np.floor(present)).all())
 
 
 def _times(package: Package, numbers: np.ndarray, means: str) -> pa.ChunkedArray | None:
@@ -270,9 +275,7 @@ UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000}
 
 
 def _unit(counts: np.ndarray, second: int) -> str | None:
-    """The coarsest unit that tells all of these counts apart as they are meant: digits beyond are
-    those of float64.
-    """
+    """Return the coarsest unit that keeps all counts exactly, up to the precision of float64."""
     for unit, parts in UNITS.items():
         scaled = counts * (parts / second)
         if (
@@ -284,10 +287,10 @@ def _unit(counts: np.ndarray, second: int) -> str | None:
 
 
 def format_name(text: str) -> str:
-    """The name of a format of SPSS or SAS, without its width.
+    """Return the name of a format of SPSS or SAS, without its width.
 
     >>> format_name("DATE11"), format_name("F8.2"), format_name("E8601DA10.")
     ('DATE', 'F', 'E8601DA')
     """
-    found = re.fullmatch(r"\$?([A-Z][A-Z0-9_]*?[A-Z_]|[A-Z])?(\d+)?(?:\.(\d*))?", text.upper())
-    return (found[1] or "") if found else ""
+    match = re.fullmatch(r"\$?([A-Z][A-Z0-9_]*?[A-Z_]|[A-Z])?(\d+)?(?:\.(\d*))?", text.upper())
+    return (match[1] or "") if match else ""

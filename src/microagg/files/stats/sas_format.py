@@ -1,6 +1,4 @@
-"""SAS files, through pyreadstat: transport files (.xpt) are read and written, SAS's own (.sas7bdat)
-are read only.
-"""
+"""SAS files by pyreadstat: transport files (.xpt), read and written; .sas7bdat files, read only."""
 
 from __future__ import annotations
 
@@ -44,7 +42,7 @@ def _means(format: str) -> str:
 
 
 def package(reader: str = "read_xport") -> Package:
-    """How SAS files are read."""
+    """Return the rules for reading SAS files."""
     from microagg.files.stats.reading import Package
 
     return Package(
@@ -59,7 +57,7 @@ def package(reader: str = "read_xport") -> Package:
 
 
 def read(path: Path) -> pa.Table:
-    """The columns of a SAS transport file with the labels that it has."""
+    """Read the columns of a SAS transport file, with their labels."""
     from microagg.files.stats.reading import read_by, unreadable
 
     with path.open("rb") as file:
@@ -69,14 +67,14 @@ def read(path: Path) -> pa.Table:
     if not recognise(content) or path.stat().st_size % RECORD:
         raise unreadable(package(), path)
     table = read_by(package(), path)
-    told = ROWS.search(content)
-    if told and int(told[1]) != table.num_rows:
+    match = ROWS.search(content)
+    if match and int(match[1]) != table.num_rows:
         raise unreadable(package(), path)
     return table
 
 
 def read_own(path: Path) -> pa.Table:
-    """The columns of one of SAS's own files."""
+    """Read the columns of a .sas7bdat file."""
     from microagg.files.stats.reading import read_by, unreadable
 
     with path.open("rb") as file:
@@ -100,7 +98,7 @@ def write(table: pa.Table, path: Path) -> None:
 
 
 def write_own(table: pa.Table, path: Path) -> None:
-    """Never done: nobody outside SAS knows all of these files."""
+    """Refuse to write: the .sas7bdat format is not documented."""
     raise InputError(f"a .sas7bdat file {READ_ONLY}")
 
 
@@ -108,7 +106,7 @@ READ_ONLY = "can be read and not written; name a .xpt file, which SAS reads, too
 
 
 def holds(labels: Labels, column: pa.ChunkedArray) -> Labels:
-    """What of a column's labels a transport file holds: that of the column alone."""
+    """Return the labels that a transport file holds: that of the column only."""
     from microagg.files.stats.writing import held_by
 
     return held_by("SAS", labels, column)
@@ -122,12 +120,12 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def recognise(beginning: bytes) -> bool:
-    """Whether a file begins as SAS transport files do."""
+    """Check if a file begins as SAS transport files do."""
     return beginning.startswith(MAGIC)
 
 
 def recognise_own(beginning: bytes) -> bool:
-    """Whether a file begins as SAS's own files do."""
+    """Check if a file begins as .sas7bdat files do."""
     return beginning.startswith(OWN)
 
 

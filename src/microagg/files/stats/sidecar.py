@@ -1,8 +1,7 @@
-"""Labels in a file beside a table, `NAME.labels.json`, where the table's own format cannot hold all
-of them.
+"""Sidecar file `NAME.labels.json` of the labels that a table's format cannot hold.
 
-It is part of a release: what it says is said of values that the released table has. Whoever reads
-the table takes the labels from it.
+It is part of a release: its labels are those of values in the released table. Reading the table
+takes the labels from it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ LARGEST = 1 << 27
 
 
 def sidecar_of(path: AnyPlace) -> AnyPlace:
-    """Where the labels of a table lie that its own format cannot hold.
+    """Return the path of a table's sidecar file.
 
     >>> sidecar_of(Path("out.csv")).name
     'out.csv.labels.json'
@@ -36,17 +35,17 @@ def sidecar_of(path: AnyPlace) -> AnyPlace:
 
 
 def sidecar_text(labels: Mapping[str, Labels]) -> str:
-    """What such a file holds.
+    """Return the content of a sidecar file.
 
     >>> is_sidecar(sidecar_text({"sex": Labels("Sex")}).encode())
     True
     """
-    columns = {name: each.as_data() for name, each in labels.items()}
+    columns = {name: column_labels.as_data() for name, column_labels in labels.items()}
     return json.dumps({**HEADER, "columns": columns}, indent=1, ensure_ascii=False) + "\n"
 
 
 def is_sidecar(beginning: bytes) -> bool:
-    """Whether a file begins as such files do."""
+    """Check if a file begins as sidecar files do."""
     return beginning.replace(b" ", b"").startswith(b'{\n"microagg":"labels",')
 
 
@@ -57,7 +56,7 @@ def as_read_back(labels: Labels, column: pa.ChunkedArray, format: Format) -> Lab
 
 
 def labels_beside(table: pa.Table, format: Format) -> dict[str, Labels]:
-    """All labels of a table if its format cannot hold some of them; none otherwise."""
+    """Return all labels of a table if its format cannot hold some of them; none otherwise."""
     whole, lost = {}, False
     table = with_values(table) if format.typed else table
     for name, labels in labels_in(table).items():
@@ -71,42 +70,48 @@ def labels_beside(table: pa.Table, format: Format) -> dict[str, Labels]:
 def _loses(labels: Labels, held: Labels, column: pa.ChunkedArray, format: Format) -> bool:
     whole = as_read_back(labels, column, format)
     codes = format.codes(labels, column) if format.codes else {}
-    there = [codes.get(value, value) for value in occurring(column)]
+    codes_present = [codes.get(value, value) for value in occurring(column)]
     return (
         whole.label != held.label
         or whole.measure != held.measure
         or not whole.values.items() <= held.values.items()
-        or any(whole.is_missing(value) != held.is_missing(value) for value in there)
+        or any(whole.is_missing(value) != held.is_missing(value) for value in codes_present)
     )
 
 
 def with_sidecar(table: pa.Table, path: Path) -> pa.Table:
-    """A table with the labels that lie beside its file, if there are any."""
-    place = sidecar_of(path)
+    """Add the labels of the sidecar file to a table, if there is one."""
+    sidecar = sidecar_of(path)
     try:
-        with place.open("rb") as file:
+        with sidecar.open("rb") as file:
             content = file.read(LARGEST)
     except (FileNotFoundError, NotADirectoryError):
         return table
     except OSError:
         raise InputError(
-            f"{str(place)!r} cannot be read; check its permissions, or remove it."
+            f"{str(sidecar)!r} cannot be read; check its permissions, or remove it."
         ) from None
-    labels = _read(place, content)
-    known = {name: each for name, each in labels.items() if name in table.column_names}
-    if not known:
+    labels = _read(sidecar, content)
+    matching = {
+        name: column_labels for name, column_labels in labels.items() if name in table.column_names
+    }
+    if not matching:
         return table
-    told = f"labels of {len(known)} columns were" if len(known) > 1 else "labels of one column were"
-    return with_notes(with_labels(table, known), [f"{told} taken from {place.name!r}"])
+    note = (
+        f"labels of {len(matching)} columns were"
+        if len(matching) > 1
+        else "labels of one column were"
+    )
+    return with_notes(with_labels(table, matching), [f"{note} taken from {sidecar.name!r}"])
 
 
-def _read(place: Path, content: bytes) -> dict[str, Labels]:
+def _read(path: Path, content: bytes) -> dict[str, Labels]:
     try:
         data: Any = json.loads(content.decode("utf-8"))
         if {name: data[name] for name in HEADER} != HEADER:
             raise ValueError("no labels")
-        return {str(name): Labels.from_data(each) for name, each in data["columns"].items()}
+        return {str(name): Labels.from_data(entry) for name, entry in data["columns"].items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         raise InputError(
-            f"{str(place)!r} does not hold labels as microagg writes them; mend it, or remove it."
+            f"{str(path)!r} does not hold labels as microagg writes them; mend it, or remove it."
         ) from None

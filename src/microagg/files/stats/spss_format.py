@@ -1,4 +1,4 @@
-"""SPSS files (.sav, .zsav), through pyreadstat: text, numbers, dates, and all labels."""
+"""SPSS files (.sav, .zsav) by pyreadstat: text, numbers, dates, and all labels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _means(format: str) -> str:
 
 
 def _rows(beginning: bytes, size: int) -> int | None:
-    """How many records the header claims."""
+    """Return the number of records that the header claims."""
     if len(beginning) < 176:
         return -1
     little = beginning[64:68] in (b"\x02\0\0\0", b"\x03\0\0\0")
@@ -48,14 +48,14 @@ def _rows(beginning: bytes, size: int) -> int | None:
 
 
 def package() -> Package:
-    """How SPSS files are read."""
+    """Return the rules for reading SPSS files."""
     from microagg.files.stats.reading import Package
 
     return Package("SPSS", "read_sav", True, _means, -141_428, 86_400, 1, _rows)
 
 
 def read(path: Path) -> pa.Table:
-    """The columns of an SPSS file with their labels."""
+    """Read the columns of an SPSS file, with their labels."""
     from microagg.files.stats.reading import read_by, unreadable
 
     with path.open("rb") as file:
@@ -91,8 +91,8 @@ def write_packed(table: pa.Table, path: Path) -> None:
 
 
 def holds(labels: Labels, column: pa.ChunkedArray) -> Labels:
-    """What of a column's labels an SPSS file holds: all, within its lengths and its rules for
-    missing codes.
+    """Return the labels that an SPSS file holds: all, within its lengths and rules for missing
+    codes.
     """
     from microagg.files.stats.writing import held_by
 
@@ -107,7 +107,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def recognise(beginning: bytes) -> bool:
-    """Whether a file begins as SPSS files do."""
+    """Check if a file begins as SPSS files do."""
     return beginning.startswith((MAGIC, PACKED))
 
 

@@ -1,5 +1,5 @@
-"""Stata files (.dta), through pyreadstat: text, numbers, dates, labels of columns and of whole
-numbers, .a to .z.
+"""Stata files (.dta) by pyreadstat: text, numbers, dates, .a to .z, labels of columns and whole
+numbers.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def _means(format: str) -> str:
 
 
 def package() -> Package:
-    """How Stata files are read."""
+    """Return the rules for reading Stata files."""
     from microagg.files.stats.reading import Package
 
     return Package("Stata", "read_dta", True, _means, -3_653, 1, 1000)
 
 
 def read(path: Path) -> pa.Table:
-    """The columns of a Stata file with their labels."""
+    """Read the columns of a Stata file, with their labels."""
     from microagg.files.stats.reading import read_by, unreadable
 
     with path.open("rb") as file:
@@ -70,16 +70,14 @@ def write(table: pa.Table, path: Path) -> None:
 
 
 def holds(labels: Labels, column: pa.ChunkedArray) -> Labels:
-    """What of a column's labels a Stata file holds: not those of texts and broken numbers, no
-    measure.
-    """
+    """Return the labels that a Stata file holds: none of texts or fractions, and no measure."""
     from microagg.files.stats.writing import held_by
 
     return held_by("Stata", labels, column)
 
 
 def codes(labels: Labels, column: pa.ChunkedArray) -> dict[Any, Any]:
-    """What comes back in the place of codes that are declared missing, which are .a to .z there."""
+    """Map codes declared missing to those of .a to .z, as which they are read back."""
     from microagg.files.stats.writing import tags_for
     from microagg.table.columns.labels import code_of_tag
 
@@ -98,7 +96,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def recognise(beginning: bytes) -> bool:
-    """Whether a file begins as Stata files do."""
+    """Check if a file begins as Stata files do."""
     old = (
         beginning[:1] in OLD
         and beginning[1:2] in (b"\x01", b"\x02")

@@ -1,8 +1,7 @@
-"""Tables as files of SPSS, Stata and SAS, by pyreadstat; what such a file cannot hold is refused
-with a sentence, never changed.
+"""Writing of SPSS, Stata and SAS files by pyreadstat; values that they cannot hold are refused.
 
-pyreadstat writes frames of pandas or polars only, so it gets one of polars with plain numbers and
-texts, and formats that say which of them are dates.
+pyreadstat writes frames of pandas or polars only. It gets a polars frame with plain numbers and
+texts, and formats that declare which of them are dates.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ ROOM_LEFT = 1 << 16
 
 @dataclass(frozen=True)
 class Target:
-    """What files of one package can hold."""
+    """Limits of the files of one package."""
 
     longest_text: int
     trailing: bool
-    """Whether blanks at the end of a text are kept."""
+    """True if blanks at the end of a text are kept."""
     label: int
-    """How long the label of a column may be, in bytes, and that of a value; 0 if there is none."""
+    """Longest label of a column in bytes, and of a value; 0 if there is none."""
     value: int
     origin: int
     """The first day, counted from 1970; `day` units of a date make a day, `second` of a moment a
@@ -54,7 +53,7 @@ class Target:
     day: int
     second: int
     formats: Mapping[str, str]
-    """How dates, moments, times, whole and other numbers are shown."""
+    """Display formats of dates, moments, times, whole and other numbers."""
     measures: bool = False
 
 
@@ -122,26 +121,26 @@ def write_by(package: str, table: pa.Table, path: Path, *, packed: bool = False)
 
     target = TARGETS[package]
     check_names(package, table.column_names)
-    columns, said = [], _Said()
+    columns, metadata = [], _Said()
     for field, column in zip(table.schema, table.columns, strict=True):
         labels = held_by(package, labels_of(field), column)
-        columns.append(_prepared(package, target, field, column, labels, said))
+        columns.append(_prepared(package, target, field, column, labels, metadata))
     frame = _frame(table.column_names, columns)
     options: dict[str, Any] = {
-        "column_labels": said.labels or None,
-        "variable_format": said.formats or None,
+        "column_labels": metadata.labels or None,
+        "variable_format": metadata.formats or None,
     }
     if package == "SPSS":
         options |= {
-            "missing_ranges": said.ranges or None,
-            "variable_measure": said.measures or None,
+            "missing_ranges": metadata.ranges or None,
+            "variable_measure": metadata.measures or None,
         }
-        options |= {"variable_value_labels": said.values or None, "compress": packed}
+        options |= {"variable_value_labels": metadata.values or None, "compress": packed}
         write: Any = pyreadstat.write_sav
     elif package == "Stata":
         options |= {
-            "variable_value_labels": said.values or None,
-            "missing_user_values": said.tags or None,
+            "variable_value_labels": metadata.values or None,
+            "missing_user_values": metadata.tags or None,
         }
         options["version"] = 15 if table.num_columns > 32_767 else 14
         write = pyreadstat.write_dta
@@ -159,9 +158,7 @@ def write_by(package: str, table: pa.Table, path: Path, *, packed: bool = False)
 
 
 def _check_full_disk(path: Path) -> None:
-    """Raise OSError if the disk takes no more: pyreadstat does not always notice, and leaves a file
-    that is cut off.
-    """
+    """Raise OSError if the disk is full: pyreadstat may leave a truncated file unnoticed."""
     with path.open("r+b") as file:
         end = file.seek(0, os.SEEK_END)
         file.write(bytes(ROOM_LEFT))
@@ -170,7 +167,7 @@ def _check_full_disk(path: Path) -> None:
 
 
 class _Said:
-    """What is said of the columns besides their values, as pyreadstat takes it."""
+    """Metadata of the columns, as pyreadstat takes it."""
 
     def __init__(self) -> None:
         self.labels: dict[str, str] = {}
@@ -182,7 +179,7 @@ class _Said:
 
 
 def _meant(package: str, message: str) -> Exception:
-    """An error of the writer by what it is about; its own words could quote the table."""
+    """Return an error by the subject of the writer's message, which itself could quote the table."""
     if "reserved" in message:
         return InputError(
             f"a column has a name that {package} keeps for itself, such as int, long or "
@@ -204,41 +201,39 @@ def _prepared(
     field: pa.Field,
     column: pa.ChunkedArray,
     labels: Labels,
-    said: _Said,
+    metadata: _Said,
 ) -> Any:
-    """A column as pyreadstat takes it: numbers or texts, with a list of both where Stata has
-    tags.
-    """
+    """Return a column as pyreadstat takes it: numbers, texts, or numbers mixed with Stata's tags."""
     name, kind = field.name, column.type
     if pa.types.is_dictionary(kind):
         column = pc.cast(column, kind.value_type)
         kind = column.type
     if labels.label:
-        said.labels[name] = labels.label
+        metadata.labels[name] = labels.label
     if labels.measure and target.measures:
-        said.measures[name] = labels.measure
+        metadata.measures[name] = labels.measure
     if is_text(kind) or pa.types.is_null(kind):
         text = pc.fill_null(pc.cast(column, pa.large_string()), "")
         _check_texts(package, target, name, text)
-        said.values |= {name: dict(labels.values)} if labels.values else {}
-        said.ranges |= {name: list(labels.missing)} if labels.missing else {}
+        metadata.values |= {name: dict(labels.values)} if labels.values else {}
+        metadata.ranges |= {name: list(labels.missing)} if labels.missing else {}
         return text
     means, numbers = _numbers(package, target, name, column)
     if means:
         shown = _shown(target, means, numbers)
-        said.formats |= {name: shown} if shown else {}
+        metadata.formats |= {name: shown} if shown else {}
     original = labels_of(field)
     if package == "Stata" and labels.missing:
-        return _tagged(name, numbers, tags_for(original, column), labels, said)
+        return _tagged(name, numbers, tags_for(original, column), labels, metadata)
     whole = pa.types.is_integer(numbers.type)
     if labels.values:
-        said.values[name] = {
+        metadata.values[name] = {
             code if whole else float(code): label for code, label in labels.values.items()
         }
     if labels.missing:
-        said.ranges[name] = [
-            {"lo": each[0], "hi": each[1]} if isinstance(each, tuple) else each
-            for each in labels.missing
+        metadata.ranges[name] = [
+            {"lo": missing[0], "hi": missing[1]} if isinstance(missing, tuple) else missing
+            for missing in labels.missing
         ]
     return numbers
 
@@ -246,7 +241,7 @@ def _prepared(
 def _numbers(
     package: str, target: Target, name: str, column: pa.ChunkedArray
 ) -> tuple[str, pa.ChunkedArray]:
-    """What a column of anything but text means, and its numbers as the package counts them."""
+    """Return the meaning of a column that is no text, and its numbers as the package counts them."""
     kind = column.type
     if pa.types.is_boolean(kind):
         return "whole", pc.cast(pc.cast(column, pa.int8()), pa.int32())
@@ -273,14 +268,12 @@ def _numbers(
 
 
 def _check_extremes(package: str, name: str, numbers: pa.ChunkedArray) -> None:
-    """The largest and smallest of float64 mean something else to these packages; SAS writes numbers
-    in another base.
-    """
+    """Refuse the extremes of float64, which these packages use as codes or cannot hold."""
     most = {"SPSS": 1.7e308, "Stata": 8.9e307, "SAS": 7.2e75}[package]
     least = 5.4e-79 if package == "SAS" else 0.0
     sizes = pc.abs(numbers)
-    there = pc.and_(pc.greater(sizes, 0.0), pc.less(sizes, least))
-    if pc.any(pc.greater(sizes, most)).as_py() or pc.any(there).as_py():
+    too_small = pc.and_(pc.greater(sizes, 0.0), pc.less(sizes, least))
+    if pc.any(pc.greater(sizes, most)).as_py() or pc.any(too_small).as_py():
         raise InputError(
             f"column {name!r} holds numbers larger or smaller than {package} files can "
             f"hold; rescale it, or write a file of another "
@@ -335,7 +328,7 @@ def _check_texts(package: str, target: Target, name: str, text: pa.ChunkedArray)
 
 
 def _shown(target: Target, means: str, numbers: pa.ChunkedArray) -> str:
-    """How a column is shown: wide enough, with the decimals that it has, up to six."""
+    """Return the display format of a column: wide enough, with its decimals, at most six."""
     values = numbers.to_numpy()
     values = values[~np.isnan(values.astype(np.float64))].astype(np.float64)
     largest = float(np.abs(values).max(initial=1.0))
@@ -346,8 +339,8 @@ def _shown(target: Target, means: str, numbers: pa.ChunkedArray) -> str:
 
 
 def tags_for(labels: Labels, column: pa.ChunkedArray) -> dict[Code, str]:
-    """The tag of Stata for each code of a column of numbers that is declared missing and occurs:
-    its own, else the next free one.
+    """Return Stata's tag for each code that is declared missing and occurs: its own, else a free
+    one.
 
     >>> tags_for(Labels(missing=(-9, -8)), pa.chunked_array([[1, -8, -9]]))
     {-9: 'a', -8: 'b'}
@@ -355,23 +348,25 @@ def tags_for(labels: Labels, column: pa.ChunkedArray) -> dict[Code, str]:
     if is_text(column.type) or pa.types.is_dictionary(column.type):
         return {}
     codes = sorted(code for code in occurring(column) if labels.is_missing(code))
-    own = {code: tag for code in codes if (tag := tag_of_code(code)) and tag != "_"}
-    free = [tag for tag in "abcdefghijklmnopqrstuvwxyz" if tag not in own.values()]
-    others = [code for code in codes if code not in own]
+    original = {code: tag for code in codes if (tag := tag_of_code(code)) and tag != "_"}
+    free = [tag for tag in "abcdefghijklmnopqrstuvwxyz" if tag not in original.values()]
+    others = [code for code in codes if code not in original]
     if len(others) > len(free):
         return {}
-    found = own | dict(zip(others, free, strict=False))
-    return {code: found[code] for code in codes}
+    tags = original | dict(zip(others, free, strict=False))
+    return {code: tags[code] for code in codes}
 
 
 def _tagged(
-    name: str, numbers: pa.ChunkedArray, tags: Mapping[Code, str], labels: Labels, said: _Said
+    name: str, numbers: pa.ChunkedArray, tags: Mapping[Code, str], labels: Labels, metadata: _Said
 ) -> list[Any]:
-    """Numbers with tags among them, as Python values."""
-    said.tags[name] = sorted(tags.values())
+    """Return numbers and tags as Python values."""
+    metadata.tags[name] = sorted(tags.values())
     back = {code_of_tag(tag): tag for tag in tags.values()}
     if labels.values:
-        said.values[name] = {back.get(code, code): label for code, label in labels.values.items()}  # type: ignore[call-overload]
+        metadata.values[name] = {
+            back.get(code, code): label for code, label in labels.values.items()
+        }  # type: ignore[call-overload]
     values = numbers.to_pylist()
     whole = all(
         value is None
@@ -388,7 +383,7 @@ def _tagged(
 
 
 def _frame(names: list[str], columns: list[Any]) -> Any:
-    """A frame of polars: pyreadstat writes those of pandas and polars only."""
+    """Return a polars frame: pyreadstat writes those of pandas and polars only."""
     import polars
 
     made = [
@@ -401,7 +396,7 @@ def _frame(names: list[str], columns: list[Any]) -> Any:
 
 
 def held_by(package: str, labels: Labels, column: pa.ChunkedArray) -> Labels:
-    """What of a column's labels a file of a package holds, as they come back from it."""
+    """Return the labels of a column that a file of a package holds, as they are read back."""
     if not labels:
         return labels
     target = TARGETS[package]
@@ -410,14 +405,22 @@ def held_by(package: str, labels: Labels, column: pa.ChunkedArray) -> Labels:
         return Labels(label)
     text = is_text(column.type) or pa.types.is_dictionary(column.type)
     plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    values = {code: _cut(told, target.value) for code, told in labels.values.items() if told}
+    values = {
+        code: _cut(value_label, target.value)
+        for code, value_label in labels.values.items()
+        if value_label
+    }
     if not (text or plain):
         return Labels(label, {}, labels.measure if target.measures else "")
-    values = {code: told for code, told in values.items() if isinstance(code, str) == text}
+    values = {
+        code: value_label for code, value_label in values.items() if isinstance(code, str) == text
+    }
     if package == "SPSS":
         missing = _declared(labels, column, text=text)
         if text:
-            values = {code: told for code, told in values.items() if _can_be_labelled(code)}
+            values = {
+                code: value_label for code, value_label in values.items() if _can_be_labelled(code)
+            }
         return Labels(label, values, labels.measure, missing)
     if text:
         return Labels(label)
@@ -428,9 +431,9 @@ def held_by(package: str, labels: Labels, column: pa.ChunkedArray) -> Labels:
         {code: code_of_tag(tag) for code, tag in tags.items()}
     )
     kept = {
-        code: told
-        for code, told in recoded.values.items()
-        if told
+        code: value_label
+        for code, value_label in recoded.values.items()
+        if value_label
         and not isinstance(code, str)
         and (code in recoded.missing or (code == int(code) and SMALLEST <= code <= LARGEST))
     }
@@ -444,23 +447,23 @@ def _can_be_labelled(code: Code) -> bool:
 
 
 def _cut(text: str, longest: int) -> str:
-    """A text within so many bytes; the file beside has the whole of it."""
+    """Shorten a text to a number of bytes; the sidecar file has the whole of it."""
     if len(text.encode()) <= longest:
         return text
     return text.encode()[: longest - len(CUT.encode())].decode(errors="ignore").rstrip() + CUT
 
 
 def _declared(labels: Labels, column: pa.ChunkedArray, *, text: bool) -> tuple[Any, ...]:
-    """Missing codes as SPSS declares them: three, or a range and one more; nothing where that
-    cannot be said.
+    """Return missing codes as SPSS declares them: three, or a range and one more; none if
+    impossible.
     """
     if text:
         codes = [
-            each for each in labels.missing if isinstance(each, str) and len(each.encode()) <= 8
+            code for code in labels.missing if isinstance(code, str) and len(code.encode()) <= 8
         ]
         return tuple(codes) if len(codes) == len(labels.missing) <= 3 else ()
-    ranges = [each for each in labels.missing if isinstance(each, tuple)]
-    codes = sorted(each for each in labels.missing if not isinstance(each, tuple | str))
+    ranges = [code for code in labels.missing if isinstance(code, tuple)]
+    codes = sorted(code for code in labels.missing if not isinstance(code, tuple | str))
     if not ranges and len(codes) <= 3:
         return tuple(codes)
     if len(ranges) == 1 and len(codes) <= 1:

@@ -1,9 +1,8 @@
-"""Where tables lie: paths of this machine, which stay what they are, or addresses of object stores
-(s3://, gs://, abfs://, …).
+"""Local paths, and addresses of object stores (s3://, gs://, abfs://, …).
 
-A store has no modes, no locks and no renaming; a file there is put whole or not at all. Credentials
-come from the environment, as `pyarrow.fs` takes them, or from the address itself: so an address is
-shown without its user and its query, everywhere.
+A store has no modes, no locks and no renaming; a file is stored whole or not at all. Credentials
+come from the environment, as `pyarrow.fs` takes them, or from the address itself. So addresses are
+always shown without user and query.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ _ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/{1,3}(.*)", re.DOTALL)
 
 @dataclass(frozen=True, repr=False)
 class Url:
-    """A file, a folder or a pattern in an object store. As a string it has no credentials in it."""
+    """File, folder or pattern in an object store. Its string form has no credentials."""
 
     address: str
-    """With whatever is needed to get there."""
+    """Full address, with credentials."""
 
     def __str__(self) -> str:
         return shown(self.address)
@@ -52,7 +51,7 @@ class Url:
 
     @property
     def name(self) -> str:
-        """The last part of it.
+        """Last part of the path.
 
         >>> Url("s3://key:secret@bucket/survey/in%20put.parquet?region=eu-west-1").name
         'in put.parquet'
@@ -61,12 +60,12 @@ class Url:
 
     @property
     def is_pattern(self) -> bool:
-        """Whether it stands for several files."""
+        """True if it is a pattern of several files."""
         return "*" in self.name
 
     @property
     def address_is_folder(self) -> bool:
-        """Whether it was said to be a folder, by a slash at its end.
+        """True if the address ends in a slash, which declares a folder.
 
         >>> Url("s3://bucket/out/?region=eu-west-1").address_is_folder
         True
@@ -74,7 +73,7 @@ class Url:
         return urlsplit(self.address).path.endswith("/")
 
     def with_name(self, name: str) -> Url:
-        """Another file of the same folder.
+        """Return another file of the same folder.
 
         >>> str(Url("s3://bucket/survey/in.parquet").with_name("out.parquet"))
         's3://bucket/survey/out.parquet'
@@ -82,7 +81,7 @@ class Url:
         return self._at(urlsplit(self.address).path.rstrip("/").rpartition("/")[0], name)
 
     def below(self, name: str) -> Url:
-        """A file in this folder."""
+        """Return a file in this folder."""
         return self._at(urlsplit(self.address).path.rstrip("/"), name)
 
     def _at(self, folder: str, name: str) -> Url:
@@ -93,32 +92,32 @@ class Url:
     # ---- what lies there
 
     def size(self) -> int | None:
-        """How many bytes a file has; None where there is no file."""
+        """Return the size of a file in bytes; None if there is no file."""
         from pyarrow.fs import FileType
 
-        found = self._info()
-        return found.size if found.type == FileType.File else None
+        info = self._info()
+        return info.size if info.type == FileType.File else None
 
     def is_folder(self) -> bool:
-        """Whether files lie below it."""
+        """Check if it is a folder."""
         from pyarrow.fs import FileType
 
         return not self.is_pattern and self._info().type == FileType.Directory
 
     def state(self) -> object:
-        """Another one when somebody has put another file there; None where there is none."""
-        found = self._info()
-        return None if self.size() is None else (found.size, found.mtime_ns)
+        """Return a value that changes when the file is replaced; None if there is no file."""
+        info = self._info()
+        return None if self.size() is None else (info.size, info.mtime_ns)
 
     def files(self) -> list[Url]:
-        """The files in a folder, or those of a pattern, in the order of their names."""
+        """Return the files of a folder or of a pattern, sorted by name."""
         from pyarrow.fs import FileSelector, FileType
 
         folder = self.with_name("") if self.is_pattern else self
         system, path = folder.opened()
         with describe_location(self):
             inside = system.get_file_info(FileSelector(path.rstrip("/"), allow_not_found=True))
-        names = sorted(each.base_name for each in inside if each.type == FileType.File)
+        names = sorted(info.base_name for info in inside if info.type == FileType.File)
         return [
             folder.below(name)
             for name in names
@@ -131,7 +130,7 @@ class Url:
             return system.get_file_info(path.rstrip("/"))
 
     def opened(self) -> tuple[FileSystem, str]:
-        """The store, and where in it this lies."""
+        """Return the file system of the store, and the path in it."""
         parts = urlsplit(self.address)
         with describe_location(self):
             if parts.scheme in MORE:
@@ -144,32 +143,30 @@ class Url:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Any]:
-        """A file of Arrow that reads what lies there."""
+        """Open the file for reading by Arrow."""
         system, path = self.opened()
         with describe_location(self):
             file = system.open_input_file(path)
         with file:
             yield file
 
-    def fetch(self, place: Path, most: int | None = None) -> None:
-        """Copy it, or its first bytes, to a file of this machine."""
-        with describe_location(self), self.reading() as there, place.open("xb") as here:
-            left = there.size() if most is None else min(most, there.size())
+    def fetch(self, path: Path, most: int | None = None) -> None:
+        """Copy it, or its first bytes, to a local file."""
+        with describe_location(self), self.reading() as remote, path.open("xb") as here:
+            left = remote.size() if most is None else min(most, remote.size())
             while left > 0:
-                block = there.read(min(AT_ONCE, left))
+                block = remote.read(min(AT_ONCE, left))
                 here.write(block)
                 left -= len(block)
 
-    def send(self, place: Path) -> Url:
-        """Copy a file to the folder of this one, under a name of its own, and make sure that it
-        comes back to the byte.
-        """
+    def send(self, path: Path) -> Url:
+        """Upload a file beside this one under a temporary name, and verify its bytes."""
         part = self.with_name(f".{secrets.token_hex(8)}.{self.name}{PART}")
-        part._fill(place)
+        part._fill(path)
         return part
 
-    def _fill(self, place: Path) -> None:
-        """Send a file there; raises unless it comes back to the byte, and leaves nothing then."""
+    def _fill(self, source: Path) -> None:
+        """Upload a file and verify its bytes; removes it and raises if they differ."""
         system, path = self.opened()
         sent = hashlib.sha256()
         with describe_location(self, "written"):
@@ -179,7 +176,7 @@ class Url:
                 system.create_dir(path.rpartition("/")[0], recursive=True)
                 out = system.open_output_stream(path)
             try:
-                with place.open("rb") as here:
+                with source.open("rb") as here:
                     while block := here.read(AT_ONCE):
                         sent.update(block)
                         out.write(block)
@@ -190,32 +187,30 @@ class Url:
                     out.close()
                 self.remove()
                 raise
-        with self.reading() as there, describe_location(self):
-            if _digest(there) != sent.hexdigest():
+        with self.reading() as remote, describe_location(self):
+            if _digest(remote) != sent.hexdigest():
                 self.remove()
                 raise InputError(
                     f"what was sent to {str(self.with_name(''))!r} does not come back; try again."
                 )
 
-    def take(self, part: Url, place: Path) -> None:
-        """Let the store copy here, in one step, what was sent of a file; what is too large for that
-        is sent once more.
-        """
-        (system, path), (_, there) = self.opened(), part.opened()
+    def take(self, part: Url, source: Path) -> None:
+        """Copy an uploaded part here within the store; if it cannot, upload the file again."""
+        (system, path), (_, part_path) = self.opened(), part.opened()
         with contextlib.suppress(OSError):
-            system.copy_file(there, path)
+            system.copy_file(part_path, path)
             return
-        self._fill(place)
+        self._fill(source)
 
     def remove_left(self) -> None:
-        """Remove what killed runs have left of this file on their way here; nothing tells whether a
-        young one is still at work.
+        """Remove parts that killed runs have left, if they are old; a recent one may still be in
+        use.
         """
-        for each in self.with_name("").files():
-            if each.name.startswith(".") and each.name.endswith(f".{self.name}{PART}"):
-                begun = each._info().mtime
+        for url in self.with_name("").files():
+            if url.name.startswith(".") and url.name.endswith(f".{self.name}{PART}"):
+                begun = url._info().mtime
                 if begun is not None and time.time() - begun.timestamp() > OLD:
-                    each.remove()
+                    url.remove()
 
     def remove(self) -> None:
         """Remove a file, if it is there."""
@@ -248,7 +243,7 @@ def _other(scheme: str) -> FileSystem:
 
 @contextlib.contextmanager
 def describe_location(url: Url, what: str = "read") -> Iterator[None]:
-    """One sentence in place of what a store or Arrow says, which may quote keys."""
+    """Replace errors of a store or Arrow, which may quote keys, by one sentence."""
     import pyarrow as pa
 
     try:
@@ -265,13 +260,13 @@ def describe_location(url: Url, what: str = "read") -> Iterator[None]:
         ) from None
 
 
-def shown(place: str | Path | Url) -> str:
-    """A path as it is; an address without its user, password and query.
+def shown(location: str | Path | Url) -> str:
+    """Return a path unchanged, and an address without user, password and query.
 
     >>> shown("s3://key:secret@bucket/in.parquet?region=eu-west-1"), shown("in.parquet")
     ('s3://bucket/in.parquet', 'in.parquet')
     """
-    text = place.address if isinstance(place, Url) else str(place)
+    text = location.address if isinstance(location, Url) else str(location)
     if "://" not in text:
         return text
     parts = urlsplit(text)
@@ -279,10 +274,15 @@ def shown(place: str | Path | Url) -> str:
 
 
 def parse_location(path: str | Path | Url) -> Path | Url:
-    """A path of this machine (file:// is one, too), or an address of a store; a path that was an
-    address has lost a slash.
+    """Return a local path (also of file://), or the address of a store.
 
-    >>> parse_location("in.parquet").name, parse_location(Path("s3://bucket/in.parquet")), str(parse_location("file:///data/in%20put.parquet"))
+    A `Path` made from an address has lost a slash, which is restored.
+
+    >>> (
+    ...     parse_location("in.parquet").name,
+    ...     parse_location(Path("s3://bucket/in.parquet")),
+    ...     str(parse_location("file:///data/in%20put.parquet")),
+    ... )
     ('in.parquet', Url('s3://bucket/in.parquet'), '/data/in put.parquet')
     >>> parse_location(Path("ftp://me:secret@somewhere/in.parquet"))
     Traceback (most recent call last):
@@ -291,15 +291,15 @@ def parse_location(path: str | Path | Url) -> Path | Url:
     """
     if isinstance(path, Url):
         return path
-    found = _ADDRESS.fullmatch(str(path))
-    if found is None:
+    match = _ADDRESS.fullmatch(str(path))
+    if match is None:
         return Path(path)
-    scheme, rest = found[1].lower(), found[2]
+    scheme, rest = match[1].lower(), match[2]
     if scheme == FILE:
         return _local(rest)
     if scheme in STORES or scheme in MORE:
         return Url(f"{scheme}://{rest.lstrip('/')}")
-    if (isinstance(path, str) and "://" in path) or not os.path.lexists(f"{found[1]}:"):
+    if (isinstance(path, str) and "://" in path) or not os.path.lexists(f"{match[1]}:"):
         raise InputError(
             f"nothing is read from or written to {scheme}://; name a path, or an address "
             f"of {', '.join((*STORES, FILE))}."
@@ -308,15 +308,15 @@ def parse_location(path: str | Path | Url) -> Path | Url:
 
 
 def _local(rest: str) -> Path:
-    """The path of file:///data/in.parquet, or of file://localhost/data/in.parquet."""
+    """Return the path of file:///data/in.parquet, or of file://localhost/data/in.parquet."""
     return Path("/" + unquote(rest.removeprefix("localhost/").lstrip("/")))
 
 
 @contextlib.contextmanager
-def to_read(place: Path | Url) -> Iterator[Any]:
-    """What Arrow's readers take: a path as it is, or a file of a store."""
-    if isinstance(place, Path):
-        yield str(place)
+def to_read(location: Path | Url) -> Iterator[Any]:
+    """Yield an argument for Arrow's readers: a local path, or an open file of a store."""
+    if isinstance(location, Path):
+        yield str(location)
         return
-    with place.reading() as file:
+    with location.reading() as file:
         yield file

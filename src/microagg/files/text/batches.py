@@ -1,6 +1,4 @@
-"""Text files read piece by piece: their cells as text, in batches, never more of them in memory
-than a few blocks.
-"""
+"""Text files read in batches of text cells; only a few blocks are in memory at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from microagg.errors import InputError
 from microagg.table.columns.text_options import UTF8, UTF8_WITH_MARK
 
 BLOCK = 1 << 22
-"""Bytes that are parsed at a time; a record that is longer takes a longer block."""
+"""Bytes parsed at a time; a longer record takes a longer block."""
 LONGEST = 1 << 28
 
 
@@ -32,15 +30,14 @@ def batches_of_text(
     wanted: Sequence[str] | None = None,
     missing: Sequence[str] = ("",),
 ) -> Iterator[pa.RecordBatch]:
-    """All records of a text file in UTF-8, as columns of text; an empty cell without quotes is
-    missing.
-
-    Of all columns, or of those that are `wanted`; `missing` are the cells without quotes that are
+    """Yield all records of a text file in UTF-8 as columns of text; empty cells without quotes are
     null.
 
-    What Arrow cannot read raises one of its errors. Other encodings are decoded beforehand: Arrow's
-    decoding stream calls Python from a thread of Arrow, which aborts the process if the interpreter
-    ends at that moment.
+    Reads all columns, or those in `wanted`; `missing` are the cells without quotes that are null.
+
+    Text that Arrow cannot parse raises one of its errors. Other encodings are decoded beforehand:
+    Arrow's decoding stream calls Python from an Arrow thread, which aborts the process if the
+    interpreter exits at that moment.
     """
     convert = arrow_csv.ConvertOptions(
         column_types={name: pa.string() for name in names},
@@ -77,9 +74,7 @@ def batches_of_text(
 
 
 def text_stream(path: Path, packing: str, encoding: str, skipped: int = 0) -> Any:
-    """The bytes of a text file as UTF-8, unpacked and decoded as they are read; the first `skipped`
-    ones are passed over.
-    """
+    """Open a text file as a stream of UTF-8, unpacked, decoded, after the first `skipped` bytes."""
     stream: Any = pa.input_stream(str(path), compression=packing or None)
     stream.read(skipped)
     codec = "utf-16-le" if encoding == "utf-16" else encoding
@@ -89,7 +84,7 @@ def text_stream(path: Path, packing: str, encoding: str, skipped: int = 0) -> An
 
 
 def names_of_text(path: Path, packing: str, encoding: str, delimiter: str) -> list[str]:
-    """The names in the header of a text file that was just written."""
+    """Return the names in the header of a text file that was just written."""
     from microagg.files.text.csv_format import LONGEST_HEADER, header_in, names_in
 
     with text_stream(path, packing, encoding) as stream:

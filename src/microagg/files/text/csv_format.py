@@ -1,5 +1,5 @@
-"""Files of separated text, their columns as text to the letter ("007" stays "007"): csv, tsv and
-txt, each plain or packed.
+"""Separated text, plain or packed (csv, tsv, txt). Cells are kept to the letter ("007" stays
+"007").
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ NO_TEXT = set(range(32)) - set(b"\t\n\r\f")
 FORMULA = r"(?s)^'*[=+\-@\t\r]."
 ESCAPED = r"(?s)^'+[=+\-@\t\r]."
 RAGGED = re.compile(r"CSV parse error: Row #(\d+): Expected \d+ columns, got \d+")
-"""How Arrow's message on a row with too few or too many cells begins; what follows quotes the row.
-"""
+"""Beginning of Arrow's message on a row with too few or too many cells; the rest quotes the row."""
 
 
 def read(
@@ -59,14 +58,15 @@ def read(
     packing: str = "",
     usual: str = ",",
 ) -> pa.Table:
-    """All columns as text; an empty cell without quotes is missing, and so is NA without quotes
-    beside text in quotes (in columns that are found out, or at the places `unquoted_gaps`). The
-    table remembers its dialect, which what becomes of the texts goes by.
+    """Read all columns as text; the table keeps its dialect in its metadata.
 
-    Unless it is said whether there is a `header`, a first row that looks like a record is refused.
-    `packing` and the `usual` delimiter are those of the entry.
+    An empty cell without quotes is missing. So is NA without quotes in columns of quoted text,
+    which are detected, or are those with the indices `unquoted_gaps`.
+
+    Unless `header` is given, a first row that looks like a record is refused. `packing` and the
+    `usual` delimiter are those of the format.
     """
-    found, source, first = begun(
+    dialect, source, first = begun(
         path,
         delimiter,
         encoding=encoding,
@@ -77,9 +77,9 @@ def read(
         packing=packing,
         usual=usual,
     )
-    table = _read(path, source, first, found.delimiter, header, gaps=unquoted_gaps)
+    table = _read(path, source, first, dialect.delimiter, header, gaps=unquoted_gaps)
     table = unescaped(table) if escape_formulas else table
-    return found.put_on(table)
+    return dialect.put_on(table)
 
 
 def begun(
@@ -95,9 +95,7 @@ def begun(
     usual: str = ",",
     aside: Path | None = None,
 ) -> tuple[Dialect, Source, str]:
-    """What the beginning of a text file tells of its dialect, its text in UTF-8, and its first row;
-    what was said of it goes before.
-    """
+    """Return dialect, text and first row of a text file; options of the user take precedence."""
     from microagg.files.text.dialect import Dialect
 
     check_same_signs({"decimal": decimal, "thousands": thousands})
@@ -111,7 +109,7 @@ def begun(
             f"records. If these come "
             "later, say how many rows to pass over: --skip-rows (in Python skip_rows)."
         )
-    found = Dialect(
+    dialect = Dialect(
         delimiter or _delimiter_in(first, usual),
         source.encoding,
         _line_end_of(first),
@@ -119,14 +117,15 @@ def begun(
         thousands,
         dates,
     )
-    return found, source, first
+    return dialect, source, first
 
 
 def names_and_header(
     path: Path, first: str, delimiter: str, header: bool | None
 ) -> tuple[list[str], bool]:
-    """The names of the columns, and whether the first row holds them; refused where it does not
-    look so, or they are not clear.
+    """Return the names of the columns, and True if the first row holds them.
+
+    A first row that looks like a record is refused, and so are unclear names.
     """
     names = names_in(first, delimiter, path)
     if header is False:
@@ -174,7 +173,7 @@ def _read_rows(
     first: bool,
     gaps: Sequence[int] | None,
 ) -> pa.Table:
-    """The records of a file, from its `first` row on or after a header."""
+    """Read the records of a file, from its `first` row on or after a header."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
 
@@ -223,11 +222,10 @@ def write(
     escape_formulas: bool = False,
     packing: str = "",
 ) -> None:
-    """Write a table as a text file; what is missing becomes an empty cell, an empty text a pair of
-    quotes.
+    """Write a table as a text file: missing as an empty cell, empty text as a pair of quotes.
 
-    Columns that were read from such a file have their own marker of missing values and pattern of
-    dates (see `marks.py`). With `escape_formulas` an apostrophe goes before texts that a
+    Columns that were read from such a file keep their marker of missing values and their pattern of
+    dates (see `field_metadata.py`). With `escape_formulas` an apostrophe precedes texts that a
     spreadsheet would take for formulas.
     """
     from microagg.files.text.csv_writing import (
@@ -266,8 +264,9 @@ def in_pieces(
     escape_formulas: bool = False,
     packing: str = "",
 ) -> Iterator[Callable[[pa.Table], None]]:
-    """What writes a text file piece by piece, to the very bytes of `write`: a line follows from its
-    record and the marks of columns alone.
+    """Yield a function that writes pieces of a text file, with the same bytes as `write`.
+
+    A line depends on its record and the metadata of the columns alone.
     """
     from microagg.files.text.csv_writing import (
         TextSink,
@@ -293,8 +292,9 @@ def in_pieces(
 
 
 def formulas_in(column: pa.ChunkedArray) -> bool:
-    """Whether a column holds texts that a spreadsheet would take for formulas: no numbers, but they
-    begin with =, +, - or @.
+    """Check if a column holds texts that a spreadsheet would take for formulas.
+
+    Such texts are no numbers, but begin with =, +, - or @.
     """
     import pyarrow as pa
 
@@ -326,7 +326,7 @@ def _escaped(column: Any) -> Any:
 
 
 def unescaped(table: pa.Table) -> pa.Table:
-    """A table without the apostrophes that `escape_formulas` put before texts."""
+    """Remove the apostrophes that `escape_formulas` put before texts."""
     return _with_texts(table, _unescaped)
 
 
@@ -339,7 +339,7 @@ def _unescaped(column: Any) -> Any:
 
 
 def _with_texts(table: pa.Table, change: Callable[[Any], Any]) -> pa.Table:
-    """The table with all its texts, names of columns too, changed in this way."""
+    """Apply a function to all texts of a table, and to the names of its columns."""
     import pyarrow as pa
 
     from microagg.table.columns.arrow import compute, is_text
@@ -358,14 +358,12 @@ def _with_texts(table: pa.Table, change: Callable[[Any], Any]) -> pa.Table:
 
 
 def detect(path: Path, packing: str = "", usual: str = ",") -> dict[str, Any]:
-    """The encoding of a file, how its lines end, and the character that separates its columns."""
+    """Detect the encoding, line end and delimiter of a file."""
     return found_in(path, packing, usual).options
 
 
 def found_in(path: Path, packing: str = "", usual: str = ",") -> Dialect:
-    """What the header and the encoding of a file tell about its dialect; its numbers are not looked
-    at.
-    """
+    """Detect the dialect of a file from its header and encoding, without looking at its numbers."""
     from microagg.files.text.dialect import Dialect
 
     source = open_text(path, packing)
@@ -374,7 +372,7 @@ def found_in(path: Path, packing: str = "", usual: str = ",") -> Dialect:
 
 
 def recognise(beginning: bytes) -> bool:
-    r"""Whether a file begins as text does, and neither as JSON nor as a page.
+    r"""Check if a file begins as text does, and neither as JSON nor as a web page.
 
     >>> recognise(b"age;income\n"), recognise(b"PAR1\x15\x04"), recognise(b'{"k": 5}'), recognise("größe\n".encode("cp1252"))
     (True, False, False, True)
@@ -387,8 +385,7 @@ def recognise(beginning: bytes) -> bool:
 
 
 def recognise_columns(beginning: bytes) -> bool:
-    r"""Whether a file begins as text in columns does: any note may be called .txt, and is not to be
-    replaced.
+    r"""Check if a file begins as text in columns does: other .txt files must not be replaced.
 
     >>> recognise_columns(b"age;income\n31;7\n"), recognise_columns(b"To do:\nbuy bread, milk\n")
     (True, False)
@@ -408,8 +405,9 @@ def _recognise_packed(packing: str) -> Callable[[bytes], bool]:
 
 
 def _delimiter_in(header: str, usual: str) -> str:
-    """The one of which the header has most, quoted names aside; of equally many the usual one. A
-    comma between digits may be a decimal one.
+    """Return the most frequent delimiter of a header outside quotes; if tied, the usual one.
+
+    A comma between digits may be a decimal sign.
     """
     bare = re.sub(r'"[^"]*"', "", header)
     decimals = len(re.findall(r"(?<=\d),(?=\d)", bare))
@@ -424,12 +422,12 @@ def _line_end_of(header: str) -> str:
 
 
 def _header_of(source: Source) -> str:
-    """The first line of a text file, and those after it while a quoted name goes on."""
+    """Return the first line of a text file, and the next ones while a quoted name continues."""
     return header_in(source.beginning(LONGEST_HEADER).decode("utf-8", errors="ignore"))
 
 
 def header_in(text: str) -> str:
-    """The same of what a text file begins with."""
+    """Return the header at the beginning of a text."""
     lines = io.StringIO(text, newline="")
     header = lines.readline()
     while header.count('"') % 2 and (line := lines.readline()):
@@ -438,7 +436,7 @@ def header_in(text: str) -> str:
 
 
 def names_in(header: str, delimiter: str, path: Path) -> list[str]:
-    """The names of columns in a header."""
+    """Return the names of columns in a header."""
     try:
         names = next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter))
     except csv.Error:
@@ -469,9 +467,9 @@ def check_csv(
 def _first_ragged_row(source: Source, parse: Any, names: list[str], *, header: bool) -> int | None:
     """Return the number of the first record with too few or too many cells; None if there is none.
 
-    Arrow's message tells the number. Its `invalid_row_handler` would, too, but no function of
-    Python may be given to a streaming reader: a thread of Arrow drops it some time after the reader
-    is closed, and if the interpreter is ending by then, the whole process aborts.
+    Arrow's message has the number. Its `invalid_row_handler` would have it too, but no Python
+    function may be passed to a streaming reader. An Arrow thread drops the function some time after
+    the reader is closed; if the interpreter is exiting by then, the process aborts.
     """
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
@@ -492,8 +490,9 @@ def _first_ragged_row(source: Source, parse: Any, names: list[str], *, header: b
 
 
 def check_open_quote(path: Path, source: Source, table: pa.Table, rows: int) -> None:
-    """Of a table that ends with so many `rows`: Arrow reads on to the end of the file where a quote
-    is never closed, and so loses the records after it.
+    """Refuse a table of so many `rows` whose last quote is never closed.
+
+    Arrow then reads on to the end of the file and loses the records after the quote.
     """
     last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
     if last is None or not {"\n", "\r"} & set(last):
@@ -507,9 +506,7 @@ def check_open_quote(path: Path, source: Source, table: pa.Table, rows: int) -> 
 
 
 def _entry(name: str, delimiter: str, packing: str = "", *, fixed: bool = False) -> Format:
-    """The entry of one ending. Where that says what separates columns (`fixed`), the delimiter of
-    the input does not count.
-    """
+    """Return the format of one suffix. With a `fixed` delimiter, that of the input is ignored."""
     suffix = f".{name}" + {"": "", "gzip": ".gz", "zstd": ".zst"}[packing]
     plain = recognise_columns if name == "txt" else recognise
     return Format(
@@ -524,7 +521,7 @@ def _entry(name: str, delimiter: str, packing: str = "", *, fixed: bool = False)
         recognise=_recognise_packed(packing) if packing else plain,
         reading=READING,
         writing=WRITING,
-        own=("delimiter",) if fixed else (),
+        fixed_options=("delimiter",) if fixed else (),
         in_pieces=functools.partial(in_pieces, packing=packing),
         packing=packing,
         read_back={"header": True},

@@ -1,6 +1,4 @@
-"""Writing columns of a text file as they were read: with their own markers of missing values,
-patterns of dates and spelling of numbers.
-"""
+"""Writing of text columns as they were read: their markers, patterns of dates and number styles."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ MARKS = {
     "utf-16": codecs.BOM_UTF16_LE,
     "utf-32": codecs.BOM_UTF32_LE,
 }
-"""What a file begins with that says its encoding."""
+"""Byte order marks by encoding."""
 CODECS = {UTF8_WITH_MARK: UTF8, "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 
 
@@ -49,7 +47,7 @@ class TextSink:
 
     @property
     def is_plain(self) -> bool:
-        """Whether what goes in is what comes out."""
+        """True if the bytes are written unchanged."""
         return self.encoding == UTF8
 
     def write(self, lines: memoryview) -> None:
@@ -57,7 +55,7 @@ class TextSink:
         self._out.write(lines if self._codec == UTF8 else str(lines, UTF8).encode(self._codec))
 
     def begin(self) -> None:
-        """Write what tells the encoding."""
+        """Write the byte order mark."""
         self._out.write(MARKS.get(self.encoding, b""))
 
     def write_table(self, table: pa.Table, delimiter: str) -> None:
@@ -95,38 +93,41 @@ def check_other_letters(table: pa.Table, encoding: str) -> None:
 def as_they_were_read(
     table: pa.Table, style: Style | None = None, dates: str | None = None
 ) -> tuple[pa.Table, set[int], dict[int, str]]:
-    """The table with text where a marker, a pattern or the style of numbers asks for it, the
-    places of columns whose text goes without quotes, and what stands without quotes for missing
-    in columns of quoted text, by their places.
+    """Convert columns to text where a marker, a pattern or a number style requires it.
+
+    Returns the table, the indices of columns whose text has no quotes, and by index the marker of
+    missing cells without quotes in columns of quoted text.
 
     >>> from microagg.table.columns.field_metadata import field_metadata
     >>> ages = pa.field("age", pa.int64(), metadata=field_metadata(missing="NA"))
-    >>> table, bare, gaps = as_they_were_read(pa.table({"age": [30, None]}, schema=pa.schema([ages])))
+    >>> table, bare, gaps = as_they_were_read(
+    ...     pa.table({"age": [30, None]}, schema=pa.schema([ages]))
+    ... )
     >>> table.column("age").to_pylist(), bare
     (['30', 'NA'], {0})
     """
     bare, gaps, style = set(), {}, style or Style()
-    for place, field in enumerate(table.schema):
-        column = table.column(place)
+    for index, field in enumerate(table.schema):
+        column = table.column(index)
         marker, pattern = missing_mark(field), _pattern(field, dates)
         shown = bool(marker) and column.null_count > 0
         spelled = _is_respelled(field, style)
         if text_type_of(field) is not None:  # numbers, and true and false, go without quotes
-            bare.add(place)
+            bare.add(index)
         if not shown and not spelled and pattern is None:
             continue
         if pa.types.is_dictionary(column.type):
             column = pc.cast(column, column.type.value_type)
         if not is_text(column.type):
-            bare.add(place)
+            bare.add(index)
             column = pc.cast(column, pa.string()) if pattern is None else pattern.written(column)
         if spelled:
             column = style.spelled(column, grouped=groups_digits(field))
         if shown and has_unquoted_gaps(field):
-            gaps[place] = marker
+            gaps[index] = marker
         elif shown:
             column = pc.fill_null(column, marker)
-        table = table.set_column(place, field.name, column)
+        table = table.set_column(index, field.name, column)
     return table, bare, gaps
 
 
@@ -139,20 +140,20 @@ def has_unquoted_gaps(field: pa.Field) -> bool:
 
 
 def places_of_unquoted_gaps(schema: pa.Schema) -> tuple[int, ...]:
-    """Return the places of such columns."""
-    return tuple(place for place, field in enumerate(schema) if has_unquoted_gaps(field))
+    """Return the indices of columns with unquoted gaps."""
+    return tuple(index for index, field in enumerate(schema) if has_unquoted_gaps(field))
 
 
 def _pattern(field: pa.Field, dates: str | None) -> Pattern | None:
-    """How dates of a column are written: as all are to be, if that is told and they have no other
-    clock, else as they were.
+    """Return the pattern of a column's dates: the declared one if it fits the type, else the
+    original.
     """
-    told = None if dates is None else Pattern(told=dates)
-    return told if told is not None and told.fits(field.type) else pattern_of(field)
+    declared = None if dates is None else Pattern(told=dates)
+    return declared if declared is not None and declared.fits(field.type) else pattern_of(field)
 
 
 def _is_respelled(field: pa.Field, style: Style) -> bool:
-    """Whether the numbers of a column are spelled otherwise than programs do."""
+    """Check if the numbers of a column are not spelled in plain style."""
     kind = field.type
     grouped = bool(style.thousands) and groups_digits(field)
     if is_text(kind):
@@ -162,17 +163,19 @@ def _is_respelled(field: pa.Field, style: Style) -> bool:
 
 
 def has_empty_lines(table: pa.Table) -> bool:
-    """Whether a record would be an empty line, which readers skip: so it is where the only
-    column has gaps.
+    """Check if a record would be an empty line, which readers skip: a gap in the only column.
 
-    >>> has_empty_lines(pa.table({"age": [30, None]})), has_empty_lines(pa.table({"age": [30, None], "sex": [1, 2]}))
+    >>> (
+    ...     has_empty_lines(pa.table({"age": [30, None]})),
+    ...     has_empty_lines(pa.table({"age": [30, None], "sex": [1, 2]})),
+    ... )
     (True, False)
     """
     return table.num_columns == 1 and table.column(0).null_count > 0
 
 
 def write_header(names: Sequence[str], sink: TextSink, delimiter: str, line_end: str) -> None:
-    """Write what tells the encoding, and the names of columns."""
+    """Write the byte order mark and the names of columns."""
     check_other_letters(
         pa.schema([(name, pa.string()) for name in names]).empty_table(), sink.encoding
     )
@@ -188,10 +191,9 @@ def write_lines(
     line_end: str = "\n",
     gaps: Mapping[int, str] = {},
 ) -> None:
-    """Write the records of a text file as Arrow does, but for the texts of the columns at these
-    places, which go without quotes.
+    """Write the records of a text file as Arrow does, but the columns in `bare` without quotes.
 
-    `gaps` are written for missing cells of other columns, without quotes, too. In the only column
+    `gaps` are written for missing cells of other columns, also without quotes. In the only column
     of a table a gap is a pair of quotes.
     """
     check_other_letters(table, sink.encoding)
@@ -199,9 +201,9 @@ def write_lines(
     for batch in table.to_batches(max_chunksize=LINES_AT_ONCE):
         cells = [
             _where_needed(column, delimiter)
-            if place in bare
-            else _cells(column, gaps.get(place, ""))
-            for place, column in enumerate(batch.columns)
+            if index in bare
+            else _cells(column, gaps.get(index, ""))
+            for index, column in enumerate(batch.columns)
         ]
         if alone:
             cells = [pc.if_else(pc.equal(cells[0], ""), '""', cells[0])]
@@ -218,7 +220,7 @@ def _cells(column: pa.Array, gap: str) -> pa.Array:
 
 def _quoted(text: pa.Array, gap: str = "") -> pa.Array:
     doubled = pc.replace_substring(pc.cast(text, pa.large_string()), '"', '""')
-    quote, nothing = (pa.scalar(each, pa.large_string()) for each in ('"', ""))
+    quote, nothing = (pa.scalar(text_constant, pa.large_string()) for text_constant in ('"', ""))
     return pc.fill_null(pc.binary_join_element_wise(quote, doubled, quote, nothing), gap)
 
 
@@ -231,12 +233,12 @@ def _where_needed(text: pa.Array, delimiter: str) -> pa.Array:
 
 
 def _lines(cells: list[pa.Array], delimiter: str, line_end: str) -> memoryview:
-    """The cells of some records as bytes, a line each."""
-    between, end = (pa.scalar(each, pa.large_string()) for each in (delimiter, line_end))
+    """Return the cells of some records as bytes, one line per record."""
+    between, end = (pa.scalar(value, pa.large_string()) for value in (delimiter, line_end))
     lines = pc.binary_join_element_wise(*cells, between)
     ended = pc.binary_join_element_wise(lines, pa.scalar("", pa.large_string()), end)
     _, offsets, letters = ended.buffers()
     first, last = (
-        memoryview(offsets).cast("q")[place] for place in (ended.offset, ended.offset + len(ended))
+        memoryview(offsets).cast("q")[index] for index in (ended.offset, ended.offset + len(ended))
     )
     return memoryview(letters or b"")[first:last]

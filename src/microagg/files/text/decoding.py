@@ -1,6 +1,4 @@
-"""The bytes of a text file as UTF-8, whatever its encoding and however it is packed: never more of
-them than memory has room for.
-"""
+"""Text files as UTF-8, decoded and unpacked within the limits of memory."""
 
 from __future__ import annotations
 
@@ -64,11 +62,11 @@ class Source:
     skipped: int = 0
     """Bytes at its beginning that are passed over."""
     lines: int = 0
-    """How many there are at most, where that was counted: of text that was unpacked or decoded."""
+    """Largest possible number of lines, if counted: only of text that was unpacked or decoded."""
 
     @property
     def size(self) -> int:
-        """How many bytes there are."""
+        """Number of bytes."""
         return self.content.stat().st_size if isinstance(self.content, Path) else self.content.size
 
     def check_larger(self, path: Path, columns: int) -> None:
@@ -88,7 +86,7 @@ class Source:
         return None if end is None else replace(self, skipped=len(begin) + end.end())
 
     def beginning(self, most: int) -> bytes:
-        """The first bytes, without a byte order mark."""
+        """Return the first bytes, without a byte order mark."""
         if isinstance(self.content, Path):
             with self.content.open("rb") as file:
                 file.seek(self.skipped)
@@ -98,7 +96,7 @@ class Source:
         return first.removeprefix(codecs.BOM_UTF8)
 
     def ending(self, most: int) -> bytes:
-        """The last bytes."""
+        """Return the last bytes."""
         if isinstance(self.content, Path):
             with self.content.open("rb") as file:
                 file.seek(max(0, self.content.stat().st_size - most))
@@ -106,8 +104,9 @@ class Source:
         return memoryview(self.content)[-most:].tobytes()
 
     def has_quotes(self) -> bool:
-        """Whether there are double quotes after the first line: without, no value goes over several
-        lines, and reading is faster.
+        """Check if there are double quotes after the first line.
+
+        Without them no value spans several lines, and reading is faster.
         """
         begun = False
         for block in _blocks(self.content, self.skipped):
@@ -117,7 +116,7 @@ class Source:
         return False
 
     def to_read(self) -> Any:
-        """What Arrow reads."""
+        """Return the argument for Arrow's reader."""
         import pyarrow as pa
 
         if not isinstance(self.content, Path):
@@ -132,28 +131,28 @@ class Source:
 def open_text(
     path: Path, packing: str = "", encoding: str | None = None, aside: Path | None = None
 ) -> Source:
-    """The text of a file in UTF-8. Unless its `encoding` is told, it is found out among UTF-8,
-    UTF-16 and CP1252 (Latin-1).
+    """Open the text of a file in UTF-8; `encoding` is detected among UTF-8, UTF-16 and CP1252
+    (Latin-1).
 
-    A file that is no text, or not in that encoding, raises InputError, which names the place and
-    quotes nothing. Zero bytes are letters only where somebody says that the file is in UTF-8. What
-    is unpacked or decoded lies in memory, or in the folder `aside`.
+    A file that is no text, or not in that encoding, raises InputError, which names the position and
+    quotes nothing. Zero bytes are letters only if the encoding is given as UTF-8. Text that is
+    unpacked or decoded is kept in memory, or in the folder `aside`.
     """
     try:
         content, lines = path, 0
         if packing:
             kept = _Kept.of(path, aside, "unpacked")
             content, lines = _unpacked(path, packing, kept), kept.lines
-        found = encoding or _encoding_of(path, content)
-        if found in (UTF8, UTF8_WITH_MARK):
+        detected = encoding or _encoding_of(path, content)
+        if detected in (UTF8, UTF8_WITH_MARK):
             if encoding is not None:
                 _check_unless_utf8(path, content)
             return Source(
                 content, UTF8_WITH_MARK if _begins_with_mark(content) else UTF8, lines=lines
             )
         kept = _Kept.of(path, aside, "decoded")
-        decoded = _decoded(path, content, found, kept)
-        return Source(decoded, "utf-16-le" if found == "utf-16" else found, lines=kept.lines)
+        decoded = _decoded(path, content, detected, kept)
+        return Source(decoded, "utf-16-le" if detected == "utf-16" else detected, lines=kept.lines)
     except OSError:
         raise InputError(f"{str(path)!r} cannot be read; check its permissions.") from None
 
@@ -163,17 +162,17 @@ class _Kept:
     reads.
     """
 
-    def __init__(self, path: Path, place: Path | None) -> None:
+    def __init__(self, path: Path, target: Path | None) -> None:
         import pyarrow as pa
 
-        self._path, self._place = path, place
+        self._path, self._place = path, target
         self._sink: Any = pa.BufferOutputStream()
-        if place is not None:
-            with _explain_full_disk(place):
+        if target is not None:
+            with _explain_full_disk(target):
                 self._sink = os.fdopen(
-                    os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"
+                    os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"
                 )
-        self._most, self._held = None if place is not None else memory_limit(path), 0
+        self._most, self._held = None if target is not None else memory_limit(path), 0
         self.lines = 0
 
     @staticmethod
@@ -197,12 +196,12 @@ class _Kept:
 
 
 @contextlib.contextmanager
-def _explain_full_disk(place: Path | None) -> Iterator[None]:
-    """A disk that takes no more is no fault of the file that is read."""
+def _explain_full_disk(target: Path | None) -> Iterator[None]:
+    """Replace the error of a full disk by one that does not blame the file being read."""
     try:
         yield
     except OSError as error:
-        if place is None:
+        if target is None:
             raise
         raise InputError(
             "what a text file holds could not be set aside "
@@ -229,7 +228,7 @@ def _begins_with_mark(content: Path | pa.Buffer) -> bool:
 
 
 def _unpacked(path: Path, packing: str, kept: _Kept) -> Path | pa.Buffer:
-    """What a packed file holds, as far as there may be of it."""
+    """Unpack a packed file, within the limit of memory."""
     import pyarrow as pa
 
     with path.open("rb") as file:
@@ -265,7 +264,7 @@ def _unpacked(path: Path, packing: str, kept: _Kept) -> Path | pa.Buffer:
 
 
 def _encoding_of(path: Path, content: Path | pa.Buffer) -> str:
-    """The encoding of a file that begins, and goes on, as only one of those looked for does."""
+    """Detect the encoding of a file by its first bytes and its content."""
     first = next(_blocks(content), b"")
     _check_other_files(path, first)
     if first.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
@@ -294,7 +293,7 @@ def _encoding_of(path: Path, content: Path | pa.Buffer) -> str:
 
 
 def _check_unless_utf8(path: Path, content: Path | pa.Buffer) -> None:
-    """Make sure of a file that is said to be in UTF-8."""
+    """Check that a file declared as UTF-8 is valid."""
     first = next(_blocks(content), b"")
     _check_other_files(path, first)
     if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _evident_utf16(
@@ -356,15 +355,15 @@ def _not_utf8(path: Path, content: Path | pa.Buffer) -> str:
 
 
 def _first_wrong(text: str) -> int:
-    """How many bytes lie before the first wrong one."""
-    for place, letter in enumerate(text):
+    """Return the number of bytes before the first invalid one."""
+    for index, letter in enumerate(text):
         if "\udc80" <= letter <= "\udcff":
-            return len(text[:place].encode(UTF8))
+            return len(text[:index].encode(UTF8))
     return 0
 
 
 def _decoded(path: Path, content: Path | pa.Buffer, encoding: str, kept: _Kept) -> Path | pa.Buffer:
-    """The text in UTF-8, from another encoding."""
+    """Decode a text from another encoding to UTF-8."""
     _check_other_files(path, next(_blocks(content), b""))
     decoder, done, begun = codecs.getincrementaldecoder(encoding)(), 0, False
     try:
@@ -390,7 +389,7 @@ def _check_encoding(path: Path, content: Path | pa.Buffer, encoding: str, offset
 
 
 def _check_other_files(path: Path, first: bytes) -> None:
-    """Say of a file that is no text what it is, where its first bytes tell."""
+    """Refuse a file that is no text, and name its format if its first bytes identify it."""
     for packing, magic in MAGIC.items():
         if first.startswith(magic):
             raise InputError(
@@ -413,7 +412,7 @@ def _check_zeros(path: Path, offset: int) -> NoReturn:
 
 
 def _place(content: Path | pa.Buffer, offset: int) -> str:
-    """Where a byte lies, as an editor shows it."""
+    """Return the line and column of a byte, as an editor shows them."""
     line, left = 1, offset
     for block in _blocks(content):
         line += block[:left].count(b"\n")

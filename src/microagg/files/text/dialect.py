@@ -1,6 +1,4 @@
-"""The dialect of a text file: what was said of it, what was found out, and what to tell where that
-is not certain.
-"""
+"""Dialect of a text file: options of the user, detected properties, and notes on uncertain ones."""
 
 from __future__ import annotations
 
@@ -23,13 +21,13 @@ from microagg.table.columns.text_options import UTF8, UTF8_WITH_MARK
 from microagg.table.schema import ColumnSettings
 
 DIALECT = OURS + b"-dialect"
-"""Of a table that was read from a text file: how that file is written."""
+"""Key of the metadata of a table that was read from a text file, for its dialect."""
 NAMES = {"cp1252": "CP1252 (Latin-1)", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16"}
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is written. What nobody said and nothing tells is None.
+    """Dialect of a text file. Properties neither given nor detected are None.
 
     >>> Dialect(delimiter=";", decimal=",").options
     {'delimiter': ';', 'encoding': 'utf-8', 'line_end': 'lf', 'decimal': ','}
@@ -44,31 +42,29 @@ class Dialect:
 
     @property
     def style(self) -> Style:
-        """How its numbers are spelled. Points that group digits leave the comma for decimals."""
+        """Spelling of its numbers. Points that group digits leave the comma for decimals."""
         return Style(self.decimal or ("," if self.thousands == "." else "."), self.thousands or "")
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options with which a file is written alike. Patterns of dates are kept column by
-        column.
-        """
-        known = {
+        """Return the options that write a file alike. Patterns of dates are kept by column."""
+        fields = {
             **vars(self),
             "decimal": None if self.decimal is None and not self.thousands else self.style.decimal,
         }
         return {
-            name: value for name, value in known.items() if value is not None and name != "dates"
+            name: value for name, value in fields.items() if value is not None and name != "dates"
         }
 
     def put_on(self, table: pa.Table) -> pa.Table:
-        """The table, which remembers its dialect."""
+        """Return the table with this dialect in its metadata."""
         return table.replace_schema_metadata(
             {**(table.schema.metadata or {}), DIALECT: json.dumps(vars(self)).encode()}
         )
 
 
 def dialect_of(table: pa.Table) -> Dialect | None:
-    """The dialect of the file that a table was read from; None if it was no text.
+    """Return the dialect of the file that a table was read from; None if it was no text.
 
     >>> dialect_of(Dialect(delimiter=";").put_on(pa.table({"age": ["31"]}))).delimiter
     ';'
@@ -78,49 +74,48 @@ def dialect_of(table: pa.Table) -> Dialect | None:
 
 
 def tell(notes: list[str]) -> None:
-    """Warn of what whoever reads a file should know, once it is read."""
+    """Issue notes on a file that was read as warnings."""
     for note in notes:
         warnings.warn(note, ReadingWarning, stacklevel=3)
 
 
 def note_on_encoding(path: Path, encoding: str) -> list[str]:
-    """Which encoding was found out, unless it is the usual one."""
+    """Return a note on the detected encoding, unless it is the usual one."""
     if encoding in (UTF8, UTF8_WITH_MARK):
         return []
-    found = NAMES.get(encoding, encoding)
+    name = NAMES.get(encoding, encoding)
     return [
-        f"{path.name} is not in UTF-8 and was read as {found}; say encoding={encoding!r} "
+        f"{path.name} is not in UTF-8 and was read as {name}; say encoding={encoding!r} "
         f"to settle it"
     ]
 
 
 def with_signs_found(
-    dialect: Dialect, table: pa.Table, asked: ColumnSettings
+    dialect: Dialect, table: pa.Table, settings: ColumnSettings
 ) -> tuple[Dialect, list[str]]:
-    """The dialect with its decimal sign found out, where nobody said it and columns are not
-    separated by commas; and notes on that.
+    """Return the dialect with its decimal sign detected, and notes on that.
 
-    Commas that can only be decimal ones make it the comma, and that is told. Where numbers can be
-    read in two ways, they are read as programs write them, and that is told, too. What is certain
-    needs no word.
+    It is detected only if it is not given and columns are not separated by commas. Commas that can
+    only be decimal signs are taken as such, with a note. Ambiguous numbers are read in plain style,
+    with a note.
     """
     if not asks_for_signs(dialect):
         return dialect, []
     texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
-    looks = at_once(lambda name: signs_of(table.column(name), asked), texts, table.num_rows)
+    looks = at_once(lambda name: signs_of(table.column(name), settings), texts, table.num_rows)
     return with_signs(dialect, dict(zip(texts, looks, strict=True)))
 
 
 def asks_for_signs(dialect: Dialect) -> bool:
-    """Whether the columns of a file are to tell its decimal sign."""
+    """Check if the decimal sign of a file is to be detected."""
     return dialect.decimal is None and dialect.thousands is None and dialect.delimiter != ","
 
 
 def with_signs(dialect: Dialect, signs: Mapping[str, Signs]) -> tuple[Dialect, list[str]]:
-    """The same from what each column tells."""
-    commas = [name for name, found in signs.items() if found.comma]
-    points = [name for name, found in signs.items() if found.point]
-    unclear = [name for name, found in signs.items() if found.unclear]
+    """Return the dialect with its decimal sign, and notes, from the signs of each column."""
+    commas = [name for name, column_signs in signs.items() if column_signs.comma]
+    points = [name for name, column_signs in signs.items() if column_signs.point]
+    unclear = [name for name, column_signs in signs.items() if column_signs.unclear]
     if commas and points:
         note = (
             f"numbers of {_columns(commas)} have decimal commas and those of "
@@ -129,7 +124,7 @@ def with_signs(dialect: Dialect, signs: Mapping[str, Signs]) -> tuple[Dialect, l
         )
         return dialect, [note]
     if commas:
-        groups = any(found.groups for found in signs.values())
+        groups = any(column_signs.groups for column_signs in signs.values())
         also = " and points that group digits" if groups else ""
         say = "decimal=',' with thousands='.'" if groups else "decimal=','"
         note = (
@@ -150,31 +145,31 @@ def with_signs(dialect: Dialect, signs: Mapping[str, Signs]) -> tuple[Dialect, l
     return dialect, notes
 
 
-def signs_of(column: pa.ChunkedArray, asked: ColumnSettings) -> Signs:
-    """What the numbers of a column tell, its gaps aside."""
-    if not _may_be_numbers(column, asked) or cast_or_none(column, pa.int64()) is not None:
+def signs_of(column: pa.ChunkedArray, settings: ColumnSettings) -> Signs:
+    """Return the signs in the numbers of a column, gaps aside."""
+    if not _may_be_numbers(column, settings) or cast_or_none(column, pa.int64()) is not None:
         return Signs()
-    there = [sign for sign in ".," if has_sign(column, sign)]
-    if not there:
+    present = [sign for sign in ".," if has_sign(column, sign)]
+    if not present:
         return Signs()
-    if len(there) == 1:  # mostly nothing else is in it, which is soon seen
-        plain = column if there == ["."] else pc.replace_substring(column, ",", ".")
+    if len(present) == 1:  # mostly nothing else is in it, which is soon seen
+        plain = column if present == ["."] else pc.replace_substring(column, ",", ".")
         if plain_numbers(plain) is not None:
-            return signs_of_numbers(pc.drop_null(column), there[0])
+            return signs_of_numbers(pc.drop_null(column), present[0])
     text = pc.drop_null(pc.utf8_trim_whitespace(column))
     gone = pc.or_(
         pc.match_substring_regex(text, MARKER_OR_EMPTY),
-        pc.is_in(text, value_set=pa.array(asked.na, pa.string())),
+        pc.is_in(text, value_set=pa.array(settings.na, pa.string())),
     )
     return signs_in(pc.filter(text, pc.invert(gone)))
 
 
-def _may_be_numbers(column: pa.ChunkedArray, asked: ColumnSettings) -> bool:
-    """Whether it is worth a look: most columns of text are told by their first cells."""
+def _may_be_numbers(column: pa.ChunkedArray, settings: ColumnSettings) -> bool:
+    """Check by the first cells if a column may hold numbers; most columns of text cannot."""
     cells = [cell.strip() for cell in column.slice(0, 100).to_pylist() if cell]
     return all(
         cell[:1] in "+-.,0123456789"
-        or cell in asked.na
+        or cell in settings.na
         or cell.lower() in ("na", "n/a", "nan", "null")
         for cell in cells
     )

@@ -1,5 +1,6 @@
-"""Whether the first row of a file holds the names of its columns or a record; names that no table
-can have are refused.
+"""Detection of a missing header: checks if the first row of a file holds names or a record.
+
+Names that no table can have are refused.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ SHOWN = 3
 
 
 class FirstRow:
-    """The first row of a file that nobody has described, to be judged by the rows below it.
+    """First row of a file without a declared header, to be judged by the rows below it.
 
     A name looks like a value if it is a number or a date, or occurs again in its column. A name
-    that is none of these above a column of numbers or dates shows that the row is a header: then
-    the row is refused only where more than half of the names look like values. Without such a name,
+    that is none of these above a column of numbers or dates shows that the row is a header. Then
+    the row is refused only if more than half of the names look like values. Without such a name,
     one number or date is enough, or half of the names occurring again.
 
     >>> row = FirstRow(["area", "urban"])
@@ -61,9 +62,7 @@ class FirstRow:
 
     @property
     def is_mostly_data(self) -> bool:
-        """Whether more than half of the names are numbers or dates: no row below can change
-        that.
-        """
+        """True if over half of the names are numbers or dates: no row below can change that."""
         return 2 * len(self._data) > self._named
 
     def add(self, heads: Sequence[Sequence[str | None]], recurring: Iterable[int] = ()) -> None:
@@ -170,12 +169,12 @@ def _first_place(name: str, column: pa.ChunkedArray) -> int:
 
 
 def _columns(places: Iterable[int]) -> str:
-    """Name columns by their places, from 1.
+    """Name columns by their numbers, from 1.
 
     >>> _columns({1, 4}), _columns(range(9))
     ('columns 2 and 5', 'columns 1, 2, 3 and 6 more')
     """
-    numbers = [str(place + 1) for place in sorted(places)]
+    numbers = [str(index + 1) for index in sorted(places)]
     if len(numbers) == 1:
         return f"column {numbers[0]}"
     if len(numbers) > SHOWN + 1:

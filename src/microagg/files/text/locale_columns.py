@@ -1,6 +1,4 @@
-"""Columns of a text file whose numbers are spelled otherwise than programs do: told apart, and
-spelled as programs do while in memory.
-"""
+"""Columns of locale numbers in text files: detected, and held in plain spelling in memory."""
 
 from __future__ import annotations
 
@@ -27,34 +25,36 @@ LIKE_DATES = r"^\d{1,2}([./-])\d{1,2}[./-](\d{4}|\d{2})$|^\d{4}([./])\d{1,2}[./]
 
 @dataclass(frozen=True)
 class Spelled:
-    """A column whose numbers are spelled as programs do."""
+    """Column whose numbers are in plain spelling."""
 
     column: pa.ChunkedArray
     grouped: bool = False
-    """Whether their digits were in groups."""
+    """True if their digits were in groups."""
     numbers: pa.ChunkedArray | None = None
-    """What `quasi_column` makes of it, where that is known already and nobody says what its cells
-    mean.
+    """Numbers that `quasi_column` makes of it, if they are available and the user declares nothing
+    else.
     """
     wrong: int = -1
-    """The first cell that is a number as programs write it, but none in the file's style; then
-    nothing is changed.
+    """Index of the first cell that is a plain number, but none in the file's style; -1 if there is
+    none. Then nothing is changed.
     """
 
 
 def in_plain_spelling(
-    name: str, column: pa.ChunkedArray, dialect: Dialect, asked: ColumnSettings
+    name: str, column: pa.ChunkedArray, dialect: Dialect, settings: ColumnSettings
 ) -> Spelled:
-    """A column of text with the numbers of the file's style spelled as programs do; others cells
-    stay.
+    """Convert the numbers of a text column from the file's style to plain spelling; others are
+    kept.
 
     >>> german = Dialect(decimal=",", thousands=".")
-    >>> spelled = in_plain_spelling("income", pa.chunked_array([["1.200,50", "NA"]]), german, ColumnSettings())
+    >>> spelled = in_plain_spelling(
+    ...     "income", pa.chunked_array([["1.200,50", "NA"]]), german, ColumnSettings()
+    ... )
     >>> spelled.column.to_pylist(), spelled.grouped
     (['1200.50', 'NA'], True)
     """
     style = dialect.style
-    if style.is_plain or name in asked.levels:
+    if style.is_plain or name in settings.levels:
         return Spelled(column)
     numbers = plain_numbers(column)
     # digits alone are numbers in every style
@@ -79,7 +79,7 @@ def in_plain_spelling(
 
 
 def with_groups(field: pa.Field, spelled: Spelled) -> pa.Field:
-    """A field of numbers that remembers whether their digits were in groups."""
+    """Return a field of numbers whose metadata records grouped digits."""
     return (
         field.with_metadata({**(field.metadata or {}), GROUPED: b"yes"})
         if spelled.grouped
@@ -88,47 +88,49 @@ def with_groups(field: pa.Field, spelled: Spelled) -> pa.Field:
 
 
 def quasi_column_in(
-    name: str, column: pa.ChunkedArray, asked: ColumnSettings, dialect: Dialect
+    name: str, column: pa.ChunkedArray, settings: ColumnSettings, dialect: Dialect
 ) -> tuple[pa.Field, pa.ChunkedArray]:
-    """A quasi-identifying column of a file in this dialect as what it means (see `quasi_column`).
+    """Type a quasi-identifying column of a file in this dialect (see `quasi_column`).
 
-    Numbers that nobody said how to read are refused, unless they are said to be categories: neither
-    guessed nor taken for text.
+    Ambiguous numbers are refused unless they are declared as categories: neither guessed nor taken
+    for text.
     """
-    kind = asked.kinds.get(name)
-    spelled = in_plain_spelling(name, column, dialect, asked)
+    kind = settings.kinds.get(name)
+    spelled = in_plain_spelling(name, column, dialect, settings)
     if spelled.wrong >= 0 and kind in (None, Kind.NUMERIC):
         _check_other_style(name, spelled.wrong, dialect)
-    if spelled.numbers is not None and kind in (None, Kind.NUMERIC) and not asked.na:
+    if spelled.numbers is not None and kind in (None, Kind.NUMERIC) and not settings.na:
         return pa.field(name, spelled.numbers.type), spelled.numbers
     try:
-        field, made = quasi_column(name, spelled.column, asked, dialect.dates)
+        field, made = quasi_column(name, spelled.column, settings, dialect.dates)
     except InputError:
-        _check_unclear(name, column, asked)
+        _check_unclear(name, column, settings)
         raise
     if not is_text(made.type) or means_numbers(field):
         return with_groups(field, spelled), made
     if kind is None:
-        _check_unclear(name, column, asked)
+        _check_unclear(name, column, settings)
     if spelled.column is column:
         return field, made
-    return quasi_column(name, column, asked, dialect.dates)  # categories stay to the letter
+    return quasi_column(name, column, settings, dialect.dates)  # categories stay to the letter
 
 
 def in_plain_terms(written: pa.Table, table: pa.Table, options: Mapping[str, Any]) -> pa.Table:
-    """A text file of a table as it was read back, with the numbers and dates of that table as
-    programs write them.
+    """Convert the numbers and dates of a text file that was read back to plain spelling, by its
+    table.
 
     >>> written = pa.table({"wage": ["1,5"], "town": ["1,5"]})
-    >>> in_plain_terms(written, pa.table({"wage": [1.5], "town": ["1,5"]}), {"decimal": ","}).to_pylist()
+    >>> in_plain_terms(
+    ...     written, pa.table({"wage": [1.5], "town": ["1,5"]}), {"decimal": ","}
+    ... ).to_pylist()
     [{'wage': '1.5', 'town': '1,5'}]
     """
     style, dates = (
         Style(options.get("decimal") or ".", options.get("thousands") or ""),
         options.get("dates"),
     )
-    for place, field in enumerate(table.schema):
-        column = written.column(place)
+    for index, field in enumerate(table.schema):
+        column = written.column(index)
         if not is_text(column.type):
             continue
         numbers = (
@@ -139,7 +141,7 @@ def in_plain_terms(written: pa.Table, table: pa.Table, options: Mapping[str, Any
         if not style.is_plain and (numbers or means_numbers(field)):
             mine = matching(column, style.pattern)
             written = written.set_column(
-                place, field.name, pc.if_else(mine, style.plain(column), column)
+                index, field.name, pc.if_else(mine, style.plain(column), column)
             )
         elif (
             dates is not None
@@ -147,7 +149,7 @@ def in_plain_terms(written: pa.Table, table: pa.Table, options: Mapping[str, Any
             and Pattern(told=dates).fits(field.type)
         ):
             moments = pc.strptime(column, format=dates, unit="s", error_is_null=True)
-            written = written.set_column(place, field.name, pc.cast(moments, field.type))
+            written = written.set_column(index, field.name, pc.cast(moments, field.type))
     return written
 
 
@@ -161,9 +163,9 @@ def _check_other_style(name: str, position: int, dialect: Dialect) -> NoReturn:
     )
 
 
-def _check_unclear(name: str, column: pa.ChunkedArray, asked: ColumnSettings) -> None:
-    """Refuse a column of numbers some of which have signs that programs do not write there."""
-    if spelled_otherwise(_known(column, asked)):
+def _check_unclear(name: str, column: pa.ChunkedArray, settings: ColumnSettings) -> None:
+    """Refuse a column of numbers some of which have signs that plain spelling does not use."""
+    if spelled_otherwise(_known(column, settings)):
         text = pc.utf8_trim_whitespace(column)
         odd = pc.and_(matching(text, r"^[+-]?[\d.,]"), pc.invert(matching(text, NUMBER)))
         raise InputError(
@@ -174,23 +176,26 @@ def _check_unclear(name: str, column: pa.ChunkedArray, asked: ColumnSettings) ->
         )
 
 
-def _known(column: pa.ChunkedArray, asked: ColumnSettings) -> pa.ChunkedArray:
-    """The cells that hold something, if the first ones look like numbers at all."""
+def _known(column: pa.ChunkedArray, settings: ColumnSettings) -> pa.ChunkedArray:
+    """Return the cells that are not missing, if the first ones look like numbers at all."""
     first = [cell.strip() for cell in column.slice(0, 100).to_pylist() if cell]
     if not any(re.match(r"[+-]?[\d.,][\d.,'\s]*$", cell) for cell in first):
         return column.slice(0, 0)
     text = pc.drop_null(pc.utf8_trim_whitespace(column))
     gone = pc.or_(
         pc.match_substring_regex(text, MARKER_OR_EMPTY),
-        pc.is_in(text, value_set=pa.array(asked.na, pa.string())),
+        pc.is_in(text, value_set=pa.array(settings.na, pa.string())),
     )
     return pc.filter(text, pc.invert(gone))
 
 
 def looks_like_dates(column: pa.ChunkedArray) -> bool:
-    """Whether texts look like dates, but are not by ISO 8601.
+    """Check if texts look like dates, but are not by ISO 8601.
 
-    >>> looks_like_dates(pa.chunked_array([["31.12.2024", None]])), looks_like_dates(pa.chunked_array([["2024-12-31"]]))
+    >>> (
+    ...     looks_like_dates(pa.chunked_array([["31.12.2024", None]])),
+    ...     looks_like_dates(pa.chunked_array([["2024-12-31"]])),
+    ... )
     (True, False)
     """
     if not is_text(column.type):

@@ -1,6 +1,4 @@
-"""Cells of a text file that mean missing because they go without quotes: NA beside quoted text, as
-R's write.csv has it.
-"""
+"""Missing cells marked by the lack of quotes: NA beside quoted text, as in R's write.csv."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ BLOCKS = 1 << 22, 1 << 30
 def quoted_columns(source: Source, delimiter: str, names: list[str], *, header: bool) -> list[str]:
     """Return the columns whose texts are in double quotes, by the first records of a file.
 
-    All cells there are quoted but for empty ones and those that mean missing.
+    All cells there are quoted but empty ones and markers of missing values.
     """
     text = source.beginning(LOOKED_AT)
     whole = len(text) < LOOKED_AT
@@ -36,17 +34,18 @@ def quoted_columns(source: Source, delimiter: str, names: list[str], *, header: 
     ):
         if number == 0 and header:
             continue
-        for place, (cell, has_quotes) in enumerate(record):
+        for index, (cell, has_quotes) in enumerate(record):
             if has_quotes:
-                quoted.add(place)
+                quoted.add(index)
             elif cell and cell not in MARKERS:
-                bare.add(place)
-    return [name for place, name in enumerate(names) if place in quoted - bare]
+                bare.add(index)
+    return [name for index, name in enumerate(names) if index in quoted - bare]
 
 
 def records_in(text: str, delimiter: str, *, whole: bool) -> Iterator[list[tuple[str, bool]]]:
-    """Yield the cells of the first records, each with whether it has quotes; the last one only if
-    the text is `whole`.
+    """Yield the cells of the first records, each with a flag for quotes.
+
+    The last record is yielded only if the text is `whole`.
 
     >>> list(records_in('"a",NA\\n"b",2', ",", whole=True))
     [[('"a"', True), ('NA', False)], [('"b"', True), ('2', False)]]
@@ -54,15 +53,15 @@ def records_in(text: str, delimiter: str, *, whole: bool) -> Iterator[list[tuple
     sign = re.escape(delimiter)
     cell = re.compile(rf'("(?:[^"]|"")*"|[^{sign}\r\n]*)({sign}|\r\n|\n|\r|\Z)')
     record: list[tuple[str, bool]] = []
-    place, cells = 0, 0
-    while place < len(text) and cells < MOST_CELLS:
-        match = cell.match(text, place)
+    index, cells = 0, 0
+    while index < len(text) and cells < MOST_CELLS:
+        match = cell.match(text, index)
         if match is None:  # a quote in the middle of a cell, or one that is not closed
             return
         record.append((match[1], match[1].startswith('"')))
-        place, cells = match.end(), cells + 1
+        index, cells = match.end(), cells + 1
         if match[2] != delimiter:
-            if place < len(text) or whole:
+            if index < len(text) or whole:
                 yield record
             record = []
 
@@ -75,55 +74,51 @@ def columns_with_markers(table: pa.Table, names: Iterable[str]) -> list[str]:
 def with_unquoted_gaps(
     table: pa.Table, source: Source, delimiter: str, *, header: bool
 ) -> pa.Table:
-    """Return a table that was read from a text file with null in place of markers without quotes.
+    """Replace markers without quotes by null in a table that was read from a text file.
 
-    How these are written is a mark of their columns.
+    The metadata of their columns keeps the marker.
     """
     names = table.column_names
     wanted = columns_with_markers(table, quoted_columns(source, delimiter, names, header=header))
     for name, unquoted in unquoted_markers(source, delimiter, names, wanted, header=header).items():
-        place = names.index(name)
-        column, marker = without_unquoted(table.column(place), unquoted)
-        table = table.set_column(place, marked_missing(table.schema.field(place), marker), column)
+        index = names.index(name)
+        column, marker = without_unquoted(table.column(index), unquoted)
+        table = table.set_column(index, marked_missing(table.schema.field(index), marker), column)
     return table
 
 
 def with_gaps_at(
     table: pa.Table, source: Source, delimiter: str, places: Sequence[int], *, header: bool
 ) -> pa.Table:
-    """Return the same of a file that was just written: only the columns at these places have such
-    gaps.
-    """
+    """Replace markers without quotes by null in these columns of a file that was just written."""
     names = table.column_names
-    wanted = [names[place] for place in places]
+    wanted = [names[index] for index in places]
     masks = unquoted_markers(source, delimiter, names, wanted, header=header)
-    for place, name in zip(places, wanted, strict=True):
+    for index, name in zip(places, wanted, strict=True):
         if name in masks:
-            column, _ = without_unquoted(table.column(place), masks[name])
-            table = table.set_column(place, table.schema.field(place), column)
+            column, _ = without_unquoted(table.column(index), masks[name])
+            table = table.set_column(index, table.schema.field(index), column)
     return table
 
 
 def without_unquoted(
     column: pa.ChunkedArray, unquoted: pa.ChunkedArray
 ) -> tuple[pa.ChunkedArray, str]:
-    """Return texts with null where a marker is `unquoted`, and the most frequent of these; "" where
-    there is none.
-    """
+    """Replace `unquoted` markers by null; return the texts, and the most frequent marker or ""."""
     import pyarrow as pa
 
     from microagg.table.columns.arrow import compute
 
     gone = compute.and_(unquoted, column.is_valid())
     counts = compute.value_counts(compute.filter(column, gone)).to_pylist()
-    marker = min(((-each["counts"], each["values"]) for each in counts), default=(0, ""))[1]
+    marker = min(((-entry["counts"], entry["values"]) for entry in counts), default=(0, ""))[1]
     return (
         compute.if_else(gone, pa.scalar(None, column.type), column) if marker else column
     ), marker
 
 
 def marked_missing(field: pa.Field, marker: str) -> pa.Field:
-    """Return a field that remembers how a missing cell is written, unless it knows that already."""
+    """Return a field whose metadata keeps the marker of missing cells, unless it has one."""
     from microagg.table.columns.field_metadata import MISSING, field_metadata
 
     marks = dict(field.metadata or {})
@@ -137,9 +132,7 @@ def marked_missing(field: pa.Field, marker: str) -> pa.Field:
 def unquoted_markers(
     source: Source, delimiter: str, names: list[str], wanted: list[str], *, header: bool
 ) -> dict[str, pa.ChunkedArray]:
-    """Read some columns of a text file once more, and return where they are empty, or hold a
-    marker, without quotes.
-    """
+    """Read some columns of a text file again; return masks of empty cells and unquoted markers."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
 
