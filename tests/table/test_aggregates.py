@@ -16,7 +16,7 @@ import pytest
 from microagg.errors import InputError
 from microagg.kernels import random
 from microagg.table.aggregate import aggregated, group_means_for_records, round_to
-from microagg.table.aggregates import AGGREGATES, DEFAULT_AGGREGATE, check_aggregates
+from microagg.table.aggregates import AGGREGATES, check_aggregates, default_aggregate
 from microagg.table.grouping import Groups
 from microagg.table.hierarchy import Hierarchy
 from microagg.table.schema import Kind
@@ -235,7 +235,7 @@ def test_rounding_breaks_no_tie() -> None:
 
 def test_each_kind_has_its_own_default() -> None:
     cells, labels, k = mixed(3)
-    asked = {variable.name: DEFAULT_AGGREGATE[variable.kind] for variable in VARIABLES}
+    asked = {variable.name: default_aggregate(variable.kind).name for variable in VARIABLES}
     by_default = aggregated(cells, labels, how={}, precision="column", k=k, seed=0)
     by_name = aggregated(cells, labels, how=asked, precision="column", k=k, seed=0)
     assert np.array_equal(by_default.cells.values, by_name.cells.values, equal_nan=True)

@@ -34,14 +34,13 @@ from microagg.release.true_values import (
 )
 from microagg.release.weighting import weighted, weighting_of
 from microagg.table.aggregate import aggregated
+from microagg.table.aggregates import coarse_columns
 from microagg.table.columns.frames import column_facts, of_used_values, to_arrow
 from microagg.table.confidential import Attribute
 from microagg.table.encoder import Space
 from microagg.table.patterns import expand_names
 from microagg.table.schema import Role, assign_roles
 from microagg.table.variable import Cells, missing_cells
-
-COARSE = ("range", "generalise")
 
 
 class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -301,8 +300,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"method {asked.method} groups each column on its own, so rows have no "
                 f"group; choose another method."
             )
-        coarse = [name for name, how in asked.aggregates.items() if how in COARSE]
-        if coarse:
+        if coarse := coarse_columns(asked.aggregates):
             raise InputError(
                 f"column {coarse[0]!r} would become ranges or ancestors, which are no "
                 f"values; choose another aggregate."

@@ -108,7 +108,7 @@ def _dominated(
     found, facts = [], measured.facts
     for variable in variables:
         name = variable.name
-        if name not in facts.dominated or aggregate_of(variable, how).name != "mean":
+        if name not in facts.dominated or not aggregate_of(variable, how).dominance_applies:
             continue
         if facts.dominated[name] and not all(name in block["indicators"] for block in told):
             found.append(dominance_counts(name, facts.dominated[name], facts.averaged[name]))

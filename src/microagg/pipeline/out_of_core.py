@@ -56,7 +56,7 @@ from microagg.runtime.spill import SpillFolder, explain_full_disk
 from microagg.runtime.spill_record import left_spill
 from microagg.runtime.workers import SharedPath
 from microagg.table.aggregate import WholeTable
-from microagg.table.aggregates import check_aggregates
+from microagg.table.aggregates import check_aggregates, coarse_columns
 from microagg.table.columns.arrow import release_unused_memory
 from microagg.table.columns.frames import check_odd_types, column_facts
 from microagg.table.schema import Kind, Role, Schema, assign_roles
@@ -387,9 +387,7 @@ class OutOfCoreRun:
         kept = schema.names(Role.KEEP)
         if settings.weight is not None and settings.weight_becomes == "keep":
             kept = [*kept, settings.weight]
-        coarse = frozenset(
-            name for name, how in settings.aggregates.items() if how in ("range", "generalise")
-        )
+        coarse = frozenset(coarse_columns(settings.aggregates))
         return BlockStatsSpec.of(
             layout.variables, found.facts, layout.records, len(layout.carried), settings.seed or 0,
             tuple(class_columns(schema, settings)), self.budget.class_bits, tuple(kept), coarse,

@@ -57,7 +57,7 @@ from microagg.runtime.chunk_map import ChunkMap
 from microagg.runtime.executor import ThreadExecutor
 from microagg.runtime.spill import read_result
 from microagg.table.aggregate import Aggregated
-from microagg.table.aggregates import aggregate_of
+from microagg.table.aggregates import AGGREGATES, aggregate_of, coarse_columns
 from microagg.table.capping import Capped
 from microagg.table.columns.arrow import INDEX_TYPE, release_unused_memory
 from microagg.table.columns.categories import joined, used_among, with_kinds
@@ -253,7 +253,7 @@ class ReleaseWriter:
         return self._kinds
 
     def _is_coarse(self, name: str) -> bool:
-        return self.run.settings.aggregates.get(name) in ("range", "generalise")
+        return name in coarse_columns(self.run.settings.aggregates)
 
     def _written(self, records: int) -> None:
         self.run.telling("writing", records)
@@ -459,7 +459,7 @@ class ReleaseWriter:
             aggregate_of(variable, run.settings.aggregates).name for variable in layout.variables
         )
         cells = Cells(layout.variables, np.broadcast_to(0.0, (layout.records, width)))
-        rounds = [name == "mean" and run.settings.precision == "column" for name in how]
+        rounds = [AGGREGATES[name].rounds and run.settings.precision == "column" for name in how]
         decimals = [
             each.decimals if rounded else None
             for each, rounded in zip(self.finishing.precisions, rounds, strict=True)

@@ -30,13 +30,14 @@ from microagg.pipeline.block_plan import (
 from microagg.release.settings import Settings
 from microagg.runtime.executor import Executor
 from microagg.runtime.spill import discard_rows, read_result, write_spill_file
+from microagg.table.aggregates import AGGREGATES
 from microagg.table.columns.column_encoding import cells_in
 from microagg.table.variable import Cells
 
 
 def uses_draw(settings: Settings) -> bool:
     """Whether any column is drawn."""
-    return "draw" in settings.aggregates.values()
+    return any(AGGREGATES[name].needs_group_numbers for name in settings.aggregates.values())
 
 
 def write_groups(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
+from microagg.table.aggregates import AGGREGATES
 from microagg.table.parameters import MultiChoice
 from microagg.table.schema import Kind
 
@@ -33,7 +34,12 @@ class Risk:
     """Whether settings take it; None if that depends on the table, so that it is found on the way.
     """
     means: str
-    """What it risks, as the beginning of a sentence."""
+    """What it risks, as the beginning of a sentence; see `meaning`."""
+
+    def meaning(self) -> str:
+        """Return the beginning of the sentence, with the aggregates that publish true values."""
+        *first, last = (entry.name for entry in AGGREGATES.values() if entry.true_values_in)
+        return self.means.format(true_values=f"{', '.join(first)} or {last}")
 
 
 RISKS = (
@@ -60,8 +66,8 @@ RISKS = (
     Risk(
         "true-values",
         None,
-        "values of single records are released as they are (by median, draw, medoid or "
-        "range, or as the most frequent category of "
+        "values of single records are released as they are (by {true_values}, or as the most "
+        "frequent category of "
         "a group in which all differ), some of which one record alone has, so that "
         "whoever knows a value recognises whose it is; "
         "means, a hierarchy with generalise, or leaving out the column or its rare "
@@ -93,7 +99,7 @@ def check_unaccepted(settings: Settings, found: Collection[str] = ()) -> None:
     ]
     if missing:
         told = "; ".join(
-            f"{risk.means} (accept_risk='{risk.name}' accepts that)" for risk in missing
+            f"{risk.meaning()} (accept_risk='{risk.name}' accepts that)" for risk in missing
         )
         raise InputError(f"{told}; nothing was written.")
 
@@ -135,7 +141,7 @@ def notes_on_disclosure(
         if (
             variable.kind is not Kind.NUMERIC
             or variable.unit
-            or (found is not None and found.how[j] != "mean")
+            or (found is not None and not AGGREGATES[found.how[j]].dominance_applies)
         ):
             continue
         own = classes if labels.ndim == 1 else labels[:, j]

@@ -23,8 +23,6 @@ from microagg.table.relations import Records, independent, plain_columns, record
 from microagg.table.rules import NO_RULES, Rule
 from microagg.table.variable import Variable
 
-COARSE = ("range", "generalise")
-
 
 @dataclass(frozen=True)
 class KeptRules:
@@ -102,9 +100,9 @@ def _obstacle(
     for name in rule.names:
         if name in settings.cap:
             return f"{name!r} is capped"
-        how = aggregate_of(by_name[name], settings.aggregates).name
-        if how != "mean":
-            return f"groups release no mean of {name!r} ({how})"
+        entry = aggregate_of(by_name[name], settings.aggregates)
+        if not entry.keeps_totals:
+            return f"groups release no mean of {name!r} ({entry.name})"
     return ""
 
 
@@ -132,7 +130,7 @@ def released_variables(variables: Sequence[Variable], settings: Settings) -> lis
     columns = (
         ColumnEncoding.of(variables[j])
         for j in plain_columns(variables)
-        if aggregate_of(variables[j], settings.aggregates).name not in COARSE
+        if not aggregate_of(variables[j], settings.aggregates).is_coarse
     )
     return [replace(column, na=column.na or na) for column in columns]
 

@@ -48,7 +48,8 @@ def risks_of_aggregates(cells: Cells, how: Mapping[str, str]) -> tuple[str, ...]
 
 def releases_true_values(variable: Variable, how: Mapping[str, str]) -> bool:
     """Whether a column is numeric, and its aggregate releases values as they are."""
-    return variable.kind is Kind.NUMERIC and aggregate_of(variable, how).true_values
+    true_values_in = aggregate_of(variable, how).true_values_in
+    return variable.kind is Kind.NUMERIC and Kind.NUMERIC in true_values_in
 
 
 def frequencies_in(cells: Cells) -> list[np.ndarray | None]:
@@ -168,7 +169,7 @@ def notes_on_true_values(cells: Cells, found: Aggregated) -> tuple[str, ...]:
     told = []
     singles, groups = single_categories(found, frequencies_in(cells))
     for j, (variable, how) in enumerate(zip(cells.variables, found.how, strict=True)):
-        if not AGGREGATES[how].true_values and not singles[j]:
+        if not AGGREGATES[how].true_values_in and not singles[j]:
             continue
         counts = _in_words(singles[j], groups)
         if variable.kind is Kind.NUMERIC and not found.variables[j].coarse:

@@ -180,10 +180,11 @@ def aggregated(
     if kept is None or precision != "column" or labels.ndim == 2:
         kept = KeptSums()
     precisions = kept.precisions(precisions)
-    if cells.is_plain and labels.ndim == 1 and all(entry.name == "mean" for entry in chosen):
+    of_matrix = chosen[0].of_matrix if len(set(chosen)) == 1 else None
+    if of_matrix is not None and cells.is_plain and labels.ndim == 1:
         heaviest = None if whole is None else whole.heaviest
-        means = Groups.of(labels).means(cells.values, weights, heaviest)
-        return _of_means(cells, labels, means, precisions, precision, kept)
+        made = of_matrix(Groups.of(labels), cells.values, weights, heaviest)
+        return _of_matrix(cells, labels, chosen[0], made, precisions, precision, kept)
 
     @functools.cache
     def distances() -> np.ndarray:
@@ -211,7 +212,7 @@ def aggregated(
                     entry,
                     k=k,
                     precision=precision,
-                    own=precisions[j],
+                    column_precision=precisions[j],
                     texts=texts,
                     weights=weights,
                     whole=whole,
@@ -236,24 +237,27 @@ class _Column:
     reason: str = ""
 
 
-def _of_means(
+def _of_matrix(
     cells: Cells,
     labels: np.ndarray,
-    means: np.ndarray,
+    entry: Aggregate,
+    values: np.ndarray,
     precisions: Sequence[Precision],
     precision: str,
     kept: KeptSums,
 ) -> Aggregated:
-    """Plain tables: the means of all columns at once."""
+    """Round the values of all columns of a plain table, which were computed at once."""
+    if not entry.rounds:
+        precisions, precision = [Precision()] * len(precisions), "full"
     decimals = [each.decimals for each in precisions]
     reasons = ["" if each.decimals is None else each.reason for each in precisions]
-    rounded = np.empty_like(means)
+    rounded = np.empty_like(values)
     for j, variable in enumerate(cells.variables):
-        rounded[:, j] = _at_precision(variable, means[:, j], decimals[j], precision)
+        rounded[:, j] = _at_precision(variable, values[:, j], decimals[j], precision)
     for j, column in kept.applied(dict(enumerate(rounded.T)), precisions).items():
         rounded[:, j] = column
     none = (0,) * len(decimals)
-    every, how = np.broadcast_to(True, means.shape), ("mean",) * len(decimals)
+    every, how = np.broadcast_to(True, values.shape), (entry.name,) * len(decimals)
     released = Cells(cells.variables, rounded)
     return Aggregated(
         released,
@@ -263,7 +267,7 @@ def _of_means(
         none,
         none,
         labels,
-        means,
+        values,
         by_group=True,
         reasons=tuple(reasons),
     )
@@ -306,7 +310,7 @@ def _of_values(
     *,
     k: int,
     precision: str,
-    own: Precision,
+    column_precision: Precision,
     texts: Texts,
     weights: np.ndarray | None,
     whole: WholeTable | None,
@@ -325,25 +329,33 @@ def _of_values(
         released_atoms = _most_frequent_atoms(
             atoms, groups, of_values, len(variable.marks), None if whole is None else whole.atoms[j]
         )
-        known = (atoms == NO_ATOM) & of_values[groups.labels]
+        has_value = (atoms == NO_ATOM) & of_values[groups.labels]
         numbers = np.cumsum(of_values) - 1
-        values, counted = column[known], Groups(numbers[groups.labels[known]], int(of_values.sum()))
-        weights = None if weights is None else weights[known]
+        values = column[has_value]
+        counted = Groups(numbers[groups.labels[has_value]], int(of_values.sum()))
+        weights = None if weights is None else weights[has_value]
     assert entry.values is not None
-    found = entry.values(
+    made = entry.values(
         SortedMembers(
-            variable, values, counted, column, own.written, texts, weights, frequency, heaviest
+            variable,
+            values,
+            counted,
+            column,
+            column_precision.written,
+            texts,
+            weights,
+            frequency,
+            heaviest,
         )
     )
-    unrounded, rounded = np.full(groups.count, np.nan), np.full(groups.count, np.nan)
-    unrounded[of_values] = found.values
-    if found.rounds:
-        rounded[of_values] = _at_precision(variable, found.values, own.decimals, precision)
-    is_rounded = found.rounds and own.decimals is not None
-    return _Column(
-        found.variable, rounded if found.rounds else unrounded, released_atoms, unrounded,
-        own.decimals if found.rounds else None, own.reason if is_rounded else "",
-    )  # fmt: skip
+    unrounded = np.full(groups.count, np.nan)
+    unrounded[of_values] = made.values
+    if not entry.rounds or counted.count == 0:
+        return _Column(made.variable, unrounded, released_atoms, unrounded)
+    rounded, decimals = np.full(groups.count, np.nan), column_precision.decimals
+    rounded[of_values] = _at_precision(variable, made.values, decimals, precision)
+    reason = "" if decimals is None else column_precision.reason
+    return _Column(made.variable, rounded, released_atoms, unrounded, decimals, reason)
 
 
 def releases_value(atoms: np.ndarray, groups: Groups, k: int) -> np.ndarray:

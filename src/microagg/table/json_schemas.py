@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from microagg.table.kind_parameters import (
+    AggregateByColumn,
     ByColumn,
     Codes,
     Hierarchies,
@@ -112,7 +113,7 @@ def _by_type(declared: Parameter) -> Schema:
 
 def _of_columns(declared: ByColumn) -> Schema:
     match declared:
-        case WordByColumn():
+        case WordByColumn() | AggregateByColumn():
             return by_column({"enum": list(declared.choices)})
         case WeightByColumn():
             return by_column({"type": "number", "exclusiveMinimum": 0})

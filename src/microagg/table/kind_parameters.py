@@ -12,13 +12,13 @@ import csv
 import math
 import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from microagg.errors import InputError
-from microagg.table.aggregates import AGGREGATES
+from microagg.table.aggregates import AGGREGATES, default_aggregate
 from microagg.table.parameters import Choice, Names
 from microagg.table.schema import OF_WEIGHT, ColumnSettings, Kind
 
@@ -100,11 +100,30 @@ class WordByColumn(ByColumn):
     choices: tuple[str, ...] = ()
 
     def _checked(self, column: str, given: Any) -> str:
-        if not isinstance(given, str) or given not in self.choices:
-            raise InputError(
-                f"{self.name} of column {column!r} must be one of {', '.join(self.choices)}."
-            )
-        return str(given)
+        return _checked_word(self.name, self.choices, column, given)
+
+
+@dataclass(frozen=True)
+class AggregateByColumn(ByColumn):
+    """A parameter that takes an aggregate for each column; of the weight, what becomes of it.
+
+    >>> AggregateByColumn("aggregate", "").parse({"age": "median"})
+    {'age': 'median'}
+    """
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Return the names of all aggregates, and the words for weights."""
+        return tuple(dict.fromkeys((*AGGREGATES, *OF_WEIGHT)))
+
+    def _checked(self, column: str, given: Any) -> str:
+        return _checked_word(self.name, self.choices, column, given)
+
+
+def _checked_word(name: str, choices: Sequence[str], column: str, value: Any) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{name} of column {column!r} must be one of {', '.join(choices)}.")
+    return str(value)
 
 
 @dataclass(frozen=True)
@@ -377,13 +396,12 @@ ORDINAL = Orders(
 IMPORTANCE = WeightByColumn(
     "importance", "How many times squared distances in a column count; above 0, 1 if not given."
 )
-AGGREGATE = WordByColumn(
+AGGREGATE = AggregateByColumn(
     "aggregate",
-    "What a group releases of a column; by default the mean of numbers, the median of "
-    "levels, the mode of categories. Of the "
-    "weight: mean, keep or drop.",
+    f"What a group releases of a column; by default the {default_aggregate(Kind.NUMERIC).name} "
+    f"of numbers, the {default_aggregate(Kind.ORDINAL).name} of levels, the "
+    f"{default_aggregate(Kind.NOMINAL).name} of categories. Of the weight: mean, keep or drop.",
     describes="column=WORD",
-    choices=tuple(dict.fromkeys((*AGGREGATES, *OF_WEIGHT))),
 )
 HIERARCHY = Hierarchies(
     "hierarchy",

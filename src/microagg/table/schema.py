@@ -229,12 +229,20 @@ def _check_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
     for name, how in asked.aggregate.items():
         _check_aggregate(by_name[name], how, name in asked.hierarchy)
     for name in asked.hierarchy:
-        if by_name[name].kind is not Kind.NOMINAL and asked.aggregate.get(name) != "generalise":
-            raise InputError(
-                f"column {name!r} is {by_name[name].kind}, where a hierarchy serves "
-                f"generalise only; say "
-                f"aggregate={{{name!r}: 'generalise'}}, or leave the hierarchy out."
-            )
+        _check_hierarchy(by_name[name], asked.aggregate.get(name))
+
+
+def _check_hierarchy(column: Column, aggregate: str | None) -> None:
+    """Raise where a hierarchy has no use: it scales categories, and some aggregates need it."""
+    from microagg.table.aggregates import AGGREGATES
+
+    fitting = [name for name, entry in AGGREGATES.items() if entry.needs_hierarchy]
+    if column.kind is not Kind.NOMINAL and aggregate not in fitting:
+        raise InputError(
+            f"column {column.name!r} is {column.kind}, where a hierarchy serves "
+            f"{' and '.join(fitting)} only; say "
+            f"aggregate={{{column.name!r}: {fitting[0]!r}}}, or leave the hierarchy out."
+        )
 
 
 def _check_special(column: Column) -> None:

@@ -187,13 +187,10 @@ def _hedge(subject: Subject, staying: list[str]) -> str:
 def _why_it_moves(subject: Subject, j: int) -> str:
     """Why the total and the mean of a column are not what they were; empty where they stay."""
     variable = subject.released.variables[j]
-    if (
-        variable.kind is Kind.NOMINAL
-        and not variable.coarse
-        and subject.aggregates[variable.name] != "draw"
-    ):
+    entry = subject.aggregates[variable.name]
+    if variable.kind is Kind.NOMINAL and not variable.coarse and not entry.keeps_shares:
         return _CATEGORIES
-    if subject.aggregates[variable.name] != "mean":
+    if not entry.keeps_totals:
         return _OTHERS
     if variable.name in (subject.settings.get("cap") or {}):
         return _CAPPED

@@ -20,7 +20,7 @@ from microagg.release.report.claims import (
 from microagg.release.report.document import Block, Facts, Grid, Paragraph, Section, Signature, Warn
 from microagg.release.report.subject import Subject
 from microagg.table.scales import SCALE
-from microagg.table.schema import Kind, Role
+from microagg.table.schema import Role
 
 WHAT_HAPPENED = {
     Role.IDENTIFIER: ("names somebody directly", "left out"),
@@ -36,22 +36,6 @@ WHAT_HAPPENED = {
     ),
     Role.UNIT: ("the household, company or patient a record belongs to", "left out"),
     Role.KEEP: ("neither of these, says the data holder", "released as it was"),
-}
-RELEASED = {
-    "mean": "the mean of its group",
-    "median": "the median of its group, a value that somebody in it has",
-    "mode": "the most frequent value of its group",
-    "draw": "the value of one record of its group, drawn by lot",
-    "medoid": "the value of the most central record of its group",
-    "range": "the range of its group, from the least value to the largest",
-    "generalise": "the narrowest category that holds all values of its group",
-}
-# aggregates that show what single records have, and in columns of which kinds that tells of them
-TRUE_VALUES = {
-    "median": (Kind.NUMERIC,),
-    "range": tuple(Kind),
-    "draw": tuple(Kind),
-    "medoid": tuple(Kind),
 }
 KNOWN_WHOLE = (
     "It does not protect against somebody who knows a whole household: several of its "
@@ -90,8 +74,9 @@ def _what_was_done(subject: Subject) -> str:
     several = len(quasi) > 1
     each = "each column by itself" if _by_column(subject) else "these columns"
     if only_means(subject):
+        (noun,) = {entry.noun for entry in subject.aggregates.values()}
         took = (
-            "the group's mean took the place of "
+            f"the group's {noun} took the place of "
             f"{'these values' if several else 'this value'} in each of its records"
         )
     else:
@@ -111,8 +96,9 @@ def _what_was_done(subject: Subject) -> str:
 
 
 def only_means(subject: Subject) -> bool:
-    """Whether all that groups release are means of numbers."""
-    return set(subject.aggregates.values()) <= {"mean"}
+    """Return True if all columns have one aggregate, and totals stay what they were."""
+    entries = set(subject.aggregates.values())
+    return len(entries) == 1 and all(entry.keeps_totals for entry in entries)
 
 
 def _why_it_is_safe(subject: Subject) -> str:
@@ -322,9 +308,7 @@ def roles(subject: Subject) -> Section:
         if role == Role.WEIGHT.value:
             happened = OF_WEIGHT.get(subject.weight_becomes or "", happened)
         if name in subject.aggregates:
-            happened = (
-                f"replaced by {RELEASED.get(subject.aggregates[name], 'one value for its group')}"
-            )
+            happened = f"replaced by {subject.aggregates[name].phrase}"
         rows.append((name, "none" if name in rest else role, what, happened))
     return Section(
         "The columns and their roles",
@@ -460,8 +444,10 @@ def _homogeneity(subject: Subject) -> Iterator[tuple[str, str, str]]:
 
 
 def _shows_single_values(subject: Subject, name: str) -> bool:
-    kind = subject.released.variables[subject.names.index(name)].kind
-    return kind in TRUE_VALUES.get(subject.aggregates[name], ())
+    entry = subject.aggregates[name]
+    if entry.is_coarse:  # the released kind is no longer that of the column
+        return bool(entry.true_values_in)
+    return subject.released.variables[subject.names.index(name)].kind in entry.true_values_in
 
 
 def _by_column(subject: Subject) -> bool:

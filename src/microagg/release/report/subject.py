@@ -14,10 +14,9 @@ from microagg.measures.measure import Figure, Measure, Pair, Sample
 from microagg.release.changes import Change
 from microagg.release.publishing import DIGITS, is_published, steady
 from microagg.release.report.spread import as_released
-from microagg.table.schema import Kind, Role
+from microagg.table.aggregates import Aggregate, aggregate_of
+from microagg.table.schema import Role
 from microagg.table.variable import Cells
-
-USUAL = {Kind.NUMERIC: "mean", Kind.ORDINAL: "median", Kind.NOMINAL: "mode"}
 
 
 @dataclass(frozen=True)
@@ -87,13 +86,10 @@ class Subject:
         return self.both is not None and self.both.cells is not None
 
     @functools.cached_property
-    def aggregates(self) -> dict[str, str]:
-        """What the groups release in each quasi-identifying column: mean, median, mode …"""
-        asked = self.settings.get("aggregate") or {}
-        return {
-            each.name: asked.get(each.name) or ("mode" if each.coarse else USUAL[each.kind])
-            for each in self.released.variables
-        }
+    def aggregates(self) -> dict[str, Aggregate]:
+        """Return the aggregate of each quasi-identifying column."""
+        names = self.settings.get("aggregate") or {}
+        return {each.name: aggregate_of(each, names) for each in self.released.variables}
 
     @property
     def lost(self) -> str:

@@ -328,7 +328,7 @@ def as_labels_say(asked: ColumnSettings, table: Any) -> ColumnSettings:
                 levels[name] = told.levels
         kind = kinds.get(name, _kind_by_type(table.schema.field(name).type))
         if told.codes and kind is Kind.NUMERIC:
-            _check_means(name, aggregate.setdefault(name, "median"))
+            _check_codes_stay(name, aggregate.setdefault(name, "median"))
         if kind is Kind.NOMINAL:  # where every code is a category
             continue
         taken = markers | {
@@ -340,14 +340,18 @@ def as_labels_say(asked: ColumnSettings, table: Any) -> ColumnSettings:
     return replace(asked, kinds=kinds, levels=levels, special=special, aggregate=aggregate)
 
 
-def _check_means(name: str, how: str) -> None:
-    """A group releases one of the codes of a labelled column, also where these are taken for
-    numbers.
-    """
-    if how == "mean":
+def _check_codes_stay(column: str, name: str) -> None:
+    """Raise if a group of a labelled column might release a number that is none of its codes."""
+    from microagg.table.aggregates import AGGREGATES
+
+    if AGGREGATES[name].rounds:
+        fitting = (entry for entry in AGGREGATES.values() if Kind.NUMERIC in entry.kinds)
+        *first, last = (
+            entry.name for entry in fitting if not (entry.rounds or entry.needs_hierarchy)
+        )
         raise InputError(
-            f"all values of column {name!r} are labelled codes, and their mean may be "
-            f"none of them; choose median, draw, medoid or range."
+            f"all values of column {column!r} are labelled codes, and their {name} may be "
+            f"none of them; choose {', '.join(first)} or {last}."
         )
 
 
