@@ -17,7 +17,7 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.files.format import Format
 from microagg.files.stores.locations import AnyPlace
-from microagg.table.columns.field_metadata import with_notes
+from microagg.table.columns.field_metadata import with_file_fact
 from microagg.table.columns.labels import Labels, labels_in, occurring, with_labels
 from microagg.table.columns.text_types import with_values
 
@@ -96,8 +96,8 @@ def with_sidecar(table: pa.Table, path: Path) -> pa.Table:
     known = {name: each for name, each in labels.items() if name in table.column_names}
     if not known:
         return table
-    told = f"labels of {len(known)} columns were" if len(known) > 1 else "labels of one column were"
-    return with_notes(with_labels(table, known), [f"{told} taken from {place.name!r}"])
+    table = with_labels(table, known)
+    return with_file_fact(table, "labels-from-file", labelled=len(known), file=place.name)
 
 
 def _read(place: Path, content: bytes) -> dict[str, Labels]:
