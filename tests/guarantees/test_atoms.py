@@ -17,7 +17,6 @@ import promised
 from guarantees.test_promise import ASKED, KINDS, random_column
 from microagg.datasets.persons import persons
 from microagg.guarantees.promise import Guarantees
-from microagg.release.notes_on_gaps import notes_on_gaps
 from microagg.table.confidential import Attribute, attributes_of
 from microagg.table.schema import Kind
 
@@ -297,11 +296,16 @@ def test_wrong_words_about_columns_are_refused(said, says):
 
 
 def test_gaps_are_told_of_where_l_is_asked_for():
-    columns = attributes_of(
-        pa.table({"ill": ["flu", None, "cold"], "wage": [1, 2, 3]}), ["ill", "wage"]
-    )
-    (note,) = notes_on_gaps(Guarantees.of(l=2), columns)
-    assert "1 of 3 records" in note
+    ill = ["flu", None, "cold", "flu", "cold", "flu"]
+    table = pa.table({"age": [31] * 6, "ill": ill, "wage": [1, 2, 3, 4, 5, 6]})
+    roles = {"quasi": ["age"], "confidential": ["ill", "wage"], "seed": 1}
+
+    def notes(**guarantee: float) -> list[str]:
+        release = ma.anonymize(table, 3, **roles, **guarantee)
+        return [note for note in release.notes if note.code == "unknown-confidential-values"]
+
+    (note,) = notes(l=2)
+    assert "1 of 6 records" in note
     assert "'ill'" in note
     assert "flu" not in note
-    assert notes_on_gaps(Guarantees.of(t=0.2), columns) == ()
+    assert notes(t=0.9) == []

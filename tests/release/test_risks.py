@@ -20,12 +20,16 @@ from microagg.measures.loss.sse import loss_between
 from microagg.measures.measure import Pair
 from microagg.measures.risk.classes import classes_of, classes_of_released
 from microagg.measures.risk.dominance import dominance, dominated_groups
-from microagg.release.risks import check_unaccepted, notes_on_disclosure, with_risks_accepted
+from microagg.release.note import Note
+from microagg.release.note_counts import dominated_columns
+from microagg.release.note_facts import NoteFacts
+from microagg.release.note_rules import notes_from
+from microagg.release.risks import check_unaccepted, with_risks_accepted
 from microagg.release.settings import Settings
-from microagg.release.true_values import notes_on_true_values, risks_of_aggregates
+from microagg.release.true_values import risks_of_aggregates, true_value_columns
 from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
-from microagg.table.aggregate import aggregated
+from microagg.table.aggregate import Aggregated, aggregated
 from microagg.table.encoder import Space
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable
@@ -121,11 +125,8 @@ class TestDominanceOfMixedTables:
         cells = Cells(variables, column, np.where(np.isnan(column), 0, -1).astype(np.int16))
         labels = np.repeat(np.arange(len(values) // 4), 4).astype(np.int32)
         found = aggregated(cells, labels, k=4, **asked)
-        return [
-            note
-            for note in notes_on_disclosure(4, cells, labels, labels, found)
-            if "dominates" in note
-        ]
+        dominated = dominated_columns(cells, labels, labels, found)
+        return list(notes_from(NoteFacts(k=4, dominated=dominated)))
 
     GAP = float("nan")
     WAGE = (Variable("wage", marks=(None,)),)
@@ -213,18 +214,21 @@ class TestTrueValues:
         assert with_risks_accepted(then).accept_risk == ("full-precision", "true-values")
         assert with_risks_accepted(Settings.of(k=3)).accept_risk == ()
 
+    def notes(self, cells: Cells, made: Aggregated) -> tuple[Note, ...]:
+        return notes_from(NoteFacts(k=3, true_values=true_value_columns(cells, made)))
+
     def test_they_are_told_each_time(self) -> None:
         cells = Cells.plain(np.array([[1.0], [2.0], [7.0], [3.0], [3.0], [8.0]]), ["age"])
         labels = np.array([0, 0, 0, 1, 1, 1], np.int32)
-        (note,) = notes_on_true_values(cells, aggregated(cells, labels, how={"age": "median"}, k=3))
+        (note,) = self.notes(cells, aggregated(cells, labels, how={"age": "median"}, k=3))
         assert "median of 'age' (one that no other record has, in 1 of 2 groups)" in note
-        (note,) = notes_on_true_values(cells, aggregated(cells, labels, how={"age": "range"}, k=3))
+        (note,) = self.notes(cells, aggregated(cells, labels, how={"age": "range"}, k=3))
         assert note.endswith("range of 'age'")
-        assert not notes_on_true_values(cells, aggregated(cells, labels, k=3))
+        assert not self.notes(cells, aggregated(cells, labels, k=3))
 
     def test_the_median_of_an_ordinal_column_is_told(self) -> None:
         cells = Cells((Variable("o", Kind.ORDINAL, (1, 2)),), np.array([[0.0], [1.0]]))
-        (note,) = notes_on_true_values(cells, aggregated(cells, np.zeros(2, np.int32), k=2))
+        (note,) = self.notes(cells, aggregated(cells, np.zeros(2, np.int32), k=2))
         assert note.endswith("median of 'o' (one that no other record has, in 1 of 1 groups)")
 
 

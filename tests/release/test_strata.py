@@ -23,7 +23,10 @@ from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.run_method import problem_with, run_method
 from microagg.problem.problem import Problem
 from microagg.problem.watch import StopSearch
-from microagg.release.strata import notes_on_sizes, strata_labels
+from microagg.release.note_counts import strata_facts
+from microagg.release.note_facts import NoteFacts
+from microagg.release.note_rules import notes_from
+from microagg.release.strata import strata_labels
 from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
 from microagg.table.confidential import Attribute
@@ -453,7 +456,10 @@ def test_free1_by_region(tmp_path: Path, reference_data: Path) -> None:
 
 
 def test_one_stratum_is_no_reason_for_coarser_ones() -> None:
-    assert notes_on_sizes(np.array([20]), 5) == ()
-    (note,) = notes_on_sizes(np.array([20, 30, 900]), 5)
+    def notes(sizes: list[int]) -> Any:
+        return notes_from(NoteFacts(k=5, strata=strata_facts(np.array(sizes))))
+
+    assert notes([20]) == ()
+    (note,) = notes([20, 30, 900])
     assert note.startswith("3 strata of 30 records in the median")
-    assert notes_on_sizes(np.array([20, 50, 900]), 5) == ()
+    assert notes([20, 50, 900]) == ()

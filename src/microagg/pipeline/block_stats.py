@@ -27,7 +27,7 @@ from microagg.pipeline.column_stats import Facts, NumberFacts
 from microagg.release.cells import confidential_of
 from microagg.release.changes import moves_of
 from microagg.release.measuring import can_be_read_again, is_table_of_numbers
-from microagg.release.notes_on_texts import columns_of_formulas
+from microagg.release.note_columns import formula_columns
 from microagg.release.settings import Settings
 from microagg.release.weighting import Weighting, heavy_groups
 from microagg.runtime.spill import write_spill_file
@@ -240,7 +240,7 @@ def collect_block_stats(aside: BlockStatsSpec, block: Block, path: str) -> dict[
         "prints": _prints(block),
         "low": _low_hashes(aside, block),
         "indicators": _indicators(block.averaged, amounts),
-        "formulas": columns_of_formulas(block.arrow),
+        "formulas": formula_columns(block.arrow),
         "values": {
             name: [np.unique(values[known])[:2].tolist(), int(known.sum())]
             for name, (values, known) in shared.items()

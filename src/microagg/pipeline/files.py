@@ -34,6 +34,7 @@ from microagg.pipeline.stores import StagedPaths, staged_paths
 from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.showing import shown
 from microagg.release.manifest import FORMAT
+from microagg.release.note_catalogue import make_note
 from microagg.release.release import Release
 from microagg.release.renaming import with_new_names
 from microagg.release.risks import check_unaccepted
@@ -50,10 +51,7 @@ from microagg.runtime.spill import remove_left_spill
 from microagg.table.columns.arrow import release_unused_memory
 from microagg.table.schema import WITHHELD, Role
 
-NOTHING_TO_SHARE = (
-    "worked on by this process alone: a cluster shares the blocks of files with more records "
-    "than one block has"
-)
+ONE_PROCESS = make_note("one-process")
 SAME_FILE = (
     "output and input are the same file; name another output, the original must not be lost."
 )
@@ -173,7 +171,7 @@ def _anonymized(
     more_notes = notes_on_memory(memory, table, asked)
     release = anonymize_table(table, here, target, asked, **more)
     if engine is not None:
-        more_notes = (*more_notes, NOTHING_TO_SHARE)
+        more_notes = (*more_notes, ONE_PROCESS)
     return replace(release, notes=(*release.notes, *more_notes)) if more_notes else release
 
 

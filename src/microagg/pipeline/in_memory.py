@@ -13,6 +13,13 @@ import narwhals as nw
 
 from microagg.guarantees.k import verify
 from microagg.pipeline.choose_groups import loses_less, quick_groups, with_groups_of
+from microagg.pipeline.note_facts import (
+    capped_counts,
+    with_cell_facts,
+    with_group_facts,
+    with_schema_facts,
+    with_table_facts,
+)
 from microagg.pipeline.run_method import problem_with, run_method
 from microagg.problem.problem import Problem, Progress, checked_k
 from microagg.problem.watch import handle_interrupt
@@ -26,60 +33,47 @@ from microagg.release.measuring import (
     is_table_of_numbers,
     loss_of,
 )
-from microagg.release.notes_on_columns import (
-    notes_on_cells,
-    notes_on_columns,
-    notes_on_markers,
-    notes_on_numbers_as_text,
-    notes_on_precision,
-    warning_of_single_columns,
-)
-from microagg.release.notes_on_gaps import notes_on_gaps
-from microagg.release.notes_on_labels import notes_on_labels
-from microagg.release.notes_on_names import note_on_index, notes_on_names
-from microagg.release.notes_on_texts import notes_on_texts
-from microagg.release.notes_on_units import notes_on_units
+from microagg.release.note_columns import index_may_name, unchanged_profiles
+from microagg.release.note_counts import dominated_columns
+from microagg.release.note_facts import NoteFacts
+from microagg.release.note_rules import notes_from
 from microagg.release.publishing import check_publishing
 from microagg.release.release import Release
 from microagg.release.renaming import renamed_frame, with_new_names
-from microagg.release.risks import notes_on_disclosure
 from microagg.release.rules import (
     kept_rules,
-    notes_on_rules,
     released_records,
     released_variables,
     rules_as_data,
 )
 from microagg.release.selecting import expand_patterns
 from microagg.release.settings import Settings
-from microagg.release.shared_values import notes_on_shared_values
 from microagg.release.strata import (
     Strata,
     check_columnwise,
     class_columns,
     in_strata,
-    notes_on_strata,
 )
 from microagg.release.true_values import (
     check_near_unique,
     frequencies_in,
-    notes_on_true_values,
     risks_of_aggregates,
     risks_of_categories,
     single_categories,
+    true_value_columns,
 )
 from microagg.release.weighting import (
     Weighting,
-    notes_on_weights,
     released_weight,
+    weight_facts,
     weighted,
     weighting_of,
 )
 from microagg.table.aggregate import Aggregated, aggregated
-from microagg.table.capping import cap_cells, note_on_capped
+from microagg.table.capping import cap_cells
 from microagg.table.columns.arrow import release_unused_memory
 from microagg.table.columns.dtypes import ColumnContext, canonical_column, restore_column
-from microagg.table.columns.field_metadata import notes_of, with_metadata_of
+from microagg.table.columns.field_metadata import file_facts, with_metadata_of
 from microagg.table.columns.frames import (
     check_odd_types,
     column_facts,
@@ -236,10 +230,14 @@ def protect(
     )
 
     # measure and release
-    notes = notes_on_disclosure(
-        k, averaged, labels, anonymity.labels, made, weights
-    ) + note_on_capped(capped)
-    notes += notes_on_true_values(averaged, made)
+    facts = NoteFacts(
+        k,
+        len(frame),
+        dominated=dominated_columns(averaged, labels, anonymity.labels, made, weights),
+        capped=capped_counts(capped),
+        true_values=true_value_columns(averaged, made),
+        dropped_records=dropped,
+    )
     singles, _ = single_categories(made, frequencies_in(averaged))
     bound = found.bound and found.bound.about(averaged, quasi, space)
     del averaged, release_of
@@ -267,21 +265,18 @@ def protect(
         weighting=None if weighting is None else weighting.as_data(),
         format=format,
     )
-    notes += notes_of(given.to_native()) + notes_on_labels(source, schema, settings)
-    notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
-    notes += notes_on_numbers_as_text(cells.variables, settings)
-    notes += notes_on_columns(schema, space, loss["IL"], unrounded)
-    notes += notes_on_precision(quasi, made.decimals, made.reasons) + notes_on_rules(rules)
-    notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(
-        attributes, arrow
+    facts = with_group_facts(facts, anonymity, attributes, units, promise)
+    facts = with_cell_facts(facts, cells, made, settings, measured)
+    facts = with_table_facts(facts, source, arrow, schema, settings)
+    facts = replace(
+        facts,
+        file=file_facts(given.to_native()),
+        strata=None if strata is None else strata.facts(),
+        weight=weight_facts(weighting, labels, arrow, schema, settings),
+        index_may_name=index_may_name(table),
     )
-    notes += (
-        notes_on_gaps(promise, attributes) + notes_on_units(units, k) + notes_on_strata(strata, k)
-    )
-    notes += notes_on_weights(weighting, labels, arrow, schema, settings)
-    notes += notes_on_names(frame, schema) + note_on_index(table)
-    if anonymity.scope == "column" and not anonymity.holds:
-        notes = (warning_of_single_columns(anonymity), *notes)
+    losses, profiles = (loss["IL"], unrounded), unchanged_profiles(frame, schema)
+    facts = with_schema_facts(facts, schema, space, losses, rules, profiles)
     return Release(
         labelled_like(same_type(released, table), arrow),
         labels,
@@ -289,7 +284,7 @@ def protect(
         manifest,
         schema,
         anonymity,
-        notes,
+        notes_from(facts),
         bound,
         found.stopped,
         _arrow=arrow,

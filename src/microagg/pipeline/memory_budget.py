@@ -23,6 +23,8 @@ from microagg.methods.search import blockwise
 from microagg.methods.search.blockwise import largest_block
 from microagg.pipeline.block_plan import needs_plan
 from microagg.pipeline.text_input import estimate_size, is_text_file
+from microagg.release.note import Note
+from microagg.release.note_catalogue import make_note
 from microagg.release.settings import Settings
 from microagg.table.columns.arrow import bytes_of
 from microagg.table.encoder import RUN
@@ -112,21 +114,20 @@ def exceeds_memory(
 
 def notes_on_memory(
     memory: str | int | float | None, table: pa.Table, settings: Settings
-) -> tuple[str, ...]:
-    """What to know where a table that was worked on in memory may have taken more than was
-    allowed: what is one block is never cut.
+) -> tuple[Note, ...]:
+    """Return a note if a table worked on in memory may have taken more than was allowed.
 
-    >>> notes_on_memory("1MB", pa.table({"age": [30] * 20_000}), Settings.of(k=2, quasi="age"))[0].split(";")[0]
-    'this table was worked on in memory as a whole, which may take up to about 3 MB besides the libraries'
+    A table of one block is never cut.
+
+    >>> table, settings = pa.table({"age": [30] * 20_000}), Settings.of(k=2, quasi="age")
+    >>> [note.counts["megabytes"] for note in notes_on_memory("1MB", table, settings)]
+    [2.8]
     """
     needed = table.num_rows * _bytes_in_memory(table.schema, settings)
     if memory is None or needed <= bytes_in(memory):
         return ()
-    return (
-        f"this table was worked on in memory as a whole, which may take up to about "
-        f"{needed / 1e6:,.0f} MB besides the libraries; memory is "
-        f"heeded for parquet, Arrow and text files of more than {blockwise.MOST_AS_ONE:,} records",
-    )
+    records = blockwise.MOST_AS_ONE
+    return (make_note("memory-exceeded", megabytes=needed / 1e6, records=records),)
 
 
 def _text_exceeds_memory(path: Path, settings: Settings, memory: int, engine: bool) -> bool:

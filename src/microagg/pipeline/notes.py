@@ -1,34 +1,33 @@
-"""Notes on a release made beyond memory: the sentences of `protect`, from facts that blocks and
-passes have counted.
-"""
+"""Facts for the notes on an out-of-core release, from merged statistics of blocks and passes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from microagg.pipeline.block_output import BlockOutputConfig
 from microagg.pipeline.block_plan import GroupingResult, TaskContext
 from microagg.pipeline.figures import FigureInputs
 from microagg.pipeline.loss import SpaceLoss
-from microagg.release.notes_on_columns import (
-    notes_on_columns,
-    notes_on_encoding,
-    notes_on_numbers_as_text,
-    notes_on_precision,
+from microagg.pipeline.note_facts import capped_counts, with_schema_facts
+from microagg.pipeline.selection import RecordSelection
+from microagg.release.note import Note
+from microagg.release.note_counts import (
+    approximated_columns,
+    numbers_as_text,
+    rounded_columns,
+    strata_facts,
 )
-from microagg.release.notes_on_gaps import notes_on_unknown
-from microagg.release.notes_on_names import notes_on_looks
-from microagg.release.notes_on_texts import note_on_formulas
-from microagg.release.risks import dominance_counts, notes_on_dominance
-from microagg.release.rules import notes_on_rules
-from microagg.release.shared_values import note_on_shared
-from microagg.release.strata import notes_on_sizes
-from microagg.release.weighting import notes_on_weighting
+from microagg.release.note_facts import (
+    DominatedColumn,
+    NoteFacts,
+    SharedValueColumn,
+    StrataFacts,
+    WeightFacts,
+)
 from microagg.table.aggregates import aggregate_of
-from microagg.table.capping import Capped, note_on_capped
+from microagg.table.capping import Capped
 from microagg.table.columns.profile import ColumnProfile, ProfileStats
 from microagg.table.schema import Kind
 from microagg.table.variable import Variable
@@ -36,128 +35,158 @@ from microagg.table.variable import Variable
 if TYPE_CHECKING:
     from microagg.pipeline.out_of_core import OutOfCoreRun
 
+LEFT_OUT = ("dropped-records", "strata-left-out")
 
-def out_of_core_notes(
-    run: OutOfCoreRun,
-    layout: TaskContext,
-    finishing: BlockOutputConfig,
-    grouped: GroupingResult,
-    manifest: Mapping[str, Any],
-    measured: FigureInputs,
-    capped: dict[str, Capped],
-    strata: np.ndarray | None,
-    looks: Sequence[ColumnProfile],
-) -> tuple[str, ...]:
-    """All that can be told, in the order of `protect`."""
-    settings, told = run.settings, [each["measured"] for each in grouped.pieces]
-    notes = notes_on_dominance(
-        _dominated(layout.variables, settings.aggregates, measured, told), settings.k
-    )
-    notes += note_on_capped(capped)
-    gaps = [
-        each.name for each in layout.variables if each.kind is not Kind.NOMINAL and _has_atoms(each)
-    ]
-    names = [each.name for each in layout.variables]
-    space = layout.spaces[0]
-    notes += notes_on_encoding(
-        names, gaps, space, settings.scale, 0, _alike(layout.variables, told, measured)
-    )
-    notes += notes_on_numbers_as_text(layout.variables, settings)
-    totals = grouped.totals.by_space(layout.spaces)[0]
-    plain = [{"sse": each["unrounded"], "within": [], "one": None} for each in told]
-    unrounded = SpaceLoss.of(space, totals, plain).il
-    notes += notes_on_columns(run.schema, layout.space, manifest["loss"]["IL"], unrounded)
-    decimals = [each["decimals"] for each in manifest["scaling"].values()]
-    notes += notes_on_precision(names, decimals, [each.reason for each in finishing.precisions])
-    notes += notes_on_rules(run.rules)
-    notes += _shared(told, measured)
-    formulas = {name for each in told for name in each["formulas"]}
-    notes += note_on_formulas([name for name in run.schema.released() if name in formulas])
-    if settings.promise.diversity is not None and layout.promised is not None:
-        unknown = {
-            each.name: int(each.counts[each.known :].sum()) for each in layout.promised.columns
+
+@dataclass(frozen=True)
+class OutOfCoreFacts:
+    """Counts of an out-of-core run, from the statistics that its blocks and passes left."""
+
+    run: OutOfCoreRun
+    layout: TaskContext
+    finishing: BlockOutputConfig
+    grouped: GroupingResult
+    manifest: Mapping[str, Any]
+    measured: FigureInputs
+    capped: Mapping[str, Capped]
+    selection: RecordSelection
+    profiles: Sequence[ColumnProfile]
+    """Profiles of the columns that are released as they are."""
+
+    def facts(self) -> NoteFacts:
+        """Return the facts that notes are made of."""
+        settings, variables = self.run.settings, self.layout.variables
+        names = [variable.name for variable in variables]
+        decimals = [column["decimals"] for column in self.manifest["scaling"].values()]
+        reasons = [precision.reason for precision in self.finishing.precisions]
+        formulas = {name for block in self._blocks for name in block["formulas"]}
+        facts = NoteFacts(
+            settings.k,
+            self.layout.records,
+            dominated=self._dominated(),
+            capped=capped_counts(self.capped),
+            dropped_records=self.selection.dropped,
+            scale=settings.scale,
+            columns_with_gaps=_columns_with_gaps(variables),
+            approximated=approximated_columns(names, self.layout.spaces[0]),
+            equal_columns=self._equal_columns(),
+            numbers_as_text=numbers_as_text(variables, settings.columns.kinds),
+            rounded=rounded_columns(names, decimals, reasons),
+            shared_values=self._shared_values(),
+            formulas=[name for name in self.run.schema.released() if name in formulas],
+            records_without_value=self._records_without_value(),
+            strata=self._strata(),
+            weight=self._weight(),
+        )
+        return with_schema_facts(
+            facts,
+            self.run.schema,
+            self.layout.space,
+            (self.manifest["loss"]["IL"], self._loss_unrounded()),
+            self.run.rules,
+            self.profiles,
+        )
+
+    @property
+    def _blocks(self) -> list[Mapping[str, Any]]:
+        """Statistics of each block."""
+        return [piece["measured"] for piece in self.grouped.pieces]
+
+    def _dominated(self) -> list[DominatedColumn]:
+        columns, stats = [], self.measured.facts
+        for variable in self.layout.variables:
+            name = variable.name
+            aggregate = aggregate_of(variable, self.run.settings.aggregates)
+            if name not in stats.dominated or not aggregate.dominance_applies:
+                continue
+            is_indicator = all(name in block["indicators"] for block in self._blocks)
+            if stats.dominated[name] and not is_indicator:
+                columns.append(DominatedColumn(name, stats.dominated[name], stats.averaged[name]))
+        return columns
+
+    def _equal_columns(self) -> list[list[str]]:
+        """Return the sets of columns whose cells have the same hashes in all records."""
+        columns: dict[tuple[int, Kind], list[str]] = {}
+        variables = self.layout.variables
+        constant = {variables[j].name for j in self.measured.scores.constant}
+        for j, variable in enumerate(variables):
+            total = sum(block["prints"][j] for block in self._blocks) % 2**64
+            if variable.name not in constant:
+                columns.setdefault((total, variable.kind), []).append(variable.name)
+        return [names for names in columns.values() if len(names) > 1]
+
+    def _loss_unrounded(self) -> float:
+        space = self.layout.spaces[0]
+        totals = self.grouped.totals.by_space(self.layout.spaces)[0]
+        errors = [{"sse": block["unrounded"], "within": [], "one": None} for block in self._blocks]
+        return SpaceLoss.of(space, totals, errors).il
+
+    def _shared_values(self) -> list[SharedValueColumn]:
+        columns, stats = [], self.measured.facts
+        for name, (groups, records) in stats.sharing.items():
+            values = [block["values"][name] for block in self._blocks]
+            different = {value for block_values, _ in values for value in block_values}
+            only = sum(count for _, count in values) if len(different) == 1 else None
+            columns.append(SharedValueColumn(name, groups, records, stats.classes, only))
+        return columns
+
+    def _records_without_value(self) -> dict[str, int]:
+        promised = self.layout.promised
+        if self.run.settings.promise.diversity is None or promised is None:
+            return {}
+        return {
+            column.name: int(column.counts[column.known :].sum()) for column in promised.columns
         }
-        notes += notes_on_unknown(unknown, layout.records)
-    if strata is not None:
-        notes += notes_on_sizes(strata, settings.k)
-    return notes + _weights(settings, grouped, told, manifest, measured) + notes_on_looks(looks)
+
+    def _strata(self) -> StrataFacts | None:
+        selection, sizes = self.selection, self.selection.sizes
+        if sizes is None:
+            return None
+        return strata_facts(sizes, selection.strata_left_out, selection.records_left_out)
+
+    def _weight(self) -> WeightFacts | None:
+        weighting, weight = self.manifest.get("weighting"), self.run.settings.weight
+        if weight is None or not weighting:
+            return None
+        measured, unique = self.measured, None
+        if measured.aside.kept == (weight,) and measured.kept is not None:
+            unique = measured.kept.sizes.get(1, 0)
+        return WeightFacts(
+            weight,
+            sum(block["heavy"] for block in self._blocks),
+            sum(piece["groups"] for piece in self.grouped.pieces),
+            weighting["sum_changed_by"],
+            weighting["totals_changed_by_percent"],
+            unique,
+        )
 
 
-def different_values(told: Sequence[Mapping[str, Any]], facts: ProfileStats) -> int:
-    """How many different values a column has, about: from those whose hash is low, which are all
-    there are in a small table.
+def left_out_first(notes: Sequence[Note]) -> tuple[Note, ...]:
+    """Return the notes with those on records left out before all others.
+
+    Reports of out-of-core runs list them first, and their bytes stay what they are.
+    """
+    first = [note for note in notes if note.code in LEFT_OUT]
+    return (*first, *(note for note in notes if note.code not in LEFT_OUT))
+
+
+def estimate_distinct(blocks: Sequence[Mapping[str, Any]], stats: ProfileStats) -> int:
+    """Estimate the number of different values of a column from those whose hash is low.
+
+    These are all there are in a small table.
     """
     counts: dict[int, int] = {}
-    for each in told:
-        for value, count in zip(*each["low"].get(facts.name, ((), ())), strict=True):
+    for block in blocks:
+        for value, count in zip(*block["low"].get(stats.name, ((), ())), strict=True):
             counts[value] = counts.get(value, 0) + count
     cells = sum(counts.values())
-    return max(1, round(facts.values * len(counts) / cells)) if cells else min(1, facts.values)
+    return max(1, round(stats.values * len(counts) / cells)) if cells else min(1, stats.values)
 
 
-def _has_atoms(column: Variable) -> bool:
-    return bool(getattr(column, "has_atoms", bool(column.marks)))
-
-
-def _dominated(
-    variables: Sequence[Variable],
-    how: Mapping[str, str],
-    measured: FigureInputs,
-    told: Sequence[Mapping[str, Any]],
-) -> list[str]:
-    found, facts = [], measured.facts
-    for variable in variables:
-        name = variable.name
-        if name not in facts.dominated or not aggregate_of(variable, how).dominance_applies:
-            continue
-        if facts.dominated[name] and not all(name in block["indicators"] for block in told):
-            found.append(dominance_counts(name, facts.dominated[name], facts.averaged[name]))
-    return found
-
-
-def _alike(
-    variables: Sequence[Variable], told: Sequence[Mapping[str, Any]], measured: FigureInputs
-) -> list[list[str]]:
-    """The names of columns that hold the same cells in all records, and more than one."""
-    found: dict[tuple[int, Kind], list[str]] = {}
-    constant = {variables[j].name for j in measured.scores.constant}
-    for j, variable in enumerate(variables):
-        total = sum(each["prints"][j] for each in told) % 2**64
-        if variable.name not in constant:
-            found.setdefault((total, variable.kind), []).append(variable.name)
-    return [names for names in found.values() if len(names) > 1]
-
-
-def _shared(told: Sequence[Mapping[str, Any]], measured: FigureInputs) -> tuple[str, ...]:
-    notes: tuple[str, ...] = ()
-    for name, shared in measured.facts.sharing.items():
-        different = {value for each in told for value in each["values"][name][0]}
-        known = sum(each["values"][name][1] for each in told)
-        one = known if len(different) == 1 else None
-        notes += note_on_shared(name, shared, measured.facts.classes, one)
-    return notes
-
-
-def _weights(
-    settings: Any,
-    grouped: GroupingResult,
-    told: Sequence[Mapping[str, Any]],
-    manifest: Mapping[str, Any],
-    measured: FigureInputs,
-) -> tuple[str, ...]:
-    found = manifest.get("weighting")
-    if settings.weight is None or not found:
-        return ()
-    groups = sum(each["groups"] for each in grouped.pieces)
-    alone = None
-    if measured.aside.kept == (settings.weight,) and measured.kept is not None:
-        alone = measured.kept.sizes.get(1, 0)
-    heavy = sum(each["heavy"] for each in told), groups
-    return notes_on_weighting(
-        settings.weight,
-        heavy,
-        found["sum_changed_by"],
-        found["totals_changed_by_percent"],
-        alone,
-        measured.records,
-    )
+def _columns_with_gaps(variables: Sequence[Variable]) -> list[str]:
+    return [
+        variable.name
+        for variable in variables
+        if variable.kind is not Kind.NOMINAL
+        and bool(getattr(variable, "has_atoms", bool(variable.marks)))
+    ]

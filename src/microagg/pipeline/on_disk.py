@@ -23,12 +23,6 @@ from microagg.release.report.document import Document
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.runtime.executor import Executor, ThreadExecutor
 
-NOTE = (
-    "worked on beyond memory: units, texts that spell one value in several ways, values "
-    "of single records that are released as they are, and "
-    "a kept weight beside other kept columns are told about in notes on tables in memory only"
-)
-
 
 @dataclass(frozen=True)
 class ReleaseInput:

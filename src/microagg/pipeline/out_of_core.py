@@ -38,7 +38,7 @@ from microagg.pipeline.sum_rules import records_in
 from microagg.pipeline.text_input import intake_text_file, is_text_file
 from microagg.pipeline.unique_values import risks_of_unique_values
 from microagg.problem.problem import Progress, checked_k, checked_threads
-from microagg.release.notes_on_names import AS_THEY_ARE
+from microagg.release.note_columns import RELEASED_UNCHANGED
 from microagg.release.publishing import check_publishing
 from microagg.release.release import Release
 from microagg.release.renaming import with_new_names, with_old_names
@@ -391,7 +391,7 @@ class OutOfCoreRun:
         return BlockStatsSpec.of(
             layout.variables, found.facts, layout.records, len(layout.carried), settings.seed or 0,
             tuple(class_columns(schema, settings)), self.budget.class_bits, tuple(kept), coarse,
-            tuple(schema.names(Role.CONFIDENTIAL)), tuple(schema.names(*AS_THEY_ARE)),
+            tuple(schema.names(Role.CONFIDENTIAL)), tuple(schema.names(*RELEASED_UNCHANGED)),
         )  # fmt: skip
 
     def _key(self, digest: str, cuts: str, finishing: BlockOutputConfig) -> str:

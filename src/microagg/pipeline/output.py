@@ -25,10 +25,11 @@ from microagg.kernels import partial_sums, sums
 from microagg.methods.method import Grouping
 from microagg.pipeline.block_output import BlockOutputConfig
 from microagg.pipeline.block_plan import GroupingResult, SpillFile, SpillIndex, TaskContext
+from microagg.pipeline.figures import FigureInputs
 from microagg.pipeline.loss import SpaceLoss, summed
 from microagg.pipeline.merge_stats import merge_block_stats
-from microagg.pipeline.notes import different_values, out_of_core_notes
-from microagg.pipeline.on_disk import NOTE, OnDiskRelease, ReleaseInput
+from microagg.pipeline.notes import OutOfCoreFacts, estimate_distinct, left_out_first
+from microagg.pipeline.on_disk import OnDiskRelease, ReleaseInput
 from microagg.pipeline.parquet_parts import PartsWriting, write_part_of
 from microagg.pipeline.read_back import read_back
 from microagg.pipeline.row_order import schema_in, values_in_piece, write_rows, write_rows_aside
@@ -47,7 +48,10 @@ from microagg.pipeline.verification import (
 from microagg.proposal import rules
 from microagg.proposal.rules import names_somebody
 from microagg.release.manifest import internal_manifest, name_by
-from microagg.release.notes_on_names import AS_THEY_ARE
+from microagg.release.note import Note
+from microagg.release.note_catalogue import make_note
+from microagg.release.note_columns import RELEASED_UNCHANGED
+from microagg.release.note_rules import notes_from
 from microagg.release.release import Release
 from microagg.release.risks import notes_on_earlier_releases
 from microagg.release.rules import released_variables, rules_as_data
@@ -108,12 +112,24 @@ class ReleaseWriter:
             *manifest_pieces(target, lambda: {**content, **self._added}),
         ]
         writing.put_in_place(pieces)
-        facts = self.run, self.layout, self.finishing, self.grouped, content
-        notes = out_of_core_notes(
-            *facts, found[0].measured, self.capped, self.taking.sizes, self._looks
+        earlier = notes_on_earlier_releases(target, content)
+        notes = self._notes(content, found[0].measured)
+        return replace(found[0], notes=(*notes, *earlier, make_note("out-of-core")))
+
+    def _notes(self, content: dict[str, Any], measured: FigureInputs) -> tuple[Note, ...]:
+        """Return the notes on the release, from what blocks and passes counted."""
+        counts = OutOfCoreFacts(
+            self.run,
+            self.layout,
+            self.finishing,
+            self.grouped,
+            content,
+            measured,
+            self.capped,
+            self.taking,
+            self._looks,
         )
-        notes = (*self.taking.notes, *notes, *notes_on_earlier_releases(target, content), NOTE)
-        return replace(found[0], notes=notes)
+        return left_out_first(notes_from(counts.facts()))
 
     def _release(self, content: dict[str, Any]) -> OnDiskRelease:
         """The release with what was set aside for its figures; if somebody waits for a report, with
@@ -324,7 +340,7 @@ class ReleaseWriter:
         self._looks = [
             self._look_for_notes(passes, looks[column.name])
             for column in run.schema.columns
-            if column.role in AS_THEY_ARE
+            if column.role in RELEASED_UNCHANGED
         ]
         manifest = self._manifest(counted, exposure)
         if self.expected is not None:
@@ -413,15 +429,13 @@ class ReleaseWriter:
         return facts.look(*self._different[facts.name])
 
     def _look_for_notes(self, passes: ChunkMap, facts: ProfileStats) -> ColumnProfile:
-        """What a column looks like to `notes_on_looks`: whether nearly every record has its own
-        value, a sample of the values tells.
-        """
+        """Return the profile of a column for notes; a sample tells if it is nearly unique."""
         found = self._look(passes, facts, names_somebody)
         if facts.texts is not None:
             return found
         if facts.name in self._different:
             return facts.look(*self._different[facts.name])
-        different = different_values([each["measured"] for each in self.grouped.pieces], facts)
+        different = estimate_distinct([each["measured"] for each in self.grouped.pieces], facts)
         return facts.look(different, 0)
 
     def _counted_values(self, passes: ChunkMap, name: str) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from microagg.pipeline.guarantee_facts import count_confidential, units_of_recor
 from microagg.pipeline.strata_plan import StrataCodes
 from microagg.problem.problem import checked_k
 from microagg.release.cells import check_few
-from microagg.release.strata import notes_on_left_out, strata_as_data, wrong_strata
+from microagg.release.strata import strata_as_data, wrong_strata
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.runtime.workers import versions_here
 from microagg.table.schema import Role
@@ -78,16 +78,6 @@ class RecordSelection:
         if self.sizes is None:
             return None
         return strata_as_data(self.sizes, self.strata_left_out, self.records_left_out)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the data holder should know of all this."""
-        notes: tuple[str, ...] = ()
-        if self.dropped:
-            notes = (f"left out, because a quasi-identifier was missing: {self.dropped:,} records",)
-        return notes + notes_on_left_out(
-            self.strata_left_out, self.records_left_out, self.run.settings.k
-        )
 
     def _leave_gaps_out(self) -> None:
         found, passes, settings = self.found, self.passes, self.run.settings

@@ -21,16 +21,13 @@ from microagg.files.commit.overwrite_guard import BEGINNING
 from microagg.files.stats.sidecar import ENDING, sidecar_of
 from microagg.files.stores.locations import FILE, Url, parse_location
 from microagg.release.manifest import manifest_paths
+from microagg.release.note import Note
+from microagg.release.note_catalogue import make_note
 from microagg.runtime.spill import SpillFolder
 
 INTERNAL = ".internal.json"
 MOST_EARLIER = 100
 """Internal manifests of other releases in the same folder that are looked at."""
-IN_A_STORE = (
-    "the internal manifest lies in the store beside the table, where no mode keeps it "
-    "from others: whoever may read that folder of "
-    "the store may read it"
-)
 SPILL_IN_A_STORE = (
     "what is set aside does not go to a store, where everybody who may read it would see it; "
     "name a folder with spill."
@@ -49,7 +46,7 @@ class StagedPaths:
     spill: Path | None
     folder: Path | None = None
     """Holds what lies here for a while."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     """What to know of a release there."""
 
     def source_here(self) -> Path:
@@ -92,7 +89,9 @@ def staged_paths(
         _prime(goes, there)
         with _named(there, goes):
             try:
-                yield StagedPaths(comes, said, kept.folder, kept.folder, (IN_A_STORE,))
+                yield StagedPaths(
+                    comes, said, kept.folder, kept.folder, (make_note("manifest-in-store"),)
+                )
             except ReportError:  # the release itself is whole
                 _publish(there, goes)
                 raise

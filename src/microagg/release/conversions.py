@@ -19,6 +19,7 @@ from microagg.table.columns.labels import labels_of, with_labels
 if TYPE_CHECKING:
     from microagg.guarantees.k import Anonymity
     from microagg.measures.measure import Pair
+    from microagg.release.note import Note
 
 
 class Conversions:
@@ -28,7 +29,7 @@ class Conversions:
         table: Any
         manifest: dict[str, Any]
         anonymity: Anonymity
-        notes: tuple[str, ...]
+        notes: tuple[Note, ...]
         _arrow: pa.Table
 
         @functools.cached_property

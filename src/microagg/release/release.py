@@ -23,7 +23,8 @@ from microagg.release.cells import confidential_of, shown_cells
 from microagg.release.changes import Change, changes
 from microagg.release.conversions import Conversions
 from microagg.release.manifest import manifest_paths, public_manifest
-from microagg.release.notes_on_labels import notes_on_empty_texts
+from microagg.release.note import Note
+from microagg.release.note_columns import notes_on_empty_texts
 from microagg.release.report.building import build_document, build_first_page
 from microagg.release.report.document import Document
 from microagg.release.report.notebook import summary_html
@@ -58,7 +59,7 @@ class Release(Conversions):
     manifest: dict[str, Any]
     schema: Schema
     anonymity: Anonymity
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     bound: Bound | None = None
     """The proven lower bound on the loss of any grouping, with effort="prove"; its certificate
     stays inside.
@@ -253,7 +254,7 @@ class Release(Conversions):
             *([beside] if labels_beside(self._arrow, format_to_write(path)) else []),
         ]
 
-    def _note(self, notes: tuple[str, ...]) -> None:
+    def _note(self, notes: tuple[Note, ...]) -> None:
         """Add what is found out only when it is known where a release goes."""
         object.__setattr__(
             self, "notes", (*self.notes, *(note for note in notes if note not in self.notes))

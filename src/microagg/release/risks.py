@@ -5,22 +5,19 @@ in a note.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
+from microagg.release.note import Note
+from microagg.release.note_catalogue import make_note
 from microagg.table.aggregates import AGGREGATES
 from microagg.table.parameters import MultiChoice
-from microagg.table.schema import Kind
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from microagg.release.settings import Settings
-    from microagg.table.aggregate import Aggregated
-    from microagg.table.variable import Cells
 
 LARGEST_MANIFEST = 50_000_000  # bytes: what is larger is no manifest of ours
 
@@ -115,90 +112,7 @@ def _taken(risk: Risk, settings: Settings, found: Collection[str]) -> bool:
     return risk.name in found if risk.taken is None else risk.taken(settings)
 
 
-def notes_on_disclosure(
-    k: int,
-    cells: Cells,
-    labels: np.ndarray,
-    classes: np.ndarray,
-    found: Aggregated | None = None,
-    weights: np.ndarray | None = None,
-) -> tuple[str, ...]:
-    """What the released means tell of single records: groups that one value dominates, and k = 2.
-    Names no value.
-
-    `cells` are those that were averaged, `labels` the groups (for each column, where they differ),
-    `classes` the records that are alike in all that is released, `found` what was released of mixed
-    tables: only values that made a mean count, and a total of times says nothing, nor does one of 0
-    and 1. With `weights`, a record makes up its weighted value.
-    """
-    import numpy as np
-
-    from microagg.measures.risk.classes import classes_of
-    from microagg.measures.risk.dominance import dominated_groups, is_indicator
-
-    told, alike = [], None
-    for j, variable in enumerate(cells.variables):
-        if (
-            variable.kind is not Kind.NUMERIC
-            or variable.unit
-            or (found is not None and not AGGREGATES[found.how[j]].dominance_applies)
-        ):
-            continue
-        own = classes if labels.ndim == 1 else labels[:, j]
-        column = (
-            cells.values[:, j] + float(variable.origin) if variable.origin else cells.values[:, j]
-        )
-        counted = ~np.isnan(column)
-        if found is not None and not found.is_plain:
-            counted &= ~np.isnan(found.cells.values[:, j])
-        if is_indicator(column[counted]):
-            continue
-        column = column if weights is None else column * weights
-        if counted.all() and labels.ndim == 1:
-            groups = alike = alike or classes_of([own])
-        else:
-            groups = classes_of([own[counted]])
-        if dominated := dominated_groups(column[counted], groups):
-            told.append(dominance_counts(variable.name, dominated, len(groups)))
-    return notes_on_dominance(told, k)
-
-
-def notes_on_dominance(told: Sequence[str], k: int) -> tuple[str, ...]:
-    """The same from columns and how many of their groups are dominated, in words.
-
-    >>> notes_on_dominance((), 2)
-    ('k is 2: of two records in a group, whoever knows one knows the other; k=3 prevents that',)
-    """
-    from microagg.formatting import listed
-    from microagg.measures.risk.dominance import DOMINANT, P
-
-    notes = []
-    if told:
-        notes.append(
-            f"one record dominates, so that the group's mean all but tells its value "
-            f"(more than {DOMINANT:g} % of the total, or "
-            f"the second largest works it out to within {P:g} %): {listed(told)}; a cap "
-            f"(such as cap='NAME=99.5%') or a "
-            "larger k helps"
-        )
-    if k == 2:
-        notes.append(
-            "k is 2: of two records in a group, whoever knows one knows the other; k=3 "
-            "prevents that"
-        )
-    return tuple(notes)
-
-
-def dominance_counts(name: str, dominated: int, groups: int) -> str:
-    """In how many groups of a column one record dominates, in words.
-
-    >>> dominance_counts("rent", 2, 1000)
-    "'rent' in 2 of 1,000 groups"
-    """
-    return f"{name!r} in {dominated:,} of {groups:,} groups"
-
-
-def notes_on_earlier_releases(target: Path, manifest: Mapping[str, Any]) -> tuple[str, ...]:
+def notes_on_earlier_releases(target: Path, manifest: Mapping[str, Any]) -> tuple[Note, ...]:
     """Which other releases in the folder of `target` group the same people in another way, by their
     internal manifests.
 
@@ -219,24 +133,10 @@ def notes_on_earlier_releases(target: Path, manifest: Mapping[str, Any]) -> tupl
             similar.append(name)
     notes = []
     if same:
-        notes.append(
-            f"the same table was grouped otherwise for {_listed(same)}: whoever has both "
-            f"releases sets the groups against each "
-            "other, and a person is then among those only who are in both; publish one of them"
-        )
+        notes.append(make_note("other-groups", releases=same))
     if similar:
-        notes.append(
-            f"most of these records are also in the table that was released as "
-            f"{_listed(similar)}: comparing both releases narrows "
-            "down who a person is; publish only one of them"
-        )
+        notes.append(make_note("shared-records", releases=similar))
     return tuple(notes)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:5])) + (
-        f" and {len(names) - 5} more" if len(names) > 5 else ""
-    )
 
 
 def _groups_otherwise(earlier: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:

@@ -106,21 +106,6 @@ def _obstacle(
     return ""
 
 
-def notes_on_rules(kept: KeptRules) -> tuple[str, ...]:
-    """Tell which sums were found and kept, and which are not kept."""
-    notes = []
-    if kept.found:
-        notes.append(
-            "sums found in the table, and kept by rounding their parts: "
-            f"{'; '.join(each.text for each in kept.found)}"
-        )
-    notes += [
-        f"the sum {rule.text} holds in the table but is not kept, because {why}"
-        for rule, why in kept.lost
-    ]
-    return tuple(notes)
-
-
 def released_variables(variables: Sequence[Variable], settings: Settings) -> list[ColumnEncoding]:
     """Return the columns of a release in which sums are looked for: plain numbers before and
     after.

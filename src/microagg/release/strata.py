@@ -15,13 +15,13 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.guarantees.promise import AcceptanceTest
 from microagg.release.cells import confidential_of, units_in
+from microagg.release.note_counts import strata_facts
+from microagg.release.note_facts import StrataFacts
 from microagg.release.settings import Settings
 from microagg.table.columns.arrow import comparable, sorted_places
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.frames import to_arrow
 from microagg.table.schema import Role, Schema
-
-FEW_GROUPS = 10  # a median stratum in which no more than so many groups fit is told about
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,10 @@ class Strata:
     def sizes(self) -> np.ndarray:
         """How many records each stratum has."""
         return np.bincount(self.labels)
+
+    def facts(self) -> StrataFacts:
+        """Return the counts that notes are made of."""
+        return strata_facts(self.sizes, self.strata_left_out, self.records_left_out)
 
     def as_data(self) -> dict[str, Any]:
         """What the internal manifest keeps."""
@@ -216,44 +220,3 @@ def _ranks(column: pa.ChunkedArray) -> np.ndarray:
     ranks[order] = np.arange(len(order))
     ranks[-1] = len(order)
     return ranks[encoded.indices.fill_null(len(order)).to_numpy()]
-
-
-def notes_on_strata(strata: Strata | None, k: int) -> tuple[str, ...]:
-    """What the data holder should know of the strata. For inside eyes only."""
-    if strata is None:
-        return ()
-    left_out = notes_on_left_out(strata.strata_left_out, strata.records_left_out, k)
-    return (*left_out, *notes_on_sizes(strata.sizes, k))
-
-
-def notes_on_left_out(strata_left_out: int, records_left_out: int, k: int) -> tuple[str, ...]:
-    """What should be known of strata that were left out.
-
-    >>> notes_on_left_out(0, 0, k=5)
-    ()
-    """
-    notes = []
-    if records_left_out:
-        notes.append(
-            f"left out, because their stratum has fewer than k = {k} records or cannot "
-            f"keep what is promised: "
-            f"{records_left_out:,} records in {strata_left_out:,} strata; totals are without them"
-        )
-    return tuple(notes)
-
-
-def notes_on_sizes(sizes: np.ndarray, k: int) -> tuple[str, ...]:
-    """What should be known of strata of these sizes.
-
-    >>> notes_on_sizes(np.array([1000, 1000]), 5)
-    ()
-    """
-    notes = []
-    median = float(np.median(sizes))
-    if len(sizes) > 1 and median < FEW_GROUPS * k:
-        notes.append(
-            f"{len(sizes):,} strata of {median:,.0f} records in the median: groups "
-            f"within strata so small lose much; coarser strata, "
-            "or fewer columns of them, lose less"
-        )
-    return tuple(notes)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from microagg.errors import InputError
-from microagg.formatting import listed
+from microagg.release.note_facts import TrueValueColumn
 from microagg.table.aggregates import AGGREGATES, aggregate_of
 from microagg.table.columns.distinct import number_of
 from microagg.table.schema import Kind
@@ -160,35 +160,29 @@ def risks_of_categories(counts: Iterable[int]) -> tuple[str, ...]:
     return (TRUE_VALUES,) if any(counts) else ()
 
 
-def notes_on_true_values(cells: Cells, found: Aggregated) -> tuple[str, ...]:
-    """Which columns release values of single records as they are, and in how many groups one that
-    occurs once.
+def true_value_columns(cells: Cells, made: Aggregated) -> list[TrueValueColumn]:
+    """Return the columns that release values of single records as they are.
 
-    `cells` are those that were aggregated. Names no value.
+    `cells` are those that were aggregated. Each column comes with the number of groups that show a
+    value which one record alone has.
     """
-    told = []
-    singles, groups = single_categories(found, frequencies_in(cells))
-    for j, (variable, how) in enumerate(zip(cells.variables, found.how, strict=True)):
-        if not AGGREGATES[how].true_values_in and not singles[j]:
+    columns = []
+    singles, all_groups = single_categories(made, frequencies_in(cells))
+    for j, (variable, aggregate) in enumerate(zip(cells.variables, made.how, strict=True)):
+        if not AGGREGATES[aggregate].true_values_in and not singles[j]:
             continue
-        counts = _in_words(singles[j], groups)
-        if variable.kind is Kind.NUMERIC and not found.variables[j].coarse:
-            counts = _counted(found, j, _occurring_once(cells, j))
-        told.append(f"{how} of {variable.name!r}{counts}")
-    if not told:
-        return ()
-    return (f"values of single records are released as they are: {listed(told)}",)
+        counts = singles[j], all_groups
+        if variable.kind is Kind.NUMERIC and not made.variables[j].coarse:
+            counts = _groups_showing(made, j, _occurring_once(cells, j))
+        columns.append(TrueValueColumn(variable.name, aggregate, *counts))
+    return columns
 
 
-def _counted(found: Aggregated, j: int, once: np.ndarray) -> str:
-    """In how many groups the value of one record alone is released, in words."""
-    labels = found.labels if found.labels.ndim == 1 else found.labels[:, j]
+def _groups_showing(made: Aggregated, j: int, values: np.ndarray) -> tuple[int, int]:
+    """Count the groups that release one of these values in a column, and all groups."""
+    labels = made.labels if made.labels.ndim == 1 else made.labels[:, j]
     _, first = np.unique(labels, return_index=True)
-    return _in_words(int(np.isin(found.cells.values[first, j], once).sum()), len(first))
-
-
-def _in_words(alone: int, groups: int) -> str:
-    return f" (one that no other record has, in {alone:,} of {groups:,} groups)" if alone else ""
+    return int(np.isin(made.cells.values[first, j], values).sum()), len(first)
 
 
 def _occurring_once(cells: Cells, j: int) -> np.ndarray:

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.formatting import listed
 from microagg.guarantees.k import class_labels
 from microagg.kernels import sums
 from microagg.release.cells import read_cells
+from microagg.release.note_facts import WeightFacts
 from microagg.release.settings import Settings
 from microagg.release.strata import class_columns
 from microagg.table.aggregate import Aggregated, aggregated
@@ -27,8 +27,6 @@ from microagg.table.schema import Column, Kind, Role, Schema
 from microagg.table.variable import Cells, Variable
 
 # relatively: from here on it is told that rounding changed the sum of the weights
-TOTAL_CHANGED = 1e-6
-TOLD = 0.05  # percent: rounding alone changes weighted totals of means by less, as a rule
 
 
 @dataclass(frozen=True)
@@ -247,64 +245,27 @@ def _percent(before: float, after: float) -> float | None:
     return 100.0 * (after - before) / abs(before)
 
 
-def notes_on_weights(
+def weight_facts(
     weighting: Weighting | None,
     labels: np.ndarray,
-    arrow: pa.Table,
+    released: pa.Table,
     schema: Schema,
     settings: Settings,
-) -> tuple[str, ...]:
-    """What the data holder should know of the weights. For inside eyes only; names no value."""
+) -> WeightFacts | None:
+    """Return the counts that notes on weights are made of; None without weights."""
     if weighting is None:
-        return ()
-    groups, alone = Groups.of(labels), None
+        return None
+    groups, unique = Groups.of(labels), None
     if weighting.becomes == "keep":
-        alone = _singled_out(arrow, [*class_columns(schema, settings), weighting.name])
-    heavy = heavy_groups(weighting.before, groups), groups.count
-    return notes_on_weighting(
-        weighting.name, heavy, weighting.change, weighting.totals, alone, arrow.num_rows
+        unique = _singled_out(released, [*class_columns(schema, settings), weighting.name])
+    return WeightFacts(
+        weighting.name,
+        heavy_groups(weighting.before, groups),
+        groups.count,
+        weighting.change,
+        weighting.totals,
+        unique,
     )
-
-
-def notes_on_weighting(
-    name: str,
-    heavy_of: tuple[int, int],
-    change: float,
-    totals: Mapping[str, float],
-    alone: int | None,
-    records: int,
-) -> tuple[str, ...]:
-    """The same from facts: in how many of all groups one record is heavy, by how much sums change,
-    how many stand alone with a kept weight.
-
-    >>> notes_on_weighting("w", (0, 5), 0.0, {}, None, 25)
-    ()
-    """
-    notes, (heavy, groups) = [], heavy_of
-    if heavy:
-        notes.append(
-            f"one record has more than half of the weight, so that it all but decides "
-            f"the means, in {heavy:,} of "
-            f"{groups:,} groups; a larger k helps"
-        )
-    if abs(change) > TOTAL_CHANGED:
-        notes.append(
-            f"rounding the weights to the precision of {name!r} changed their sum by "
-            f"{100.0 * change:+.2g} %; "
-            "precision='full' avoids it"
-        )
-    told = [
-        f"{each!r} {percent:+.1f} %" for each, percent in totals.items() if abs(percent) >= TOLD
-    ]
-    if told:
-        notes.append(f"with the released weights, weighted totals change: {listed(told)}")
-    if alone is not None:
-        notes.append(
-            f"the weight {name!r} is kept as it is, and with it {alone:,} of {records:,} "
-            f"records stand alone; "
-            f"aggregate={{{name!r}: 'mean'}} releases the mean of each group instead"
-        )
-    return tuple(notes)
 
 
 def heavy_groups(weights: np.ndarray, groups: Groups) -> int:

@@ -12,7 +12,7 @@ from microagg.errors import DifferentRelease, InputError
 from microagg.files.columnar.parquet_folder import as_target
 from microagg.files.stores.locations import Url
 from microagg.pipeline.files import (
-    NOTHING_TO_SHARE,
+    ONE_PROCESS,
     anonymize_out_of_core,
     anonymize_table,
     in_memory_else,
@@ -23,6 +23,8 @@ from microagg.pipeline.stores import staged_paths
 from microagg.problem.problem import Progress
 from microagg.release.manifest import OF_WHOLE_COLUMNS, digest_in
 from microagg.release.manifest_reading import read_manifest, settings_of, version_of
+from microagg.release.note import Note
+from microagg.release.note_catalogue import make_note
 from microagg.release.release import Release
 from microagg.release.risks import with_risks_accepted
 from microagg.release.settings import Settings
@@ -78,9 +80,7 @@ def repeat_file(
             then, at.source_here(), as_target(at.target), settings, memory, anyway=anyway, **asked
         )
         return (
-            replace(release, notes=(*release.notes, NOTHING_TO_SHARE))
-            if engine is not None
-            else release
+            replace(release, notes=(*release.notes, ONE_PROCESS)) if engine is not None else release
         )
 
 
@@ -98,7 +98,7 @@ def _repeated_in_memory(
     digest_of = digest_in(then["format"])
     if digest_of(table) != then["input"]["digest"]:
         raise InputError(ANOTHER_TABLE)
-    notes: list[str] = []
+    notes: list[Note] = []
     more_notes = notes_on_memory(memory, table, settings)
 
     def expect_the_same(release: Release, rows: pa.Table) -> None:
@@ -128,7 +128,7 @@ def _repeated_beyond(
     **asked: Any,
 ) -> Release:
     """The same for a table that does not fit into memory."""
-    notes: list[str] = []
+    notes: list[Note] = []
 
     def expect_the_same(manifest: dict[str, Any], digest: str) -> None:
         notes.extend(_comparison(then, manifest, digest, anyway=anyway))
@@ -152,17 +152,15 @@ def _repeated_beyond(
 
 def _comparison(
     then: dict[str, Any], now: dict[str, Any], digest: str, *, anyway: bool
-) -> list[str]:
-    """What to note of a release that was made again; one that is another is refused, unless its
-    user said otherwise.
+) -> list[Note]:
+    """Return the note on a release that was made again.
+
+    Raises `DifferentRelease` if it is another one, unless `anyway`.
     """
     if not isinstance(then.get("output"), dict):
-        return [
-            "the manifest does not say what the release was like, so that nothing tells "
-            "whether this is the same"
-        ]
+        return [make_note("release-unknown")]
     if then["output"].get("digest") == digest:
-        return ["the same release as the manifest describes, to the digit"]
+        return [make_note("same-release")]
     changed = [
         name for name, version in now["versions"].items() if then["versions"].get(name) != version
     ]
@@ -181,4 +179,4 @@ def _comparison(
             f"this is NOT the release that the manifest describes: {reason}; nothing was "
             f"written. To write it, add --anyway."
         )
-    return [f"NOT the release that the manifest describes: {reason}"]
+    return [make_note("another-release", reason=reason)]

@@ -239,19 +239,3 @@ def rounded_limit(found: float, median: float, *, top: bool) -> float:
     step = Decimal(1).scaleb(math.floor(math.log10(distance)) - 1)
     steps = (Decimal(repr(found)) / step).to_integral_value(ROUND_FLOOR if top else ROUND_CEILING)
     return float(steps * step)
-
-
-def note_on_capped(done: Mapping[str, Capped]) -> tuple[str, ...]:
-    """How many values were capped, column by column: for the data holder.
-
-    >>> note_on_capped({"income": Capped(None, 5.0, 0, 3)})
-    ("capped, and the loss measured against what they were: 3 values of 'income'",)
-    """
-    if not done:
-        return ()
-    counts = {name: each.below + each.above for name, each in done.items()}
-    told = (
-        f"{count:,} {'value' if count == 1 else 'values'} of {name!r}"
-        for name, count in counts.items()
-    )
-    return (f"capped, and the loss measured against what they were: {', '.join(told)}",)

@@ -79,7 +79,7 @@ def read(
     """
     import pyarrow as pa
 
-    from microagg.table.columns.field_metadata import field_metadata, with_notes
+    from microagg.table.columns.field_metadata import field_metadata, with_file_fact
 
     check_same_signs({"decimal": decimal, "thousands": thousands})
     _check_other_files(path)
@@ -101,10 +101,7 @@ def read(
     table = pa.Table.from_arrays(columns, schema=pa.schema(fields))
     if not others:
         return table
-    more = "one more sheet" if others == 1 else f"{others} more sheets"
-    return with_notes(
-        table, [f"the Excel file has {more} besides the one that was read; name another with sheet"]
-    )
+    return with_file_fact(table, "more-sheets", sheets=others)
 
 
 def _check_lost_date(name: str, row: int | None) -> None:

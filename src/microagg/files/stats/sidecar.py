@@ -16,7 +16,7 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.files.format import Format
 from microagg.files.stores.locations import AnyPlace
-from microagg.table.columns.field_metadata import with_notes
+from microagg.table.columns.field_metadata import with_file_fact
 from microagg.table.columns.labels import Labels, labels_in, occurring, with_labels
 from microagg.table.columns.text_types import with_values
 
@@ -97,12 +97,8 @@ def with_sidecar(table: pa.Table, path: Path) -> pa.Table:
     }
     if not matching:
         return table
-    note = (
-        f"labels of {len(matching)} columns were"
-        if len(matching) > 1
-        else "labels of one column were"
-    )
-    return with_notes(with_labels(table, matching), [f"{note} taken from {sidecar.name!r}"])
+    table = with_labels(table, matching)
+    return with_file_fact(table, "labels-from-file", labelled=len(matching), file=sidecar.name)
 
 
 def _read(path: Path, content: bytes) -> dict[str, Labels]:

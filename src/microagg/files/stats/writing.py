@@ -362,11 +362,11 @@ def _tagged(
 ) -> list[Any]:
     """Return numbers and tags as Python values."""
     metadata.tags[name] = sorted(tags.values())
-    back = {code_of_tag(tag): tag for tag in tags.values()}
+    back: dict[Code, str] = {code_of_tag(tag): tag for tag in tags.values()}
     if labels.values:
         metadata.values[name] = {
             back.get(code, code): label for code, label in labels.values.items()
-        }  # type: ignore[call-overload]
+        }
     values = numbers.to_pylist()
     whole = all(
         value is None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -188,22 +188,21 @@ def columns_with_values_like_markers(table: pa.Table) -> list[str]:
     return [field.name for field in table.schema if LIKE_MARKERS in (field.metadata or {})]
 
 
-def with_notes(table: pa.Table, notes: Sequence[str]) -> pa.Table:
-    """A table with something to tell about the file it was read from; never about its values.
+def with_file_fact(table: pa.Table, code: str, **counts: int | str) -> pa.Table:
+    """Return the table with counts for a note on its file, by the code of the note.
 
-    >>> notes_of(with_notes(pa.table({"age": [31]}), ["there is another sheet"]))
-    ('there is another sheet',)
+    >>> file_facts(with_file_fact(pa.table({"age": [31]}), "more-sheets", sheets=2))
+    {'more-sheets': {'sheets': 2}}
     """
-    told = [*notes_of(table), *notes]
-    return table.replace_schema_metadata(
-        {**(table.schema.metadata or {}), NOTES: json.dumps(told).encode()}
-    )
+    facts = {**file_facts(table), code: counts}
+    metadata = {**(table.schema.metadata or {}), NOTES: json.dumps(facts).encode()}
+    return table.replace_schema_metadata(metadata)
 
 
-def notes_of(table: Any) -> tuple[str, ...]:
-    """What the reader of a table has told of its file; nothing of tables that were not read."""
+def file_facts(table: Any) -> dict[str, dict[str, int | str]]:
+    """Return the counts that the reader of a file left with its table, by codes of notes."""
     metadata = (table.schema.metadata or {}) if isinstance(table, pa.Table) else {}
-    return tuple(json.loads(metadata.get(NOTES, b"[]")))
+    return json.loads(metadata.get(NOTES, b"{}"))
 
 
 def _of_another_type(
