@@ -296,6 +296,11 @@ def test_missing_objects_are_no_values(missing: Any, values: list[Any]) -> None:
     assert column.drop_nulls().n_unique() == 2
 
 
+def test_objects_that_are_not_in_utf_8_are_refused() -> None:
+    with pytest.raises(ma.InputError, match="text that is not in UTF-8"):
+        open_input(np.array([["a"], ["\udcff"]], object))
+
+
 def test_set_output() -> None:
     frame = people(20)
     estimator = ma.Microaggregator(k=3, method="mdav", random_state=0)

@@ -9,6 +9,10 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
+from microagg.pipeline.choose_groups import loses_less
+from microagg.table.aggregate import aggregated
+from microagg.table.encoder import Space
+from microagg.table.variable import Cells
 
 STEPS = 20  # a record
 LEVELS = ["1", "2", "3", "4", "5"]
@@ -70,3 +74,18 @@ def test_a_longer_search_loses_no_more_than_quick(
 def test_a_search_that_was_stopped_is_left_as_it_is() -> None:
     release = released(mixed_table(30, 1), STEPS, stop_after=1)
     assert not any("lose less in what is released" in each for each in release.manifest["chosen"])
+
+
+def test_of_two_that_lose_the_same_none_loses_less() -> None:
+    """Rounding of the sums is no difference; a larger one is, and a loss of 0 is less than any other."""
+    cells = Cells.plain(np.arange(8.0).reshape(-1, 1), ["age"])
+    space = Space.fit(cells, "none")
+    pairs, halves, all_apart = (
+        aggregated(cells, np.array(labels, np.int32), k=1)
+        for labels in ([0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 0, 0, 1, 1, 1, 1], list(range(8)))
+    )
+    for release in (pairs, halves, all_apart):
+        assert not loses_less(space, cells, release, release)
+    assert loses_less(space, cells, pairs, halves)
+    assert not loses_less(space, cells, halves, pairs)
+    assert loses_less(space, cells, all_apart, pairs)
