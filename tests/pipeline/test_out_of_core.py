@@ -76,17 +76,12 @@ SETTINGS = asked("plain", keep=["id", "w"])
 def writing() -> list[Any]:
     """All modules that set pieces aside."""
     ours = [module for name, module in sys.modules.items() if name.startswith("microagg.")]
-<<<<<<< HEAD
-    found = [module for module in ours if hasattr(module, "write_piece") and module is not spill]
+    found = [
+        module for module in ours if hasattr(module, "write_spill_file") and module is not spill
+    ]
     assert {
         module.__name__ for module in (block_plan, block_output, block_stats, verification)
     } <= {each.__name__ for each in found}
-=======
-    found = [module for module in ours if hasattr(module, "write_spill_file") and module is not spill]
-    assert {module.__name__ for module in (block_plan, block_output, block_stats, verification)} <= {
-        each.__name__ for each in found
-    }
->>>>>>> plant2
     return found
 
 
