@@ -243,7 +243,7 @@ def test_a_run_that_was_killed_goes_on_with_the_same_blocks(
     settings = asked(l=3, confidential=["near"], ordinal={}, special={})
     anonymize_file(source, tmp_path / "a.parquet", **settings)
     calls: list[str] = []
-    before = block_output.write_piece
+    before = block_output.write_spill_file
 
     def killed(path: str, *more: Any) -> Any:
         calls.append(path)
@@ -252,7 +252,7 @@ def test_a_run_that_was_killed_goes_on_with_the_same_blocks(
         return before(path, *more)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(block_output, "write_piece", killed)
+        patch.setattr(block_output, "write_spill_file", killed)
         patch.setattr(spill, "_remove", lambda _: None)
         with pytest.raises(SystemExit):
             in_passes(patch, source, tmp_path / "b.parquet", threads=1, **settings)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from microagg.pipeline.block_output import BlockOutputConfig
-from microagg.pipeline.block_plan import GroupingResult, TaskContext
+from microagg.pipeline.block_plan import GroupingResult
+from microagg.pipeline.block_tasks import TaskContext
 from microagg.pipeline.figures import FigureInputs
 from microagg.pipeline.loss import SpaceLoss
 from microagg.release.notes_on_columns import (
