@@ -90,7 +90,7 @@ def test_a_broken_aggregation(microagg: Microagg, monkeypatch: Monkeypatch, tmp_
             aggregated(cells, labels, **options), _cells=cells, by_group=False
         )
 
-    monkeypatch.setattr("microagg.pipeline.in_memory.aggregated", nothing_done)
+    monkeypatch.setattr("microagg.pipeline.aggregation.aggregated", nothing_done)
     refused(microagg, tmp_path, "not 4-anonymous")
 
 

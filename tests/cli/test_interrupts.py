@@ -118,7 +118,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     [
         "pipeline.files.read_for_settings",
         "pipeline.in_memory.run_method",
-        "pipeline.in_memory.aggregated",
+        "pipeline.aggregation.aggregated",
         "release.saving.write_table",
         "release.saving.manifest_text",
     ],

@@ -15,9 +15,9 @@ import pytest
 from microagg.files.chunks import Source
 from microagg.kernels import sums
 from microagg.pipeline import fit_space
-from microagg.pipeline.column_stats import AskedColumn, merged, scan_chunk, settled
+from microagg.pipeline.column_stats import AskedColumn, scan_chunk, settled
 from microagg.pipeline.fit_space import ScalingOptions, fit
-from microagg.pipeline.totals import Centres, coordinate_totals
+from microagg.pipeline.totals import Centres, Totals
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.runtime.executor import ThreadExecutor
 from microagg.table import encoder
@@ -27,6 +27,7 @@ from microagg.table.columns.column_encoding import cells_in
 from microagg.table.columns.digests import digest_of, digest_of_runs
 from microagg.table.encoder import Space
 from microagg.table.precision import Precision, precision_of
+from microagg.table.reduction import combine_named
 from microagg.table.scales import SCALES
 from microagg.table.schema import Column, Kind, Role
 
@@ -168,7 +169,7 @@ def test_a_space_in_passes_is_that_of_the_whole(
     passes = in_chunks(tmp_path, table, 128, 90)
     asked, found = [AskedColumn.of(column, **codes) for column in columns], {}
     for chunk in passes.map_chunks("scanning", scan_chunk, asked):
-        merged(found, chunk.columns)
+        combine_named(found, chunk.columns)
     variables, facts = settled(passes.map_chunks, asked, found)
     assert [each.variable for each in variables] == list(whole.variables)
     cells = cells_in(table, variables)
@@ -191,8 +192,8 @@ def test_a_space_in_passes_is_that_of_the_whole(
     ]
     assert list(fitted.precisions) == precisions
     spaces = [expected, Space.fit(whole)][: 1 if scale == "zscore" and not importance else 2]
-    totals = coordinate_totals(fitted.measured, cells.rows(slice(0, 300)))
-    totals.combine(coordinate_totals(fitted.measured, cells.rows(slice(300, None))))
+    totals = Totals.of_chunk(fitted.measured, cells.rows(slice(0, 300)))
+    totals.combine(Totals.of_chunk(fitted.measured, cells.rows(slice(300, None))))
     centres = Centres.of(fitted.measured, totals, facts, len(cells))
     squares = centres.squares(fitted.measured, cells.rows(slice(0, 99)))
     squares.combine(centres.squares(fitted.measured, cells.rows(slice(99, None))))

@@ -17,7 +17,7 @@ import microagg as ma
 import small_blocks
 from beyond import asked, files, in_passes, table_of
 from failing import Failing
-from microagg.pipeline import block_output, block_plan, block_stats, verification
+from microagg.pipeline import block_output, block_stats, block_tasks, verification
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.memory_budget import MemoryBudget, bytes_in
 from microagg.runtime import spill
@@ -80,7 +80,7 @@ def writing() -> list[Any]:
         module for module in ours if hasattr(module, "write_spill_file") and module is not spill
     ]
     assert {
-        module.__name__ for module in (block_plan, block_output, block_stats, verification)
+        module.__name__ for module in (block_tasks, block_output, block_stats, verification)
     } <= {each.__name__ for each in found}
     return found
 
@@ -350,7 +350,7 @@ def test_resuming_does_only_what_was_not_done(
     in_passes(monkeypatch, source, target, threads=1, **SETTINGS)
     whole = contents(target)
     worked: list[str] = []
-    before = block_plan.write_spill_file
+    before = block_tasks.write_spill_file
 
     def counting(path: str, *more: Any) -> Any:
         worked.append(Path(path).name)

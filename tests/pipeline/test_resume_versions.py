@@ -11,7 +11,7 @@ import pytest
 import microagg as ma
 import small_blocks
 from beyond import asked, in_passes, table_of
-from microagg.pipeline import block_plan
+from microagg.pipeline import block_tasks
 from microagg.pipeline.selection import key_of_run
 from microagg.release.settings import Settings
 from microagg.runtime import spill
@@ -38,7 +38,7 @@ def test_blocks_of_another_version_are_done_again(
     given: Any = monkeypatch, tmp_path / "in.parquet", tmp_path / "out.parquet"
     routed: list[str] = []
     is_killed = [True]
-    usual = block_plan.write_spill_file
+    usual = block_tasks.write_spill_file
 
     def counted(path: str, *more: Any) -> Any:
         if Path(path).name.startswith("block-") and is_killed[0]:
@@ -47,7 +47,7 @@ def test_blocks_of_another_version_are_done_again(
             routed.append(Path(path).name)
         return usual(path, *more)
 
-    monkeypatch.setattr(block_plan, "write_spill_file", counted)
+    monkeypatch.setattr(block_tasks, "write_spill_file", counted)
     with monkeypatch.context() as patch:
         patch.setattr(spill, "_remove", lambda _: None)
         with pytest.raises(SystemExit):

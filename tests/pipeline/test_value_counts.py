@@ -16,10 +16,11 @@ from microagg.files.chunks import Source
 from microagg.kernels.counting import repeated_moments
 from microagg.kernels.sums import column_moments
 from microagg.pipeline import value_counts
-from microagg.pipeline.column_stats import AskedColumn, NumberFacts, merged, scan_chunk, settled
+from microagg.pipeline.column_stats import AskedColumn, NumberFacts, scan_chunk, settled
 from microagg.pipeline.value_counts import Quantile, different_values, key_of, value_of, values_at
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.runtime.executor import ThreadExecutor
+from microagg.table.reduction import combine_named
 from microagg.table.scales import SCALES, axis_of_ranks
 from microagg.table.schema import Column, Kind, Role
 
@@ -60,7 +61,7 @@ def facts_in(passes: ChunkMap):
     asked = [AskedColumn.of(Column(name, Role.QUASI, Kind.NUMERIC)) for name in hard_columns()]
     found: dict = {}
     for chunk in passes.map_chunks("scanning", scan_chunk, asked):
-        merged(found, chunk.columns)
+        combine_named(found, chunk.columns)
     variables, facts = settled(passes.map_chunks, asked, found)
     numbers = {j: each for j, each in enumerate(facts) if isinstance(each, NumberFacts)}
     assert len(numbers) == len(variables)

@@ -12,7 +12,7 @@ import pytest
 
 from microagg.files.chunks import Source
 from microagg.guarantees.k import anonymity, class_labels
-from microagg.pipeline.block_plan import SpillFile, SpillIndex
+from microagg.pipeline.spill_index import SpillFile, SpillIndex
 from microagg.pipeline.verification import (
     ClassCounts,
     count_bucket,

@@ -89,7 +89,7 @@ def test_sums_of_rows_are_the_same_in_any_order() -> None:
     table = large(5000)
     order = np.random.default_rng(1).permutation(5000)
     assert digest_of_rows(table.take(pa.array(order))) == digest_of_rows(table)
-    first, second = RowSums.of(table.slice(0, 1234)), RowSums.of(table.slice(1234))
+    first, second = RowSums.of_chunk(table.slice(0, 1234)), RowSums.of_chunk(table.slice(1234))
     assert second.combine(first).digest(table.schema) == digest_of_rows(table)
     assert digest_of_rows(table.slice(1)) != digest_of_rows(table)
 

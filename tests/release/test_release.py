@@ -365,7 +365,7 @@ def test_no_release_comes_out_of_a_broken_aggregation(monkeypatch: pytest.Monkey
             aggregated(cells, labels, **options), _cells=cells, by_group=False
         )
 
-    monkeypatch.setattr("microagg.pipeline.in_memory.aggregated", nothing_done)
+    monkeypatch.setattr("microagg.pipeline.aggregation.aggregated", nothing_done)
     with pytest.raises(ma.GuaranteeError, match="not 4-anonymous"):
         ma.anonymize(tables.people(), 4, **ROLES)
 

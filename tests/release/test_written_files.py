@@ -20,7 +20,7 @@ import pytest
 
 import microagg as ma
 from beyond import WAYS, run_in
-from microagg.pipeline import output
+from microagg.pipeline import output_check, row_output
 from microagg.release import saving
 
 K = 3
@@ -144,7 +144,7 @@ def save(
         else:
             alter(pd.read_csv(part, dtype=str)).to_csv(part, index=False)
 
-    write_table, write_rows = saving.write_table, output.write_rows
+    write_table, write_rows = saving.write_table, row_output.write_rows
 
     def table_written(table: pa.Table, part: Path, **options: Any) -> None:
         write_table(table, part, **options)
@@ -156,7 +156,7 @@ def save(
         return digest
 
     monkeypatch.setattr(saving, "write_table", table_written)
-    monkeypatch.setattr(output, "write_rows", rows_written)
+    monkeypatch.setattr(row_output, "write_rows", rows_written)
     source = folder / "in.parquet"
     pa.parquet.write_table(survey(), source)
     return run_in(way, monkeypatch, source, folder / f"out{ending}", **{**ASKED, **more})
@@ -255,7 +255,7 @@ def test_buckets_that_nobody_counted_are_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str, says: str
 ) -> None:
     """A task that comes back with nothing is not taken for one that found nothing wrong."""
-    count = output.count_bucket
+    count = output_check.count_bucket
 
     def forgetful(*given: Any) -> Any:
         found = count(*given)
@@ -264,7 +264,7 @@ def test_buckets_that_nobody_counted_are_noticed(
         return type(found)() if forgotten.pop() else found
 
     forgotten = [False, True]
-    monkeypatch.setattr(output, "count_bucket", forgetful)
+    monkeypatch.setattr(output_check, "count_bucket", forgetful)
     asked = {"keep": (), "confidential": ["ill"], "l": 2} if lost == "findings" else {}
     with pytest.raises(ma.GuaranteeError, match=says):
         save(tmp_path, "beyond", ".parquet", monkeypatch, same, **asked)

@@ -16,7 +16,8 @@ import distributed
 import numpy as np
 
 from microagg.files.chunks import Source
-from microagg.pipeline.block_plan import Plan, TaskContext
+from microagg.pipeline.block_plan import Plan
+from microagg.pipeline.block_tasks import TaskContext
 from microagg.pipeline.column_stats import NumberFacts
 from microagg.pipeline.totals import Totals
 from microagg.runtime.chunk_map import ChunkMap

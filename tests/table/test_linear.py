@@ -100,8 +100,8 @@ def test_chunks_add_up() -> None:
     values[:, 3], values[5, 0] = values[:, 0] + values[:, 1], np.nan
     parts = RelationTotals(4)
     for start in range(0, 300, 70):
-        parts.combine(RelationTotals.of(values[start : start + 70], range(4), start))
-    whole = RelationTotals.of(values, range(4))
+        parts.combine(RelationTotals.of_chunk(values[start : start + 70], range(4), start))
+    whole = RelationTotals.of_chunk(values, range(4))
     assert parts.candidates([False] * 4) == whole.candidates([False] * 4) != []
     assert (parts.complete, parts.gaps.tolist()) == (299, [1, 0, 0, 0])
 

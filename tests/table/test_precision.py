@@ -78,9 +78,12 @@ def test_chunks_give_the_counts_of_the_whole() -> None:
         (np.float32(RAW).astype(float), {"single": True}),
     ]
     for column, more in columns:
-        whole, parts = PrecisionFacts.of(column, **more), PrecisionFacts.of(column[:0], **more)
+        whole, parts = (
+            PrecisionFacts.of_chunk(column, **more),
+            PrecisionFacts.of_chunk(column[:0], **more),
+        )
         for part in np.array_split(column, 7):
-            parts.combine(PrecisionFacts.of(part, **more))
+            parts.combine(PrecisionFacts.of_chunk(part, **more))
         assert (whole.values, whole.sizes, whole.needs) == (parts.values, parts.sizes, parts.needs)
         assert whole.passed.tolist() == parts.passed.tolist()
         assert whole.of_most == parts.of_most

@@ -17,7 +17,7 @@ from microagg.estimator.groups import ReleasedGroups
 from microagg.estimator.merge_equal import equal_rows_together
 from microagg.estimator.rows import UNKNOWN, KnownRows, new_salt, row_digests
 from microagg.guarantees.k import verify
-from microagg.pipeline.in_memory import with_released
+from microagg.pipeline.aggregation import released_frame
 from microagg.pipeline.run_method import problem_with, run_method
 from microagg.refine.merging import repair
 from microagg.release.cells import confidential_of, read_cells
@@ -192,7 +192,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_unaccepted(
             settings, risks_of_categories(single_categories(made, frequencies_in(cells))[0])
         )
-        released = with_released(frame, schema, made, weighting, settings.precision)
+        released = released_frame(frame, schema, made, weighting, settings.precision)
         shared = class_columns(schema, settings)
         anonymity = verify(to_arrow(released.select(*shared)), shared, settings.k, len(frame))
         settings.promise.verify(anonymity.labels, len(anonymity.sizes), attributes)

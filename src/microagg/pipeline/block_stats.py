@@ -21,9 +21,9 @@ from microagg.measures.loss.unchanged import same_cells
 from microagg.measures.measure import columns_of
 from microagg.measures.risk.classes import columns_to_compare
 from microagg.measures.risk.dominance import is_indicator
-from microagg.pipeline.block_plan import NUMBER
 from microagg.pipeline.class_stats import ClassStatsSpec, group_stats
 from microagg.pipeline.column_stats import Facts, NumberFacts
+from microagg.pipeline.spill_index import NUMBER
 from microagg.release.cells import confidential_of
 from microagg.release.changes import moves_of
 from microagg.release.measuring import can_be_read_again, is_table_of_numbers

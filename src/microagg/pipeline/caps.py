@@ -28,7 +28,8 @@ from microagg.table.capping import (
     rounded_limit,
 )
 from microagg.table.columns.column_encoding import cells_in
-from microagg.table.variable import Variable
+from microagg.table.reduction import Reduction, combine_chunks
+from microagg.table.variable import Cells, Variable
 
 Caps = Mapping[str, tuple[Limit, Limit]]
 
@@ -51,16 +52,10 @@ def capped_table(
 ) -> CappedTable:
     """Find the limits, then count and add up what they leave."""
     limits = _limits(variables, facts, caps, ordered)
-    totals = {j: np.zeros((3, 1)) for j in limits.of_columns}
-    counts = {j: [0, 0] for j in limits.of_columns}
-    for told in passes.map_chunks("measuring", cap_chunk, variables, limits):
-        for j, (total, below, above) in told.items():
-            partial_sums.add_sums(totals[j], total)
-            counts[j][0] += below
-            counts[j][1] += above
+    counts = combine_chunks(passes.map_chunks("measuring", cap_chunk, variables, limits))
     names = [variable.name for variable in variables]
     done = {
-        name: Capped(*limits.of_columns[names.index(name)], *counts[names.index(name)])
+        name: Capped(*limits.of_columns[names.index(name)], *counts.beyond[names.index(name)])
         for name in caps
     }
     found = list(facts)
@@ -68,7 +63,7 @@ def capped_table(
         own = facts[j]
         assert isinstance(own, NumberFacts)
         least, most = clipped(np.array([own.least, own.most]), *pair).tolist()
-        found[j] = replace(own, least=least, most=most, total=totals[j])
+        found[j] = replace(own, least=least, most=most, total=counts.totals[j])
     return CappedTable(limits, limits_in_terms(variables, done), tuple(found))
 
 
@@ -121,18 +116,39 @@ def _quantiles(
     return found
 
 
+@dataclass
+class CapCounts(Reduction):
+    """Capped columns: the sums of their values within the limits, and how many lie beyond."""
+
+    totals: dict[int, np.ndarray]
+    beyond: dict[int, tuple[int, int]]
+    """Number of values below the lowest, and above the highest."""
+
+    @classmethod
+    def of_chunk(cls, cells: Cells, limits: Limits) -> CapCounts:
+        """Count a chunk, whose cells are those of the capped columns only."""
+        counts = cls({}, {})
+        for number, (j, pair) in enumerate(limits.of_columns.items()):
+            values = cells.values[:, number]
+            values = values[~np.isnan(values)]
+            within = np.ascontiguousarray(clipped(values, *pair)).reshape(-1, 1)
+            counts.totals[j] = sums.column_sums(within)
+            counts.beyond[j] = beyond(values, *pair)
+        return counts
+
+    def combine(self, other: CapCounts) -> CapCounts:
+        """Add another chunk."""
+        for j, total in other.totals.items():
+            partial_sums.add_sums(self.totals[j], total)
+            (below, above), more = self.beyond[j], other.beyond[j]
+            self.beyond[j] = below + more[0], above + more[1]
+        return self
+
+
 def cap_chunk(
     source: Any, first: int, count: int, variables: tuple[Variable, ...], limits: Limits
-) -> dict[int, tuple[np.ndarray, int, int]]:
-    """A task: of each capped column the sum of what its values become, and how many lie below and
-    above its limits.
-    """
+) -> CapCounts:
+    """Count what limits do to a chunk: a task."""
     chosen = [variables[j] for j in limits.of_columns]
-    cells = cells_in(source.read(first, count, [each.name for each in chosen]), chosen, first)
-    found = {}
-    for place, (j, pair) in enumerate(limits.of_columns.items()):
-        values = cells.values[:, place]
-        values = values[~np.isnan(values)]
-        total = sums.column_sums(np.ascontiguousarray(clipped(values, *pair)).reshape(-1, 1))
-        found[j] = total, *beyond(values, *pair)
-    return found
+    names = [variable.name for variable in chosen]
+    return CapCounts.of_chunk(cells_in(source.read(first, count, names), chosen, first), limits)

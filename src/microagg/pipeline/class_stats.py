@@ -18,8 +18,9 @@ import pyarrow as pa
 from microagg.kernels import partial_sums, sums
 from microagg.measures.risk.dominance import DOMINANT, THRESHOLD, P
 from microagg.measures.risk.reidentification import chances_of
-from microagg.pipeline.block_plan import Holding
+from microagg.pipeline.spill_index import Holding
 from microagg.pipeline.verification import pairs_in, runs_of, table_in
+from microagg.table.reduction import Reduction
 
 _NO_VALUE = np.uint64(2**64 - 1)
 
@@ -38,7 +39,7 @@ class ClassStatsSpec:
 
 
 @dataclass
-class ClassStats:
+class ClassStats(Reduction):
     """What the classes of some buckets come to."""
 
     classes: int = 0
@@ -68,7 +69,12 @@ class ClassStats:
     their weights.
     """
 
-    def combine(self, more: ClassStats) -> None:
+    @classmethod
+    def of_chunk(cls, groups: Holding, spec: ClassStatsSpec) -> ClassStats:
+        """Return the statistics of the classes whose groups lie in one bucket."""
+        return class_stats_in_bucket(groups, spec)
+
+    def combine(self, more: ClassStats) -> ClassStats:
         """Take in other buckets."""
         self.classes += more.classes
         if more.chance > self.chance:
@@ -89,6 +95,7 @@ class ClassStats:
             self.sharing[name] = own[0] + classes, own[1] + records
         for name, part in more.covered.items():
             partial_sums.add_sums(self.covered.setdefault(name, np.zeros((3, 1))), part)
+        return self
 
 
 def group_stats(
@@ -178,7 +185,7 @@ def class_stats_in_bucket(groups: Holding, asked: ClassStatsSpec) -> ClassStats:
 
 
 @dataclass
-class KeptColumnStats:
+class KeptColumnStats(Reduction):
     """What the classes of some buckets come to where kept columns are known, too."""
 
     sizes: dict[int, int] = field(default_factory=dict)
@@ -187,12 +194,18 @@ class KeptColumnStats:
     """The released weights of records alone, and of all records."""
     weights: np.ndarray = field(default_factory=lambda: np.zeros((3, 1)))
 
-    def combine(self, more: KeptColumnStats) -> None:
+    @classmethod
+    def of_chunk(cls, records: Holding) -> KeptColumnStats:
+        """Return the statistics of the classes whose records lie in one bucket."""
+        return kept_in_bucket(records)
+
+    def combine(self, more: KeptColumnStats) -> KeptColumnStats:
         """Take in other buckets."""
         for size, count in more.sizes.items():
             self.sizes[size] = self.sizes.get(size, 0) + count
         partial_sums.add_sums(self.alone, more.alone)
         partial_sums.add_sums(self.weights, more.weights)
+        return self
 
 
 def kept_in_bucket(records: Holding) -> KeptColumnStats:

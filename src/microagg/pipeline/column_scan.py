@@ -17,7 +17,6 @@ from microagg.pipeline.column_stats import (
     Facts,
     LevelFacts,
     NumberFacts,
-    merged,
     scan_chunk,
     settled,
 )
@@ -26,12 +25,12 @@ from microagg.pipeline.value_counts import ValueHistogram
 from microagg.release.settings import Settings
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.table.aggregate import WholeTable
-from microagg.table.columns.categories import joined
 from microagg.table.columns.column_encoding import ColumnEncoding
 from microagg.table.columns.digests import digest_of_runs
 from microagg.table.columns.dtypes import ColumnContext
 from microagg.table.columns.row_sketch import sketch_of
 from microagg.table.precision import Precision
+from microagg.table.reduction import combine_chunks
 from microagg.table.schema import Column, Kind, Role, Schema
 
 
@@ -103,24 +102,14 @@ def scan_columns(passes: ChunkMap, schema: Schema, settings: Settings) -> Column
     for each in weights:
         _check_no_numbers(each.column)
     strata = schema.names(Role.STRATUM)
-    found: dict[str, ColumnScan] = {}
-    levels: dict[str, LevelFacts] = {}
-    runs: list[bytes] = []
-    categories: dict[str, Any] = {}
-    digests: list[str] = []
-    sampled: list[np.ndarray] = []
-    compared = compared_columns(schema)
-    for chunk in passes.map_chunks("scanning", scan_chunk, [*quasi, *weights], strata, compared):
-        runs += chunk.runs
-        digests.append(chunk.digest)
-        sampled.append(chunk.sampled)
-        merged(found, chunk.columns)
-        merged(levels, chunk.levels)
-        for name, own in chunk.categories.items():
-            categories[name] = joined(categories[name], own) if name in categories else own
-    columns, facts = settled(passes.map_chunks, [*quasi, *weights], found)
+    scan = combine_chunks(
+        passes.map_chunks(
+            "scanning", scan_chunk, [*quasi, *weights], strata, compared_columns(schema)
+        )
+    )
+    columns, facts = settled(passes.map_chunks, [*quasi, *weights], scan.columns)
     count = len(quasi)
-    known = {name: _known_of(each) for name, each in found.items()}
+    known = {name: _known_of(column) for name, column in scan.columns.items()}
     weight = None
     if weights:
         weight = _weight_of(
@@ -129,9 +118,9 @@ def scan_columns(passes: ChunkMap, schema: Schema, settings: Settings) -> Column
     if settings.missing == "error":
         _check_gaps(columns[:count], facts[:count])
     names, records = passes.source.original_names, passes.source.records
-    digest = digest_of_runs(names, records, runs)
-    sketch = sketch_of(names, records, sampled)
-    of_strata = [levels[name] for name in strata]
+    digest = digest_of_runs(names, records, scan.runs)
+    sketch = sketch_of(names, records, scan.sampled)
+    of_strata = [scan.levels[name] for name in strata]
     return ColumnScanResult(
         digest,
         columns[:count],
@@ -139,8 +128,8 @@ def scan_columns(passes: ChunkMap, schema: Schema, settings: Settings) -> Column
         of_strata,
         weight,
         known,
-        categories,
-        tuple(digests),
+        scan.categories,
+        tuple(scan.digests),
         sketch,
     )
 

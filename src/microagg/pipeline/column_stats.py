@@ -18,7 +18,7 @@ import pyarrow as pa
 from microagg.errors import OnlyInMemory
 from microagg.files.identity import digest_of_chunk
 from microagg.kernels import partial_sums, sums
-from microagg.table.columns.categories import categories_in
+from microagg.table.columns.categories import categories_in, joined
 from microagg.table.columns.column_encoding import (
     MOST_LEVELS,
     ColumnEncoding,
@@ -40,12 +40,13 @@ from microagg.table.precision import (
     decimals_of_origin,
     places_of_spread,
 )
+from microagg.table.reduction import Reduction, combine_named
 from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM
 
 
 @dataclass
-class NumberFacts:
+class NumberFacts(Reduction):
     """A numeric or ordinal column: what is known of its values, and how many cells have none."""
 
     name: str
@@ -71,7 +72,26 @@ class NumberFacts:
     levels: np.ndarray | None = None
     """Ordinal: how often each level occurs."""
 
-    def combine(self, more: NumberFacts) -> None:
+    @classmethod
+    def of_chunk(cls, name: str, values: np.ndarray, kind: pa.DataType) -> NumberFacts:
+        """Return the facts of the numbers of a chunk; NaN where a cell has none."""
+        whole = pa.types.is_integer(kind)
+        single = pa.types.is_floating(kind) and kind != pa.float64()
+        facts = cls(name, whole, single, len(values))
+        gaps = np.isnan(values)
+        numbers = values[~gaps] if gaps.any() else values
+        facts.counts = (
+            PrecisionFacts.of_whole_numbers(len(numbers))
+            if whole
+            else PrecisionFacts.of_chunk(numbers, single=single)
+        )
+        if len(numbers):
+            facts.least, facts.most = float(numbers.min()), float(numbers.max())
+            facts.largest = max(abs(facts.least), abs(facts.most))
+            facts.total = sums.column_sums(numbers.reshape(-1, 1))
+        return facts
+
+    def combine(self, more: NumberFacts) -> NumberFacts:
         """Take in what another chunk tells."""
         self.records += more.records
         self.nulls += more.nulls
@@ -80,6 +100,7 @@ class NumberFacts:
         self.largest = max(self.largest, more.largest)
         partial_sums.add_sums(self.total, more.total)
         self.counts.combine(more.counts)
+        return self
 
     @property
     def missing(self) -> int:
@@ -113,7 +134,7 @@ class NumberFacts:
 
 
 @dataclass
-class LevelFacts:
+class LevelFacts(Reduction):
     """A nominal column, or one of strata: which values it has, and how often each; None is what is
     missing.
     """
@@ -124,7 +145,14 @@ class LevelFacts:
     ordered: tuple[Any, ...] | None = None
     """The values in another order than the ascending one."""
 
-    def combine(self, more: LevelFacts) -> None:
+    @classmethod
+    def of_chunk(cls, name: str, column: pa.ChunkedArray) -> LevelFacts:
+        """Return the facts of a chunk of a column of strata."""
+        values = distinct(column)
+        counts = zip([*values.values, None], values.counts.tolist(), strict=True)
+        return cls(name, len(column), {value: count for value, count in counts if count})
+
+    def combine(self, more: LevelFacts) -> LevelFacts:
         """Take in what another chunk tells."""
         self.records += more.records
         for value, count in more.counts.items():
@@ -135,6 +163,7 @@ class LevelFacts:
                 f"too many for categories beyond memory; "
                 "give it more memory or another role."
             )
+        return self
 
     @property
     def levels(self) -> tuple[Any, ...]:
@@ -153,18 +182,38 @@ Facts = NumberFacts | LevelFacts
 
 
 @dataclass
-class ColumnScan:
+class ColumnScan(Reduction):
     """What chunks of a column tell: of any quasi-identifier, or of a weight."""
 
     scan: ColumnStats
     numbers: NumberFacts | None = None
     """What its numbers come to, if they count from 0."""
 
-    def combine(self, more: ColumnScan) -> None:
+    @classmethod
+    def of_chunk(cls, table: pa.Table, asked: AskedColumn, first: int) -> ColumnScan:
+        """Return the facts of a column in a chunk that begins with record `first`."""
+        name, codes = asked.column.name, replace(asked.codes, first=first)
+        scan, parsed = column_stats(
+            asked.column, table.schema.field(name), table.column(name), codes
+        )
+        if asked.column.kind is not Kind.NUMERIC:
+            return cls(scan)
+        values = np.full(scan.records, np.nan)
+        if parsed is not None:
+            # the whole column decides how these are read
+            if is_time(parsed.kind) or pa.types.is_decimal(parsed.kind):
+                return cls(scan)
+            values = numbers_in(parsed, {"origin": 0}, codes)
+        facts = NumberFacts.of_chunk(name, values, scan.told.type)
+        facts.nulls, facts.atoms = scan.nulls, scan.atoms
+        return cls(scan, facts)
+
+    def combine(self, more: ColumnScan) -> ColumnScan:
         """Take in what the next chunk tells."""
         self.scan.combine(more.scan)
         if self.numbers is not None and more.numbers is not None:
             self.numbers.combine(more.numbers)
+        return self
 
 
 @dataclass(frozen=True)
@@ -190,20 +239,56 @@ class AskedColumn:
 
 
 @dataclass
-class ChunkFacts:
-    """What one chunk tells."""
+class ChunkFacts(Reduction):
+    """Facts of one chunk, or of all chunks so far."""
 
     runs: list[bytes]
-    """The digests of its runs."""
+    """Digests of its runs."""
     columns: dict[str, ColumnScan]
     levels: dict[str, LevelFacts]
     """Of strata."""
     categories: dict[str, Any]
     """Of columns that have some: an Arrow array of them, in their order."""
-    digest: str = ""
-    """Of the columns that later passes compare."""
-    sampled: np.ndarray | None = None
-    """Hashes of the rows that the sketch of the table is made from."""
+    digests: list[str] = field(default_factory=list)
+    """Of each chunk: a digest of the columns that later passes compare."""
+    sampled: list[np.ndarray] = field(default_factory=list)
+    """Of each chunk: hashes of the rows from which the sketch of the table is made."""
+
+    @classmethod
+    def of_chunk(
+        cls,
+        table: pa.Table,
+        as_read: pa.Table,
+        first: int,
+        records: int,
+        asked: Sequence[AskedColumn],
+        strata: Sequence[str] = (),
+        compared: tuple[str, ...] = (),
+    ) -> ChunkFacts:
+        """Digest a chunk that begins with record `first`, and find out about some columns.
+
+        `as_read` is the same with the names of the input; `records` are those of the whole table.
+        """
+        return cls(
+            digests_of_runs(as_read),
+            {column.column.name: ColumnScan.of_chunk(table, column, first) for column in asked},
+            {name: LevelFacts.of_chunk(name, table.column(name)) for name in strata},
+            categories_in(table),
+            [digest_of_chunk(table, compared)],
+            [sampled_rows(as_read, records)],
+        )
+
+    def combine(self, other: ChunkFacts) -> ChunkFacts:
+        """Add the chunk that follows."""
+        self.runs += other.runs
+        self.digests += other.digests
+        self.sampled += other.sampled
+        combine_named(self.columns, other.columns)
+        combine_named(self.levels, other.levels)
+        for name, values in other.categories.items():
+            mine = self.categories.get(name)
+            self.categories[name] = values if mine is None else joined(mine, values)
+        return self
 
 
 def scan_chunk(
@@ -214,52 +299,10 @@ def scan_chunk(
     strata: Sequence[str] = (),
     compared: tuple[str, ...] = (),
 ) -> ChunkFacts:
-    """A task: read a chunk, digest all of it, and find out about these columns."""
+    """Read a chunk, digest all of it, and find out about some columns: a task."""
     table = source.read(first, count)
-    columns = {each.column.name: _scanned(table, each, first) for each in asked}
-    levels = {name: facts_of_levels(name, table.column(name)) for name in strata}
-    digest = digest_of_chunk(table, compared)
-    # digests are those of the table that was given
     as_read = table.rename_columns(source.original_names)
-    sampled = sampled_rows(as_read, source.records)
-    return ChunkFacts(
-        digests_of_runs(as_read), columns, levels, categories_in(table), digest, sampled
-    )
-
-
-def _scanned(table: pa.Table, asked: AskedColumn, first: int) -> ColumnScan:
-    name, codes = asked.column.name, replace(asked.codes, first=first)
-    scan, looked = column_stats(asked.column, table.schema.field(name), table.column(name), codes)
-    if asked.column.kind is not Kind.NUMERIC:
-        return ColumnScan(scan)
-    values = np.full(scan.records, np.nan)
-    if looked is not None:
-        # how these are read, the whole decides
-        if is_time(looked.kind) or pa.types.is_decimal(looked.kind):
-            return ColumnScan(scan)
-        values = numbers_in(looked, {"origin": 0}, codes)
-    found = facts_of_numbers(name, values, scan.told.type)
-    found.nulls, found.atoms = scan.nulls, scan.atoms
-    return ColumnScan(scan, found)
-
-
-def facts_of_numbers(name: str, values: np.ndarray, kind: pa.DataType) -> NumberFacts:
-    """What the numbers of a chunk come to; NaN where there is none."""
-    whole = pa.types.is_integer(kind)
-    single = pa.types.is_floating(kind) and kind != pa.float64()
-    found = NumberFacts(name, whole, single, len(values))
-    gaps = np.isnan(values)
-    known = values[~gaps] if gaps.any() else values
-    found.counts = (
-        PrecisionFacts.of_whole_numbers(len(known))
-        if whole
-        else PrecisionFacts.of(known, single=single)
-    )
-    if len(known):
-        found.least, found.most = float(known.min()), float(known.max())
-        found.largest = max(abs(found.least), abs(found.most))
-        found.total = sums.column_sums(known.reshape(-1, 1))
-    return found
+    return ChunkFacts.of_chunk(table, as_read, first, source.records, asked, strata, compared)
 
 
 def settled(
@@ -278,11 +321,7 @@ def settled(
     measured: dict[str, NumberFacts] = {}
     if late:
         for more in over("measuring", numbers_chunk, tuple(late)):
-            for own in more:
-                if own.name in measured:
-                    measured[own.name].combine(own)
-                else:
-                    measured[own.name] = own
+            combine_named(measured, {facts.name: facts for facts in more})
     for column in late:
         own, scan = measured[column.name], found[column.name].scan
         own.nulls, own.atoms = scan.nulls, scan.atoms[: len(column.marks)]
@@ -304,7 +343,7 @@ def numbers_chunk(
     table = source.read(first, count, [each.name for each in columns])
     cells = cells_in(table, columns, first)
     return [
-        facts_of_numbers(
+        NumberFacts.of_chunk(
             each.name, np.ascontiguousarray(cells.values[:, j]), table.schema.field(each.name).type
         )
         for j, each in enumerate(columns)
@@ -345,19 +384,3 @@ def _facts_of(column: ColumnEncoding, found: ColumnScan) -> Facts | None:
         total = sum(int(place) * int(of_levels[place]) for place in used)
         own.total = np.array([[float(total)], [float(total - int(float(total)))], [0.0]])
     return own
-
-
-def facts_of_levels(name: str, column: pa.ChunkedArray) -> LevelFacts:
-    """What a chunk of a column of strata tells."""
-    found = distinct(column)
-    counts = dict(zip([*found.values, None], found.counts.tolist(), strict=True))
-    return LevelFacts(name, len(column), {value: count for value, count in counts.items() if count})
-
-
-def merged(into: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """Put the facts of two chunks together."""
-    for name, facts in more.items():
-        if name in into:
-            into[name].combine(facts)
-        else:
-            into[name] = facts

@@ -29,6 +29,7 @@ from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.text_types import TextType, text_type_of
 from microagg.table.confidential import Attribute
 from microagg.table.ordering import ValueFrequencies
+from microagg.table.reduction import Reduction
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM
 
@@ -63,7 +64,7 @@ def distinct_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 @dataclass
-class DistinctValues:
+class DistinctValues(Reduction):
     """The different values of a column in the order in which they first appear, how often each
     occurs, and in which record first.
     """
@@ -72,8 +73,8 @@ class DistinctValues:
     counts: np.ndarray
     rows: np.ndarray
 
-    @staticmethod
-    def of(column: pa.ChunkedArray, first: int = 0) -> DistinctValues:
+    @classmethod
+    def of_chunk(cls, column: pa.ChunkedArray, first: int = 0) -> DistinctValues:
         """Those of a chunk that begins with this record."""
         encoded = pc.dictionary_encode(
             distinct_values(column), null_encoding="encode"
@@ -86,11 +87,15 @@ class DistinctValues:
         )  # what is written last stays: the first
         return DistinctValues(encoded.dictionary, np.bincount(codes, minlength=len(rows)), rows)
 
+    def combine(self, other: DistinctValues) -> DistinctValues:
+        """Add the chunk that follows."""
+        return DistinctValues.merged([self, other])
+
     @staticmethod
     def merged(parts: Sequence[DistinctValues]) -> DistinctValues:
         """Those of several chunks, in their order.
 
-        >>> both = DistinctValues.merged([DistinctValues.of(pa.chunked_array([each])) for each in (["b", "a", "b"], ["c", None, "a"])])
+        >>> both = DistinctValues.merged([DistinctValues.of_chunk(pa.chunked_array([each])) for each in (["b", "a", "b"], ["c", None, "a"])])
         >>> both.values.to_pylist(), both.counts.tolist(), both.rows.tolist()
         (['b', 'a', 'c', None], [2, 2, 1, 1], [0, 1, 0, 1])
         """
@@ -111,7 +116,7 @@ def different_chunk(
 ) -> list[DistinctValues]:
     """A task: the different values of some columns in a chunk."""
     rows = source.read(first, count, names)
-    return [DistinctValues.of(rows.column(name), first) for name in names]
+    return [DistinctValues.of_chunk(rows.column(name), first) for name in names]
 
 
 @dataclass
@@ -126,7 +131,7 @@ class _Counting:
     held: int = 0
     waiting: int = 0
 
-    def combine(self, more: DistinctValues) -> None:
+    def add(self, more: DistinctValues) -> None:
         self.whole.append(more)
         self.waiting += len(more.values)
         if self.waiting > max(self.held, AT_LEAST):
@@ -220,7 +225,7 @@ class EncodedColumn:
     def numbers(self, column: pa.ChunkedArray) -> np.ndarray:
         """(n,) int32: the number of each cell; -1 for one that is none of them.
 
-        >>> cells = DistinctValues.of(pa.chunked_array([["flu", "Flu", None, "cold"]]))
+        >>> cells = DistinctValues.of_chunk(pa.chunked_array([["flu", "Flu", None, "cold"]]))
         >>> ill = Attribute("ill", Kind.NOMINAL, np.array([0, 0, 9, 1]), atoms=np.array([-1, -1, 0, -1]), marks=(None,))
         >>> EncodedColumn.of(ill, cells).numbers(pa.chunked_array([["cold", "Flu", None, "gout"]])).tolist()
         [1, 0, 2, -1]
@@ -391,7 +396,7 @@ def lacking_in_strata(
     countings = [_Counting(name, memory // 4) for name in promised.names]
     for found in passes.map_chunks("measuring", numbers_in_strata, strata, promised):
         for counting, more in zip(countings, found, strict=True):
-            counting.combine(more)
+            counting.add(more)
     lacking = np.zeros(len(strata.codes))
     for place, (column, counting) in enumerate(zip(promised.columns, countings, strict=True)):
         pairs = counting.found()
@@ -426,7 +431,7 @@ def guarantee_context(
     countings = [_Counting(name, memory // 4) for name in names]
     for found in passes.map_chunks("measuring", different_chunk, tuple(names)):
         for counting, more in zip(countings, found, strict=True):
-            counting.combine(more)
+            counting.add(more)
     columns = []
     for counting in countings:
         cells = counting.found()

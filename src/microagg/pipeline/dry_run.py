@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from microagg.files.columnar.parquet_folder import as_target
 from microagg.pipeline.estimate import Estimate, search_estimate
 from microagg.pipeline.files import anonymize_out_of_core, anonymize_table, in_memory_else, read_for
-from microagg.pipeline.in_memory import Prepared
 from microagg.pipeline.memory_budget import exceeds_memory
+from microagg.pipeline.preparation import Prepared
 from microagg.pipeline.sources import settings_for_file
 from microagg.problem.problem import Problem
 from microagg.release.cells import read_cells
@@ -30,7 +30,7 @@ from microagg.table.schema import Role, Schema
 from microagg.table.variable import Variable
 
 if TYPE_CHECKING:
-    from microagg.pipeline.out_of_core import PlannedRun
+    from microagg.pipeline.block_specs import PlannedRun
 
 BECOMES = {
     Role.IDENTIFIER: "left out",
@@ -204,8 +204,8 @@ def _estimate_beyond(planned: PlannedRun, settings: Settings) -> Estimate:
 def _rehearsed(
     prepared: Prepared, settings: Settings, records: int, took: float, places: tuple[Path, ...]
 ) -> DryRun:
-    problem: Problem = prepared.problem
-    cells = read_cells(prepared.frame, prepared.schema, settings)
+    problem, plan = prepared.problem, prepared.plan
+    cells = read_cells(plan.frame, plan.schema, settings)
     check_unaccepted(settings, risks_of_aggregates(cells, settings.aggregate))
     estimate = search_estimate(
         settings.chosen_method,
@@ -219,8 +219,8 @@ def _rehearsed(
         records=left,
         left_out=records - left,
         axes=problem.points.shape[1],
-        strata=0 if prepared.strata is None else len(prepared.strata.sizes),
-        **_about(prepared.schema, settings, cells.variables),
+        strata=0 if plan.strata is None else len(plan.strata.sizes),
+        **_about(plan.schema, settings, cells.variables),
         estimate=estimate,
         seconds_before=took,
         files=places,

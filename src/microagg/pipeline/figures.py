@@ -31,10 +31,10 @@ from microagg.measures.risk.reidentification import (
     prosecutor_risk_of,
 )
 from microagg.measures.risk.uniqueness import smallest_class_of, uniqueness_of
-from microagg.pipeline.block_plan import NUMBER
 from microagg.pipeline.block_stats import AFTER, ATOM, BEFORE, PLACE, BlockStatsSpec
 from microagg.pipeline.class_stats import ClassStats, ClassStatsSpec, KeptColumnStats
 from microagg.pipeline.linkage import LinkageResult, link_records
+from microagg.pipeline.spill_index import NUMBER
 from microagg.release.changes import Change, moved_by
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.table.columns.categories import with_categories

@@ -20,7 +20,7 @@ from microagg.files.renaming import rename_columns
 from microagg.files.stores.locations import Url
 from microagg.files.text.csv_writing import check_other_letters
 from microagg.files.text.dialect import dialect_of
-from microagg.pipeline.in_memory import Prepared, protect
+from microagg.pipeline.in_memory import protect
 from microagg.pipeline.memory_budget import (
     MemoryBudget,
     bytes_in,
@@ -29,6 +29,7 @@ from microagg.pipeline.memory_budget import (
     memory_for,
     notes_on_memory,
 )
+from microagg.pipeline.preparation import Prepared
 from microagg.pipeline.sources import path_of, read_for_settings, settings_for_file
 from microagg.pipeline.stores import StagedPaths, staged_paths
 from microagg.problem.problem import Progress, checked_threads
@@ -214,37 +215,38 @@ def anonymize_out_of_core(
     *,
     report: str | Path | None = None,
     progress: Progress | bool | None = None,
-    **asked: Any,
+    engine: Any = None,
+    **options: Any,
 ) -> Release:
-    """What anonymize_file() does with a table that does not fit into memory: in passes."""
+    """Do what anonymize_file() does with a table that does not fit into memory.
+
+    `options` are those of `RunOptions`.
+    """
     from microagg.pipeline.out_of_core import protect_out_of_core
+    from microagg.pipeline.run import RunOptions
 
     check_unaccepted(settings)
     if not isinstance(source, Url):
         check_same(source, target)
-    places = report_places(
+    reports = report_places(
         report, taken=places_of(target if isinstance(source, Url) else source, target)
     )
-    asked["reported"] = bool(places)
-    engine, threads, said = asked.pop("engine", None), asked.get("threads"), None
-    if memory is not None:
-        said = bytes_in(memory)
-    with shown(progress, "grouping records") as told:
+    limit = None if memory is None else bytes_in(memory)
+    with shown(progress, "grouping records") as bar:
+        run = RunOptions(reported=bool(reports), progress=bar, **options)
         if engine is None:
-            budget = MemoryBudget(said or memory_for(source), checked_threads(threads))
-            release = protect_out_of_core(source, target, settings, budget, progress=told, **asked)
+            budget = MemoryBudget(limit or memory_for(source), checked_threads(run.threads))
+            release = protect_out_of_core(source, target, settings, budget, run)
         else:
-            with connect(engine, threads) as client:
+            with connect(engine, run.threads) as client:
                 crew = WorkerPool.of(client)
-                if asked.get("spill") is not None:
-                    asked["spill"] = _absolute(asked["spill"])
-                budget = MemoryBudget(crew.memory(said), crew.threads)
+                spill = None if run.spill is None else _absolute(run.spill)
+                budget = MemoryBudget(crew.memory(limit), crew.threads)
                 paths = source if isinstance(source, Url) else _absolute(source), _absolute(target)
-                release = protect_out_of_core(
-                    *paths, settings, budget, crew=crew, progress=told, **asked
-                )
-    for place, public in zip(places, (False, True), strict=False):
-        report_on_saved(release, place, target, public=public)
+                run = replace(run, crew=crew, spill=spill)
+                release = protect_out_of_core(*paths, settings, budget, run)
+    for path, public in zip(reports, (False, True), strict=False):
+        report_on_saved(release, path, target, public=public)
     return release
 
 

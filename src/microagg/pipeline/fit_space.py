@@ -40,6 +40,7 @@ from microagg.table.encoder import (
     turned_to,
 )
 from microagg.table.precision import Precision
+from microagg.table.reduction import Reduction, combine_chunks
 from microagg.table.scales import (
     QUARTILES,
     SCALE,
@@ -298,14 +299,38 @@ class _Columns:
         }
 
     def _sums(self, terms: Sequence[Term]) -> np.ndarray:
-        """(3, terms): what these come to in all records."""
-        total = np.zeros((3, len(terms)))
-        if terms:
-            for more in self.passes.map_chunks(
-                "measuring", add_up_chunk, self.variables, tuple(terms), self.limits
-            ):
-                partial_sums.add_sums(total, more)
-        return total
+        """(3, terms): the sums over all records."""
+        if not terms:
+            return np.zeros((3, 0))
+        args = self.variables, tuple(terms), self.limits
+        return combine_chunks(self.passes.map_chunks("measuring", add_up_chunk, *args)).totals
+
+
+@dataclass
+class TermSums(Reduction):
+    """Sums of the values of columns, of their coordinates, or of squares around a centre."""
+
+    totals: np.ndarray
+    """(3, terms): sums in three parts."""
+
+    @classmethod
+    def of_chunk(cls, values: Mapping[int, np.ndarray], terms: Sequence[Term]) -> TermSums:
+        """Sum up the values of a chunk, by column."""
+        totals = np.zeros((3, len(terms)))
+        for number, term in enumerate(terms):
+            column = values[term.column]
+            column = column if term.axis is None else term.axis.coordinates(column)
+            column, centre = column.reshape(-1, 1), term.centre
+            if centre is None:
+                totals[:, number] = sums.column_sums(column)[:, 0]
+            else:
+                totals[:, number] = partial_sums.square_sums(column, np.array([centre]))[:, 0]
+        return cls(totals)
+
+    def combine(self, other: TermSums) -> TermSums:
+        """Add another chunk."""
+        partial_sums.add_sums(self.totals, other.totals)
+        return self
 
 
 def add_up_chunk(
@@ -315,29 +340,17 @@ def add_up_chunk(
     variables: tuple[Variable, ...],
     terms: tuple[Term, ...],
     limits: Limits | None,
-) -> np.ndarray:
-    """A task: (3, terms), what is added up of a chunk, within limits."""
-    places = {j: place for place, j in enumerate(dict.fromkeys(each.column for each in terms))}
-    chosen = [variables[j] for j in places]
-    cells = cells_in(source.read(first, count, [each.name for each in chosen]), chosen, first)
-
-    def known(j: int) -> np.ndarray:
-        values = cells.values[:, places[j]]
-        values = np.ascontiguousarray(values[~np.isnan(values)])
-        return values if limits is None else limits.column(j, values)
-
-    found = np.zeros((3, len(terms)))
-    for place, term in enumerate(terms):
-        values = known(term.column)
-        values = (values if term.axis is None else term.axis.coordinates(values)).reshape(-1, 1)
-        centre = term.centre
-        told = (
-            sums.column_sums(values)
-            if centre is None
-            else partial_sums.square_sums(values, np.array([centre]))
-        )
-        found[:, place] = told[:, 0]
-    return found
+) -> TermSums:
+    """Sum up terms of a chunk, within limits: a task."""
+    columns = list(dict.fromkeys(term.column for term in terms))
+    chosen = [variables[j] for j in columns]
+    rows = source.read(first, count, [variable.name for variable in chosen])
+    cells, values = cells_in(rows, chosen, first), {}
+    for number, j in enumerate(columns):
+        column = cells.values[:, number]
+        column = np.ascontiguousarray(column[~np.isnan(column)])
+        values[j] = column if limits is None else limits.column(j, column)
+    return TermSums.of_chunk(values, terms)
 
 
 def _is_coded(variable: Variable, facts: Facts) -> bool:

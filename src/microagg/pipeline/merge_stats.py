@@ -15,27 +15,21 @@ import pyarrow as pa
 from microagg.kernels import sums
 from microagg.measures.risk.classes import ClassSizes
 from microagg.pipeline.block_output import BlockOutputConfig
-from microagg.pipeline.block_plan import (
-    NUMBER,
-    GroupingResult,
-    SpillFile,
-    SpillIndex,
-    TaskContext,
-    batches_in,
-)
+from microagg.pipeline.block_plan import GroupingResult
+from microagg.pipeline.block_tasks import TaskContext
 from microagg.pipeline.class_stats import (
-    ClassStats,
-    KeptColumnStats,
     class_stats_in_bucket,
     kept_in_bucket,
 )
 from microagg.pipeline.figures import FigureCounts, FigureInputs
 from microagg.pipeline.loss import SpaceLoss, summed
 from microagg.pipeline.row_order import schema_of_piece
+from microagg.pipeline.spill_index import NUMBER, SpillFile, SpillIndex, batches_in
 from microagg.runtime.spill import read_result
+from microagg.table.reduction import combine_chunks
 
 if TYPE_CHECKING:
-    from microagg.pipeline.out_of_core import OutOfCoreRun
+    from microagg.pipeline.run import OutOfCoreRun
 
 
 def merge_block_stats(
@@ -51,11 +45,10 @@ def merge_block_stats(
     told, by_column = [each["measured"] for each in grouped.pieces], None
     weighted = run.settings.weight is not None
     asked = aside.asked(layout.variables, weighted=weighted)
-    facts, kept = ClassStats(), KeptColumnStats()
-    for more in pieces.in_buckets(".groups", class_stats_in_bucket, asked):
-        facts.combine(more)
-    for more in pieces.in_buckets(".kept", kept_in_bucket) if aside.kept else ():
-        kept.combine(more)
+    stats = combine_chunks(pieces.in_buckets(".groups", class_stats_in_bucket, asked))
+    kept = None
+    if aside.kept:
+        kept = combine_chunks(pieces.in_buckets(".kept", kept_in_bucket))
     scores, totals = layout.spaces[-1], grouped.totals.by_space(layout.spaces)[-1]
     lost = [each["lost"][-1] for each in grouped.pieces]
     if len(lost[0]["sse"]) > 1:
@@ -71,7 +64,7 @@ def merge_block_stats(
     found = SpaceLoss.of(scores, totals, lost)
     return FigureInputs(
         aside, layout.variables, scores, searched, run.settings.k, weighted,
-        counts, ClassSizes.of(sizes), facts, asked, kept if aside.kept else None,
+        counts, ClassSizes.of(sizes), stats, asked, kept,
         {"IL": found.il, "SSE": found.sse}, by_column, pieces.sample(0), pieces.sample(1),
     )  # fmt: skip
 

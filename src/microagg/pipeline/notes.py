@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from microagg.pipeline.block_output import BlockOutputConfig
-from microagg.pipeline.block_plan import GroupingResult, TaskContext
+from microagg.pipeline.block_plan import GroupingResult
+from microagg.pipeline.block_tasks import TaskContext
 from microagg.pipeline.figures import FigureInputs
 from microagg.pipeline.loss import SpaceLoss
 from microagg.pipeline.note_facts import capped_counts, with_schema_facts

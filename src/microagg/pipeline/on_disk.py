@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
@@ -17,6 +18,7 @@ from microagg.measures.measure import Figure, Measure, Pair, Sample
 from microagg.pipeline.figures import FigureInputs
 from microagg.problem.problem import checked_threads
 from microagg.release.changes import Change
+from microagg.release.facts import ReleaseFacts
 from microagg.release.release import Release
 from microagg.release.report.building import build_document
 from microagg.release.report.document import Document
@@ -75,18 +77,19 @@ class OnDiskRelease(Release):
     _input: ReleaseInput | None = field(default=None, repr=False, kw_only=True)
 
     @staticmethod
-    def with_sample(measured: FigureInputs, release: OnDiskRelease) -> OnDiskRelease:
-        """The same with the sample of records in place of the tables."""
-        return release._of_sample(measured, measured.sample)
-
-    def _of_sample(self, measured: FigureInputs, sample: pa.Table) -> OnDiskRelease:
-        return replace(
-            self,
-            _arrow=measured.released_of(sample),
-            _original=nw.from_native(measured.original_of(sample), eager_only=True),
-            _cells=measured.cells_of(sample),
-            _measured=measured,
-        )
+    def of(
+        measured: FigureInputs,
+        facts: ReleaseFacts,
+        manifest: dict[str, Any],
+        *,
+        written: dict[str, Any],
+        input: ReleaseInput,
+    ) -> OnDiskRelease:
+        """Return the release of a file, whose tables here are a sample of its records."""
+        return OnDiskRelease(
+            None, np.empty(0, np.int32), facts.loss, manifest, facts.schema, facts.anonymity,
+            _written=written, _input=input, **_tables_of(measured, measured.sample),
+        )  # fmt: skip
 
     @property
     def measured(self) -> FigureInputs:
@@ -109,7 +112,7 @@ class OnDiskRelease(Release):
     @functools.cached_property
     def of_classes(self) -> OnDiskRelease:
         """The same with a sample of whole classes, which follows from the released table alone."""
-        return self._of_sample(self.measured, self.measured.of_classes)
+        return replace(self, **_tables_of(self.measured, self.measured.of_classes))
 
     def look_up(self, executor: Executor, tell: Callable[[str, int], None] | None = None) -> None:
         """Look a sample of released records up among all originals, which is done once."""
@@ -146,3 +149,13 @@ class OnDiskRelease(Release):
             changed=None if public else self.changes,
             moved=None if public else self.measured.moved_means(),
         )
+
+
+def _tables_of(measured: FigureInputs, sample: pa.Table) -> dict[str, Any]:
+    """Return the fields of a release that are tables, as a sample of its records has them."""
+    return {
+        "_arrow": measured.released_of(sample),
+        "_original": nw.from_native(measured.original_of(sample), eager_only=True),
+        "_cells": measured.cells_of(sample),
+        "_measured": measured,
+    }

@@ -19,8 +19,8 @@ from microagg.files.columnar import parquet_folder
 from microagg.files.columnar.parquet_format import in_pieces
 from microagg.files.commit import journal, system
 from microagg.files.formats import PART
-from microagg.pipeline.block_plan import Holding, SpillIndex
 from microagg.pipeline.row_order import in_pieces_of, schema_in, sorted_bucket
+from microagg.pipeline.spill_index import Holding, SpillIndex
 from microagg.runtime.executor import is_cancelled
 from microagg.runtime.spill import explain_full_disk
 from microagg.table.columns.categories import with_categories, with_kinds

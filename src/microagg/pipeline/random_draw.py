@@ -16,14 +16,14 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.pipeline.block_output import BlockOutputConfig, write_block_output
-from microagg.pipeline.block_plan import (
+from microagg.pipeline.block_plan import GroupingResult
+from microagg.pipeline.block_tasks import TaskContext
+from microagg.pipeline.spill_index import (
     GROUP,
     NUMBER,
-    GroupingResult,
     Holding,
     SpillFile,
     SpillIndex,
-    TaskContext,
     batches_in,
     load_rows,
 )

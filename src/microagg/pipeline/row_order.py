@@ -16,7 +16,7 @@ from microagg.files.columnar.parquet_folder import format_to_write
 from microagg.files.commit import system
 from microagg.files.format import RECORDS_IN_A_PIECE
 from microagg.pipeline.block_output import KEY
-from microagg.pipeline.block_plan import Holding, batches_in
+from microagg.pipeline.spill_index import Holding, batches_in
 from microagg.runtime.executor import Executor, Tell, is_cancelled
 from microagg.runtime.spill import explain_full_disk
 from microagg.table.columns.categories import used_in, with_categories

@@ -26,7 +26,7 @@ from microagg.runtime.workers import versions_here
 from microagg.table.schema import Role
 
 if TYPE_CHECKING:
-    from microagg.pipeline.out_of_core import OutOfCoreRun
+    from microagg.pipeline.run import OutOfCoreRun
     from microagg.release.settings import Settings
 
 

@@ -19,6 +19,7 @@ from microagg.pipeline.column_stats import LevelFacts
 from microagg.problem.blocks import sample_size
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.table.columns.distinct import distinct
+from microagg.table.reduction import Reduction, combine_chunks
 
 
 @dataclass(frozen=True)
@@ -34,15 +35,13 @@ class StrataCodes:
 
     @staticmethod
     def counted(passes: ChunkMap, facts: Sequence[LevelFacts]) -> tuple[StrataCodes, np.ndarray]:
-        """The strata of a table, and (chunks, strata) how many records each chunk has of each."""
-        names, levels = tuple(each.name for each in facts), tuple(each.levels for each in facts)
+        """Return the strata of a table, and (chunks, strata) the number of records of each."""
+        names = tuple(column.name for column in facts)
+        levels = tuple(column.levels for column in facts)
         unknown = StrataCodes(names, levels, np.empty(0, np.int64))
-        found = list(passes.map_chunks("measuring", combinations_chunk, unknown))
-        codes = np.unique(np.concatenate([each for each, _ in found]))
-        counts = np.zeros((len(found), len(codes)), np.int64)
-        for chunk, (own, often) in enumerate(found):
-            counts[chunk, np.searchsorted(codes, own)] = often
-        return StrataCodes(names, levels, codes), counts
+        counts = combine_chunks(passes.map_chunks("measuring", combinations_chunk, unknown))
+        codes, by_chunk = counts.finish()
+        return StrataCodes(names, levels, codes), by_chunk
 
     def combinations(self, table: pa.Table) -> np.ndarray:
         """(n,): the combination of levels of each record, as one number."""
@@ -59,13 +58,35 @@ class StrataCodes:
         return np.searchsorted(self.codes, self.combinations(table))
 
 
-def combinations_chunk(
-    source: Any, first: int, count: int, strata: StrataCodes
-) -> tuple[np.ndarray, np.ndarray]:
-    """A task: the combinations of levels in a chunk, and how often each occurs."""
-    return np.unique(
-        strata.combinations(source.read(first, count, strata.names)), return_counts=True
-    )
+@dataclass
+class StrataCounts(Reduction):
+    """Combinations of levels that occur, chunk by chunk, and the number of records of each."""
+
+    chunks: list[tuple[np.ndarray, np.ndarray]]
+
+    @classmethod
+    def of_chunk(cls, combinations: np.ndarray) -> StrataCounts:
+        """Count the combinations of a chunk, which are one number each."""
+        return cls([np.unique(combinations, return_counts=True)])
+
+    def combine(self, other: StrataCounts) -> StrataCounts:
+        """Add the chunks that follow."""
+        self.chunks += other.chunks
+        return self
+
+    def finish(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the combinations in ascending order, and (chunks, strata) counts of records."""
+        codes = np.unique(np.concatenate([numbers for numbers, _ in self.chunks]))
+        counts = np.zeros((len(self.chunks), len(codes)), np.int64)
+        for chunk, (numbers, records) in enumerate(self.chunks):
+            counts[chunk, np.searchsorted(codes, numbers)] = records
+        return codes, counts
+
+
+def combinations_chunk(source: Any, first: int, count: int, strata: StrataCodes) -> StrataCounts:
+    """Count the combinations of levels in a chunk: a task."""
+    rows = source.read(first, count, strata.names)
+    return StrataCounts.of_chunk(strata.combinations(rows))
 
 
 @dataclass(frozen=True)

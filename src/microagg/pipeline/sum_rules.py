@@ -14,6 +14,7 @@ from microagg.runtime.chunk_map import ChunkMap
 from microagg.runtime.executor import Executor
 from microagg.table.columns.column_encoding import cells_in
 from microagg.table.linear import Confirmed, Relation, RelationTotals, confirm
+from microagg.table.reduction import combine_chunks
 from microagg.table.relations import Records, plain_columns
 from microagg.table.variable import Variable
 
@@ -25,7 +26,7 @@ def records_in(passes: ChunkMap, variables: Sequence[Variable]) -> Records:
     return Records(
         [each.name for each in chosen],
         singles,
-        lambda: _added(passes.map_chunks("measuring", totals_chunk, chosen), len(chosen)),
+        lambda: combine_chunks(passes.map_chunks("measuring", totals_chunk, chosen)),
         lambda relations: _counted(
             passes.map_chunks("measuring", confirm_chunk, chosen, tuple(relations)), len(relations)
         ),
@@ -40,9 +41,8 @@ def records_in_pieces(
     return Records(
         [each.name for each in chosen],
         [each.single for each in chosen],
-        lambda: _added(
-            executor.map_ordered(totals_in_piece, ((path, chosen) for path in paths), at_once),
-            len(chosen),
+        lambda: combine_chunks(
+            executor.map_ordered(totals_in_piece, ((path, chosen) for path in paths), at_once)
         ),
         lambda relations: _counted(
             executor.map_ordered(
@@ -53,18 +53,12 @@ def records_in_pieces(
     )
 
 
-def _added(totals: Iterable[RelationTotals], width: int) -> RelationTotals:
-    found = RelationTotals(width)
-    for more in totals:
-        found.combine(more)
-    return found
-
-
 def _counted(counts: Iterable[Sequence[Confirmed]], relations: int) -> list[Confirmed]:
-    found = [Confirmed() for _ in range(relations)]
-    for more in counts:
-        found = [own.combine(each) for own, each in zip(found, more, strict=True)]
-    return found
+    """Combine the counts of all chunks, relation by relation."""
+    whole = [Confirmed() for _ in range(relations)]
+    for chunk in counts:
+        whole = [count.combine(more) for count, more in zip(whole, chunk, strict=True)]
+    return whole
 
 
 def totals_chunk(
@@ -72,7 +66,7 @@ def totals_chunk(
 ) -> RelationTotals:
     """A task: the random totals of the columns of a chunk."""
     cells = cells_in(source.read(first, count, [each.name for each in variables]), variables, first)
-    return RelationTotals.of(cells.values, range(len(variables)), first)
+    return RelationTotals.of_chunk(cells.values, range(len(variables)), first)
 
 
 def confirm_chunk(

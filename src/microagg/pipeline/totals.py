@@ -16,38 +16,39 @@ from microagg.kernels import partial_sums, sums
 from microagg.pipeline.column_stats import Facts, LevelFacts
 from microagg.table.axes import Coded
 from microagg.table.encoder import Space
+from microagg.table.reduction import Reduction
 from microagg.table.variable import Cells
 
 
 @dataclass
-class Totals:
+class Totals(Reduction):
     """Partial sums of some records: the columns of the first space, then those of the next."""
 
     columns: list[np.ndarray]
     """Of each column (3, axes) for sums, (3, 1) for squares."""
 
-    def combine(self, more: Totals) -> None:
+    @classmethod
+    def of_chunk(cls, spaces: Sequence[Space], cells: Cells) -> Totals:
+        """Sum up exact coordinates; columns of categories have none."""
+        columns = []
+        for space in spaces:
+            for j, column in enumerate(space.columns):
+                if isinstance(column, Coded):
+                    columns.append(np.zeros((3, 1)))
+                else:
+                    coordinates = column.coordinates(cells.values[:, j], cells.atoms_of(j))
+                    columns.append(sums.column_sums(coordinates))
+        return cls(columns)
+
+    def combine(self, more: Totals) -> Totals:
         """Take in another chunk."""
         for own, other in zip(self.columns, more.columns, strict=True):
             partial_sums.add_sums(own, other)
+        return self
 
     def by_space(self, spaces: Sequence[Space]) -> list[Sequence[np.ndarray]]:
         """The same, those of each space by themselves."""
         return _by_space(spaces, self.columns)
-
-
-def coordinate_totals(spaces: Sequence[Space], cells: Cells) -> Totals:
-    """The sums of exact coordinates; of columns of categories there is nothing to be summed."""
-    found = []
-    for space in spaces:
-        for j, column in enumerate(space.columns):
-            if isinstance(column, Coded):
-                found.append(np.zeros((3, 1)))
-            else:
-                found.append(
-                    sums.column_sums(column.coordinates(cells.values[:, j], cells.atoms_of(j)))
-                )
-    return Totals(found)
 
 
 @dataclass(frozen=True)

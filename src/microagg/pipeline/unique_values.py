@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.pipeline.block_plan import SpillFile, SpillIndex
+from microagg.pipeline.spill_index import SpillFile, SpillIndex
 from microagg.pipeline.verification import count_values
 from microagg.release.settings import Settings
 from microagg.release.true_values import TRUE_VALUES, releases_true_values

@@ -25,6 +25,7 @@ from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.row_hashes import take_in
 from microagg.table.confidential import missing_units, units_missing
 from microagg.table.normalise import keys_of
+from microagg.table.reduction import Reduction, combine_chunks
 
 UNIT = ("microagg unit 0", "microagg unit 1")
 """The columns in which records carry the hash of their unit along."""
@@ -87,85 +88,104 @@ def unit_numbers(table: pa.Table) -> tuple[np.ndarray, int]:
 
 
 @dataclass
-class _Place:
-    """What is known of the units of a stratum, or of the whole table."""
+class StratumUnits(Reduction):
+    """Units of a stratum, or of the whole table, as far as guarantees depend on them."""
 
     records: int = 0
     some: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.uint64))
-    """Different ones, up to as many as are asked for."""
+    """Hashes of different units, at most `k`."""
     most: int = 0
-    """How many records one of them has at most: the sum of what the most frequent one of each chunk
-    has.
-    """
+    """Upper bound on the records of one unit: the sum over chunks of their most frequent one."""
     left: tuple[int, int] | None = None
-    """What is left when different ones are struck out in pairs, and how often."""
+    """Unit that is left when different ones are struck out in pairs."""
     often: int = 0
+    """How often it is left."""
+    k: int = 0
+    """Number of different units that are asked for."""
 
-    def combine(self, more: _Place, k: int) -> None:
-        self.records += more.records
-        self.most += more.most
-        if len(self.some) < k:
-            self.some = np.unique(np.concatenate([self.some, more.some]), axis=0)[:k]
-        if self.left == more.left:
-            self.often += more.often
-        elif more.often > self.often:
-            self.left, self.often = more.left, more.often - self.often
+    @classmethod
+    def of_chunk(cls, units: np.ndarray, counts: np.ndarray, k: int) -> StratumUnits:
+        """Return the units of some records: different hashes in ascending order, and counts."""
+        records, most = int(counts.sum()), int(counts.max())
+        first, second = units[int(np.argmax(counts))].tolist()
+        # struck out in pairs, an odd number leaves one
+        often = max(2 * most - records, records % 2)
+        return cls(records, units[:k].copy(), most, (first, second), often, k)
+
+    def combine(self, other: StratumUnits) -> StratumUnits:
+        """Add the units of other records of the stratum."""
+        self.records += other.records
+        self.most += other.most
+        if len(self.some) < self.k:
+            self.some = np.unique(np.concatenate([self.some, other.some]), axis=0)[: self.k]
+        if self.left == other.left:
+            self.often += other.often
+        elif other.often > self.often:
+            self.left, self.often = other.left, other.often - self.often
         else:
-            self.often -= more.often
+            self.often -= other.often
+        return self
 
 
 @dataclass
-class UnitFacts:
-    """What is known of the units of a table: by stratum, the whole behind them."""
+class UnitFacts(Reduction):
+    """Units of a table: by stratum, those of the whole table after them."""
 
     missing: int = 0
     first_missing: int | None = None
-    places: dict[int, _Place] = field(default_factory=dict)
+    """First record without a unit."""
+    strata: dict[int, StratumUnits] = field(default_factory=dict)
 
-    def combine(self, more: UnitFacts, k: int) -> None:
-        """Take in what another chunk tells."""
-        self.missing += more.missing
+    @classmethod
+    def of_chunk(
+        cls, hashes: np.ndarray, missing: np.ndarray, strata: np.ndarray | None, whole: int, k: int
+    ) -> UnitFacts:
+        """Count the units of a chunk; `whole` is the number under which all records are counted."""
+        facts = cls(int(missing.sum()))
+        if facts.missing:
+            facts.first_missing = int(np.argmax(missing))
+            return facts
+        facts._add(hashes, np.full(len(hashes), whole), k)
+        if strata is not None:
+            facts._add(hashes, strata, k)
+        return facts
+
+    def combine(self, other: UnitFacts) -> UnitFacts:
+        """Add another chunk."""
+        self.missing += other.missing
         if self.first_missing is None:
-            self.first_missing = more.first_missing
-        for number, place in more.places.items():
-            self.places.setdefault(number, _Place()).combine(place, k)
+            self.first_missing = other.first_missing
+        for number, units in other.strata.items():
+            mine = self.strata.get(number)
+            self.strata[number] = units if mine is None else mine.combine(units)
+        return self
+
+    def _add(self, hashes: np.ndarray, strata: np.ndarray, k: int) -> None:
+        """Add the units of each stratum of a chunk."""
+        order = np.lexsort((hashes[:, 1], hashes[:, 0], strata))
+        hashes, strata = hashes[order], strata[order]
+        new = np.ones(len(strata), bool)
+        new[1:] = (strata[1:] != strata[:-1]) | (hashes[1:] != hashes[:-1]).any(axis=1)
+        begins = np.flatnonzero(new)
+        counts = np.diff(np.append(begins, len(strata)))
+        numbers, firsts = np.unique(strata[begins], return_index=True)
+        ends = np.append(firsts[1:], len(begins))
+        for number, start, end in zip(numbers.tolist(), firsts, ends, strict=True):
+            units = hashes[begins[start:end]]
+            self.strata[number] = StratumUnits.of_chunk(units, counts[start:end], k)
 
 
 def units_chunk(
     source: Any, first: int, count: int, unit: UnitColumn, strata: StrataCodes | None, k: int
 ) -> UnitFacts:
-    """A task: what a chunk tells of the units."""
-    rows, own = _rows(source, first, count, unit, strata)
-    hashes, missing = unit.hashes(rows.column(unit.name))
-    found = UnitFacts(int(missing.sum()))
-    if found.missing:
-        found.first_missing = first + int(np.argmax(missing))
-        return found
+    """Count the units of a chunk: a task."""
+    rows, numbers = _rows(source, first, count, unit, strata)
     whole = 0 if strata is None else len(strata.codes)
-    _add_places(found, hashes, np.full(count, whole), k)
-    if strata is not None:
-        _add_places(found, hashes, own, k)
-    return found
-
-
-def _add_places(found: UnitFacts, hashes: np.ndarray, own: np.ndarray, k: int) -> None:
-    """What the units of each stratum of a chunk come to."""
-    order = np.lexsort((hashes[:, 1], hashes[:, 0], own))
-    hashes, own = hashes[order], own[order]
-    new = np.ones(len(own), bool)
-    new[1:] = (own[1:] != own[:-1]) | (hashes[1:] != hashes[:-1]).any(axis=1)
-    begins = np.flatnonzero(new)
-    counts = np.diff(np.append(begins, len(own)))
-    strata, firsts = np.unique(own[begins], return_index=True)
-    for stratum, start, end in zip(
-        strata.tolist(), firsts, np.append(firsts[1:], len(begins)), strict=True
-    ):
-        amounts, different = counts[start:end], hashes[begins[start:end]]
-        records, most = int(amounts.sum()), int(amounts.max())
-        first, second = different[int(np.argmax(amounts))].tolist()
-        # struck out in pairs, an odd number leaves one
-        often = max(2 * most - records, records % 2)
-        found.places[stratum] = _Place(records, different[:k].copy(), most, (first, second), often)
+    hashes, missing = unit.hashes(rows.column(unit.name))
+    facts = UnitFacts.of_chunk(hashes, missing, None if strata is None else numbers, whole, k)
+    if facts.first_missing is not None:
+        facts.first_missing += first
+    return facts
 
 
 def largest_chunk(
@@ -212,14 +232,12 @@ class CountedUnits:
         passes: ChunkMap, unit: UnitColumn, asked: Units, strata: StrataCodes | None
     ) -> CountedUnits:
         """Those of a table, refused where a record has none; one pass, or two."""
-        facts = UnitFacts()
-        for more in passes.map_chunks("measuring", units_chunk, unit, strata, asked.k):
-            facts.combine(more, asked.k)
+        facts = combine_chunks(passes.map_chunks("measuring", units_chunk, unit, strata, asked.k))
         if facts.first_missing is not None:
             raise InputError(
                 units_missing(unit.name, facts.missing, passes.source.records, facts.first_missing)
             )
-        places = [facts.places[each] for each in sorted(facts.places)]
+        places = [facts.strata[number] for number in sorted(facts.strata)]
         doubtful = {
             number: place.left
             for number, place in enumerate(places)

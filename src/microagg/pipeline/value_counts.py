@@ -22,6 +22,7 @@ from microagg.kernels import counting
 from microagg.pipeline.column_stats import NumberFacts
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.table.columns.column_encoding import cells_in
+from microagg.table.reduction import Reduction, combine_chunks
 from microagg.table.variable import Variable
 
 MOST_BITS = 16
@@ -126,30 +127,65 @@ def _narrowed(
     """One pass: what is left to look at. Values of spans that were collected are entered in
     `found`.
     """
-    totals: list[Any] = [None] * len(spans)
-    for told in passes.map_chunks("counting", count_chunk, variables, spans):
-        for place, more in enumerate(told):
-            own = totals[place]
-            if own is None:
-                totals[place] = [more] if spans[place].bits == 0 else more
-            elif spans[place].bits == 0:
-                own.append(more)
-            else:
-                totals[place] = (
-                    own[0] + more[0],
-                    np.minimum(own[1], more[1]),
-                    np.maximum(own[2], more[2]),
-                )
+    counts = combine_chunks(passes.map_chunks("counting", count_chunk, variables, spans))
     left = []
-    for span, own in zip(spans, totals, strict=True):
+    for span, (kept, buckets) in zip(spans, counts.finish(), strict=True):
         if span.bits == 0:
-            values = np.sort(np.concatenate(own))
             found[span.column].update(
-                {place: float(values[place - span.before]) for place in span.places}
+                {place: float(kept[place - span.before]) for place in span.places}
             )
         else:
-            left += _buckets_with_places(span, *own)
+            left += _buckets_with_places(span, *buckets)
     return left
+
+
+Buckets = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Number of values in each bucket, and the least and the largest key."""
+
+
+@dataclass
+class SpanCounts(Reduction):
+    """Values of spans: collected, or counted by bucket."""
+
+    values: list[list[np.ndarray]]
+    """Of each span the values of each chunk; empty where they are counted."""
+    buckets: list[Buckets | None]
+
+    @classmethod
+    def of_chunk(cls, columns: Mapping[int, np.ndarray], spans: Sequence[Span]) -> SpanCounts:
+        """Collect or count the values of a chunk, by column."""
+        counts = cls([], [])
+        for span in spans:
+            values = columns[span.column]
+            bits, low, high = values.view(np.uint64), np.uint64(span.low), np.uint64(span.high)
+            if span.bits == 0:
+                keys = counting.keys_of(bits)
+                counts.values.append([values[(keys >= low) & (keys <= high)]])
+                counts.buckets.append(None)
+                continue
+            number = ((span.high - span.low) >> span.shift) + 1
+            each, most = np.zeros(number, np.int64), np.zeros(number, np.uint64)
+            least = np.full(number, np.iinfo(np.uint64).max, np.uint64)
+            counting.count_keys(bits, low, high, np.uint64(span.shift), each, least, most)
+            counts.values.append([])
+            counts.buckets.append((each, least, most))
+        return counts
+
+    def combine(self, other: SpanCounts) -> SpanCounts:
+        """Add another chunk."""
+        for number, (mine, more) in enumerate(zip(self.buckets, other.buckets, strict=True)):
+            self.values[number] += other.values[number]
+            if mine is not None and more is not None:
+                extremes = np.minimum(mine[1], more[1]), np.maximum(mine[2], more[2])
+                self.buckets[number] = mine[0] + more[0], *extremes
+        return self
+
+    def finish(self) -> list[tuple[np.ndarray, Any]]:
+        """Return the sorted values of each span that was collected, and the counts of others."""
+        return [
+            (np.sort(np.concatenate(values)) if values else np.zeros(0), buckets)
+            for values, buckets in zip(self.values, self.buckets, strict=True)
+        ]
 
 
 def _buckets_with_places(
@@ -170,27 +206,10 @@ def _buckets_with_places(
 
 def count_chunk(
     source: Any, first: int, count: int, variables: tuple[Variable, ...], spans: tuple[Span, ...]
-) -> list[Any]:
-    """A task: of each span the values of a chunk that lie in it, or their number in each bucket
-    with its extremes.
-    """
-    known = _known_in(
-        source, first, count, variables, tuple(dict.fromkeys(span.column for span in spans))
-    )
-    found: list[Any] = []
-    for span in spans:
-        values = known[span.column]
-        bits, low, high = values.view(np.uint64), np.uint64(span.low), np.uint64(span.high)
-        if span.bits == 0:
-            keys = counting.keys_of(bits)
-            found.append(values[(keys >= low) & (keys <= high)])
-            continue
-        buckets = ((span.high - span.low) >> span.shift) + 1
-        counts, most = np.zeros(buckets, np.int64), np.zeros(buckets, np.uint64)
-        least = np.full(buckets, np.iinfo(np.uint64).max, np.uint64)
-        counting.count_keys(bits, low, high, np.uint64(span.shift), counts, least, most)
-        found.append((counts, least, most))
-    return found
+) -> SpanCounts:
+    """Collect or count the values of a chunk that lie in spans: a task."""
+    columns = tuple(dict.fromkeys(span.column for span in spans))
+    return SpanCounts.of_chunk(_known_in(source, first, count, variables, columns), spans)
 
 
 def _known_in(

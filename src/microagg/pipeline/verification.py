@@ -21,13 +21,14 @@ from microagg.files.chunks import Source
 from microagg.guarantees.promise import Finding, Guarantees
 from microagg.guarantees.tally import tally_of_part
 from microagg.kernels import partial_sums
-from microagg.pipeline.block_plan import Holding, batches_in
 from microagg.pipeline.confidential_codes import UNKNOWN_CODE, EncodedColumn, GuaranteeContext
+from microagg.pipeline.spill_index import Holding, batches_in
 from microagg.pipeline.units import UNIT, unit_numbers
 from microagg.runtime.spill import read_result, write_spill_file
 from microagg.table.columns.digests import RowSums
 from microagg.table.columns.profile import ProfileStats
 from microagg.table.columns.row_hashes import bucket_of, class_hashes, take_in
+from microagg.table.reduction import Reduction
 
 KEY = "microagg key"
 """What rows are written in the order of."""
@@ -36,7 +37,7 @@ OF_CLASS = ("microagg class 0", "microagg class 1")
 
 
 @dataclass
-class ClassCounts:
+class ClassCounts(Reduction):
     """What the classes of some buckets come to."""
 
     records: int = 0
@@ -54,21 +55,33 @@ class ClassCounts:
     """Classes as they were released, where units are verified by them."""
     met: int = 0
     """Pairs of such a class and one of the file that have a row in common."""
+    promise: Guarantees | None = None
+    """Guarantees by which findings are combined."""
 
-    def combine(self, more: ClassCounts, promise: Guarantees | None = None) -> None:
-        """Take in other buckets."""
-        self.records += more.records
-        self.released += more.released
-        self.met += more.met
-        if promise is not None and more.findings:
-            both = zip(self.findings, more.findings, strict=True)
+    @classmethod
+    def of_chunk(
+        cls, hashes: Holding, errors: Holding, promised: GuaranteeContext | None = None
+    ) -> ClassCounts:
+        """Count the classes of one bucket."""
+        return count_bucket(hashes, errors, promised)
+
+    def combine(self, other: ClassCounts) -> ClassCounts:
+        """Add other buckets, which have other classes."""
+        self.records += other.records
+        self.released += other.released
+        self.met += other.met
+        if self.promise is not None and other.findings:
+            both = zip(self.findings, other.findings, strict=True)
             self.findings = (
-                tuple(itertools.starmap(promise.together, both)) if self.findings else more.findings
+                tuple(itertools.starmap(self.promise.together, both))
+                if self.findings
+                else other.findings
             )
-        for own, other in ((self.sizes, more.sizes), (self.all_sizes, more.all_sizes)):
-            for size, count in other.items():
-                own[size] = own.get(size, 0) + count
-        self.largest_error = max(self.largest_error, more.largest_error)
+        for counts, more in ((self.sizes, other.sizes), (self.all_sizes, other.all_sizes)):
+            for size, count in more.items():
+                counts[size] = counts.get(size, 0) + count
+        self.largest_error = max(self.largest_error, other.largest_error)
+        return self
 
     def class_sizes(self) -> np.ndarray:
         """(classes,): the size of each class, in ascending order."""
@@ -100,8 +113,8 @@ def hash_chunk(
     table = source.typed(written)
     lanes = class_hashes(written, classes, exact=True)
     every = class_hashes(table, [*classes, *(name for name in others if name not in classes)])
-    rows = RowSums.of(written)
-    looks = {name: ProfileStats.of(name, table.column(name)).as_data() for name in others}
+    rows = RowSums.of_chunk(written)
+    looks = {name: ProfileStats.of_chunk(name, table.column(name)).as_data() for name in others}
     hashes = pa.table({"h0": lanes[:, 0], "h1": lanes[:, 1], "a0": every[:, 0], "a1": every[:, 1]})
     if promised is not None:
         hashes = _with_numbers(hashes, table, promised)
@@ -180,10 +193,10 @@ class GuaranteeRecount:
     columns: tuple[EncodedColumn, ...]
     counts: list[np.ndarray] = field(default_factory=list)
 
-    def combine(self, more: ClassCounts) -> None:
-        """Take in another bucket."""
+    def add(self, part: ClassCounts) -> None:
+        """Add another bucket."""
         self.counts = self.counts or [np.zeros(len(each.counts), np.int64) for each in self.columns]
-        for total, (codes, often) in zip(self.counts, more.numbers, strict=False):
+        for total, (codes, often) in zip(self.counts, part.numbers, strict=False):
             total[codes] += often
 
     def check_others(self) -> None:

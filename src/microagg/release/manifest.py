@@ -8,27 +8,22 @@ import json
 import math
 import platform
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 import microagg
-from microagg.bounds.bound import Bound
 from microagg.errors import InputError
 from microagg.files.stores.locations import AnyPlace
 from microagg.guarantees.k import Anonymity
-from microagg.methods.method import Grouping
 from microagg.methods.registry import method_named
+from microagg.release.facts import InputFacts, ReleaseFacts, SearchOutcome
 from microagg.release.publishing import is_published, published_loss, steady
 from microagg.release.settings import Settings
-from microagg.table.aggregate import Aggregated
-from microagg.table.capping import Capped
 from microagg.table.columns.digests import digest_of, digest_of_rows, digest_of_whole_columns
 from microagg.table.columns.row_sketch import sketch_of_table
-from microagg.table.encoder import Space
-from microagg.table.schema import WITHHELD, Role, Schema
+from microagg.table.schema import WITHHELD
 
 LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
 FORMAT = 3
@@ -76,39 +71,15 @@ OF_UNITS = {
 }  # findings on units, and what manifests call the worst
 
 
-def internal_manifest(
-    *,
-    settings: Settings,
-    schema: Schema,
-    found: Grouping,
-    space: Space,
-    made: Aggregated,
-    source: pa.Table | str,
-    file: str | None,
-    loss: dict[str, float],
-    largest_share: float,
-    anonymity: Anonymity,
-    exposure: Mapping[str, Any],
-    capped: Mapping[str, Capped],
-    rules: Sequence[Mapping[str, Any]] = (),
-    dropped: int = 0,
-    strata: dict[str, Any] | None = None,
-    weighting: dict[str, Any] | None = None,
-    sketch: dict[str, Any] | None = None,
-    format: int = FORMAT,
-) -> dict[str, Any]:
-    """Everything that is needed to repeat a run to the byte. `source` is the table that was given,
-    or its digest, with its `sketch` then.
-    """
-    quasi = schema.names(Role.QUASI)
-    if isinstance(source, pa.Table):
-        sketch = sketch_of_table(source) if format > OF_WHOLE_COLUMNS else None
+def internal_manifest(facts: ReleaseFacts, format: int = FORMAT) -> dict[str, Any]:
+    """Return everything that is needed to repeat a run to the byte."""
+    settings, anonymity, search = facts.settings, facts.anonymity, facts.search
     return {
         "format": format,
         "microagg": microagg.__version__,
         "settings": settings.as_data(),
-        "records": len(made),
-        "roles": {column.name: column.role.value for column in schema.columns},
+        "records": facts.records,
+        "roles": {column.name: column.role.value for column in facts.schema.columns},
         "guarantee": {
             "k": settings.k,
             "of": "each combination" if anonymity.scope == "record" else "each column alone",
@@ -116,28 +87,25 @@ def internal_manifest(
             "k_anonymous": anonymity.holds,
             "classes": len(anonymity.sizes),
             "smallest_class": int(anonymity.sizes.min()),
-            **_found(anonymity),
+            **_findings(anonymity),
         },
-        **exposure,
-        "sums": list(rules),
-        "loss": loss,
-        "largest_share": largest_share,
-        "bound": None if found.bound is None else _bound(found.bound, found.labels),
-        "chosen": list(found.chosen),
-        "stopped_early": found.stopped is not None,
-        "input": {
-            "file": file,
-            "digest": source if isinstance(source, str) else digest_in(format)(source),
-        },
-        "sketch": sketch,
+        **facts.exposure,
+        "sums": list(facts.rules),
+        "loss": facts.loss,
+        "largest_share": facts.largest_share,
+        "bound": _bound(search),
+        "chosen": list(search.chosen),
+        "stopped_early": search.stopped_early,
+        "input": {"file": facts.input.file, "digest": facts.input.digest},
+        "sketch": facts.input.sketch,
         "scaling": {
-            name: {**space.about_column(j), "decimals": made.decimals[j]}
-            for j, name in enumerate(quasi)
+            column.name: {**facts.space.about_column(j), "decimals": column.decimals}
+            for j, column in enumerate(facts.columns)
         },
-        "cells": _cells(schema, made, dropped),
-        "strata": strata,
-        "weighting": weighting,
-        "capped": {name: each.as_data() for name, each in capped.items()},
+        "cells": _cells(facts),
+        "strata": facts.strata,
+        "weighting": facts.weighting,
+        "capped": {name: capped.as_data() for name, capped in facts.capped.items()},
         "versions": {
             "python": platform.python_version(),
             "machine": platform.machine(),
@@ -146,32 +114,36 @@ def internal_manifest(
     }
 
 
-def _cells(schema: Schema, made: Aggregated, dropped: int) -> dict[str, Any]:
-    """What the columns were taken for, and how many cells were filled and blanked; all of it stays
-    inside.
-    """
-    kinds = {column.name: column.kind for column in schema.columns if column.role is Role.QUASI}
+def input_facts(source: pa.Table, file: str | None, format: int = FORMAT) -> InputFacts:
+    """Return the identity of a table in memory, as manifests of a format state it."""
+    sketch = sketch_of_table(source) if format > OF_WHOLE_COLUMNS else None
+    return InputFacts(file, digest_in(format)(source), sketch)
+
+
+def _cells(facts: ReleaseFacts) -> dict[str, Any]:
+    """Return kinds and aggregates of columns and counts of changed cells; all of it is internal."""
+    kinds = {column.name: column.kind.value for column in facts.schema.columns}
     columns = {
-        name: {
-            "kind": kinds[name].value,
-            "aggregate": made.how[j],
-            "filled": made.filled[j],
-            "blanked": made.blanked[j],
+        column.name: {
+            "kind": kinds[column.name],
+            "aggregate": column.aggregate,
+            "filled": column.filled,
+            "blanked": column.blanked,
         }
-        for j, name in enumerate(variable.name for variable in made.variables)
+        for column in facts.columns
     }
-    return {"columns": columns, "records_left_out": dropped}
+    return {"columns": columns, "records_left_out": facts.dropped}
 
 
-def _bound(bound: Bound, labels: np.ndarray) -> dict[str, Any]:
-    """The proven limit, and how far this grouping is above it, in percent of the limit (None for a
-    limit of 0).
-    """
-    gap = bound.gap(labels)
+def _bound(search: SearchOutcome) -> dict[str, Any] | None:
+    """Return the proven bound and the gap of the groups, in percent of it (None for a bound of 0)."""
+    bound, gap = search.bound, search.gap
+    if bound is None or gap is None:
+        return None
     return {"IL": bound.il, "optimal": bound.optimal, "gap": gap if math.isfinite(gap) else None}
 
 
-def _found(anonymity: Anonymity) -> dict[str, Any]:
+def _findings(anonymity: Anonymity) -> dict[str, Any]:
     """What l and t come to in the worst class, for each confidential column: anybody can count it
     on the released table.
 

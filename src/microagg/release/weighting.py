@@ -14,17 +14,16 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.guarantees.k import class_labels
-from microagg.kernels import sums
-from microagg.release.cells import read_cells
 from microagg.release.note_facts import WeightFacts
 from microagg.release.settings import Settings
 from microagg.release.strata import class_columns
-from microagg.table.aggregate import Aggregated, aggregated
+from microagg.release.weight_totals import WeightTotals
+from microagg.table.aggregate import Aggregated, WholeTable, aggregated
 from microagg.table.columns.cells import cells_of
 from microagg.table.columns.dtypes import ColumnContext, restore_column
 from microagg.table.grouping import Groups
 from microagg.table.schema import Column, Kind, Role, Schema
-from microagg.table.variable import Cells, Variable
+from microagg.table.variable import Cells
 
 # relatively: from here on it is told that rounding changed the sum of the weights
 
@@ -40,8 +39,8 @@ class Weighting:
     """The weights as the one column of a table."""
     made: Aggregated | None = None
     """What groups release of it, where that is their mean."""
-    totals: dict[str, float] = field(default_factory=dict)
-    """By how much weighted totals of columns have changed, in percent."""
+    sums: WeightTotals = field(default_factory=WeightTotals)
+    """Weighted totals of columns before and after."""
 
     @property
     def before(self) -> np.ndarray:
@@ -57,25 +56,31 @@ class Weighting:
 
     @property
     def change(self) -> float:
-        """By how much their sum has changed, relatively."""
-        after = self.after
-        return 0.0 if after is None else _sum(after) / _sum(self.before) - 1.0
+        """Relative change of the sum of the weights."""
+        return self.sums.change
+
+    @property
+    def totals(self) -> dict[str, float]:
+        """Change of the weighted total of each column, in percent."""
+        return self.sums.percents
 
     def with_totals(
-        self, frame: nw.DataFrame[Any], schema: Schema, settings: Settings, made: Aggregated
+        self,
+        frame: nw.DataFrame[Any],
+        schema: Schema,
+        settings: Settings,
+        cells: Cells,
+        made: Aggregated,
     ) -> Weighting:
-        """The same with what became of weighted totals; `made` is what groups release of the
-        quasi-identifiers.
-        """
-        return replace(self, totals=_totals_changed(frame, schema, settings, self, made))
+        """Add the weighted totals; `cells` and `made` are the quasi-identifiers before and after."""
+        weights = self.before, self.after
+        return replace(
+            self, sums=WeightTotals.of_chunk(frame, schema, settings, weights, cells, made)
+        )
 
     def as_data(self) -> dict[str, Any]:
-        """What the internal manifest keeps."""
-        return {
-            "aggregate": self.becomes,
-            "sum_changed_by": self.change,
-            "totals_changed_by_percent": dict(self.totals),
-        }
+        """Return the weighting as the internal manifest states it."""
+        return {"aggregate": self.becomes, **self.sums.finish()}
 
 
 def _numbers(cells: Cells, column: int) -> np.ndarray:
@@ -95,7 +100,12 @@ def weighting_of(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -
             f"the weight {column.name!r} does not hold numbers; weights are numbers above 0."
         )
     _check_where(column, cells.atoms_of(0), cells)
-    return Weighting(column.name, settings.weight_becomes or "mean", cells)
+    return weighting_in(cells, settings)
+
+
+def weighting_in(cells: Cells, settings: Settings) -> Weighting:
+    """Return the weights of some records, which are the one column of `cells`."""
+    return Weighting(cells.variables[0].name, settings.weight_becomes or "mean", cells)
 
 
 def _check_where(column: Column, atoms: np.ndarray | None, cells: Cells) -> None:
@@ -116,12 +126,17 @@ def _check_where(column: Column, atoms: np.ndarray | None, cells: Cells) -> None
 
 
 def weighted(
-    weighting: Weighting | None, labels: np.ndarray, settings: Settings
+    weighting: Weighting | None,
+    labels: np.ndarray,
+    settings: Settings,
+    whole: WholeTable | None = None,
 ) -> Weighting | None:
-    """The same with what the groups release of the weights."""
+    """Add what groups release of the weights; `whole` is needed for a part of a table."""
     if weighting is None or weighting.becomes != "mean":
         return weighting
-    made = aggregated(weighting.cells, labels, precision=settings.precision, k=settings.k)
+    made = aggregated(
+        weighting.cells, labels, precision=settings.precision, k=settings.k, whole=whole
+    )
     return replace(weighting, made=made)
 
 
@@ -144,105 +159,6 @@ def released_weight(
             given, made.variables[0], made.values[:, 0], None, whole=whole, known=known.get(name)
         )
     ]
-
-
-def _totals_changed(
-    frame: nw.DataFrame[Any],
-    schema: Schema,
-    settings: Settings,
-    weighting: Weighting,
-    made: Aggregated,
-) -> dict[str, float]:
-    """By how many percent the weighted totals of numeric columns change, by their names: those of
-    confidential and kept columns, and of quasi-identifiers, which change by rounding, by gaps and
-    where they are no means. Empty where no weights are released.
-    """
-    cells = read_cells(frame, schema, settings)
-    return percents_of(summed_totals(frame, schema, settings, weighting, cells, made))
-
-
-def summed_totals(
-    frame: nw.DataFrame[Any],
-    schema: Schema,
-    settings: Settings,
-    weighting: Weighting,
-    cells: Cells,
-    made: Aggregated,
-) -> dict[str, list[list[float]]]:
-    """By column the weighted totals before and after, as sums in three parts that can be put
-    together; "" has those of the weights.
-
-    `cells` and `made` are the quasi-identifiers before and after. Empty where no weights are
-    released.
-    """
-    before, after, found = weighting.before, weighting.after, {}
-    if after is None:
-        return {}
-    asked = settings.columns
-    others = [
-        column
-        for column in schema.columns
-        if column.role in (Role.CONFIDENTIAL, Role.KEEP) and column.kind is Kind.NUMERIC
-    ]
-    for column in others:
-        own = cells_of(frame, [column], special=asked.special, na=asked.na)
-        found[column.name] = [_total(own, 0, before), _total(own, 0, after)]
-    released = made.cells
-    for j, name in enumerate(cells.names):
-        if not released.variables[j].coarse:
-            found[name] = [_total(cells, j, before), _total(released, j, after)]
-    return {
-        "": [_parts(before), _parts(after)],
-        **{name: pair for name, pair in found.items() if None not in pair},
-    }
-
-
-def percents_of(totals: dict[str, list[list[float]]]) -> dict[str, float]:
-    """By how many percent the totals of columns have changed; without those that were 0.
-
-    >>> percents_of({"": [[5.0, 0.0, 0.0], [5.0, 0.0, 0.0]], "age": [[50.0, 0.0, 0.0], [51.0, 0.0, 0.0]]})
-    {'age': 2.0}
-    """
-    changed = {}
-    for name, (before, after) in totals.items():
-        percent = _percent(_rounded(before), _rounded(after))
-        if name and percent is not None:
-            changed[name] = percent
-    return changed
-
-
-def change_of_weights(totals: dict[str, list[list[float]]]) -> float:
-    """By how much the sum of the weights has changed, relatively."""
-    return _rounded(totals[""][1]) / _rounded(totals[""][0]) - 1.0 if totals else 0.0
-
-
-def _total(cells: Cells, column: int, weights: np.ndarray) -> list[float] | None:
-    """The weighted total of the values of a column; None where it has none: dates, categories."""
-    variable: Variable = cells.variables[column]
-    if variable.kind is not Kind.NUMERIC or variable.unit:
-        return None
-    values = _numbers(cells, column)
-    there = ~np.isnan(values)
-    return _parts(values[there] * weights[there])
-
-
-def _parts(numbers: np.ndarray) -> list[float]:
-    return sums.column_sums(np.ascontiguousarray(numbers).reshape(-1, 1))[:, 0].tolist()
-
-
-def _rounded(parts: list[float]) -> float:
-    return sums.rounded(np.array(parts).reshape(3, 1), 0)
-
-
-def _sum(numbers: np.ndarray) -> float:
-    """The sum, whatever the order of the records."""
-    return sums.rounded(sums.column_sums(np.ascontiguousarray(numbers).reshape(-1, 1)), 0)
-
-
-def _percent(before: float, after: float) -> float | None:
-    if before == 0.0:
-        return None
-    return 100.0 * (after - before) / abs(before)
 
 
 def weight_facts(

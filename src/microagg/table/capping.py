@@ -36,18 +36,42 @@ class Capped:
 def cap_cells(
     cells: Cells, caps: Mapping[str, tuple[Limit, Limit]]
 ) -> tuple[Cells, dict[str, Capped]]:
-    """The cells with values beyond the limits of their columns set to them, and what was done;
-    atoms stay as they are.
+    """Set values beyond the limits of their columns to them; return the cells and what was done.
 
-    >>> cells, done = cap_cells(Cells.plain(np.array([[3.0], [900.0]]), ["income"]), {"income": (None, 10.0)})
+    Special codes and missing cells stay as they are.
+
+    >>> income = Cells.plain(np.array([[3.0], [900.0]]), ["income"])
+    >>> cells, done = cap_cells(income, {"income": (None, 10.0)})
     >>> cells.values[:, 0].tolist(), done["income"].above
     ([3.0, 10.0], 1)
     """
-    shifted = caps_in_terms(cells.variables, caps)
-    values, done = cap_values(cells.values, cells.names, shifted)
-    return (cells if values is cells.values else replace(cells, values=values)), limits_in_terms(
-        cells.variables, done
-    )
+    limits, done = find_limits(cells, caps)
+    return cells if limits is None else limits.cells(cells), done
+
+
+def find_limits(
+    cells: Cells, caps: Mapping[str, tuple[Limit, Limit]]
+) -> tuple[Limits | None, dict[str, Capped]]:
+    """Return the limits that caps come to in a table, and what they do to each column.
+
+    >>> income = Cells.plain(np.array([[3.0], [900.0]]), ["income"])
+    >>> find_limits(income, {"income": (None, 10.0)})[0]
+    Limits(of_columns={0: (None, 10.0)})
+    """
+    shifted, names = caps_in_terms(cells.variables, caps), list(cells.names)
+    check_unknown(names, shifted)
+    if not shifted:
+        return None, {}
+    limits, done = {}, {}
+    for name, (lowest, highest) in shifted.items():
+        j = names.index(name)
+        column = cells.values[:, j]
+        low, high = ordered_limits(
+            name, limit_of(column, lowest, top=False), limit_of(column, highest, top=True)
+        )
+        limits[j] = low, high
+        done[name] = Capped(low, high, *beyond(column, low, high))
+    return Limits(limits), limits_in_terms(cells.variables, done)
 
 
 def caps_in_terms(

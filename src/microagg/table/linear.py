@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from microagg.table.precision import Precision, round_to
+from microagg.table.reduction import Reduction
 from microagg.table.rules import Rule
 
 Relation = tuple[tuple[int, int], ...]
@@ -36,7 +37,7 @@ _ROUNDING = {False: 2e-15, True: 5e-7}  # the same of one record: what storing a
 
 
 @dataclass
-class RelationTotals:
+class RelationTotals(Reduction):
     """Random totals of columns, over all records and over those without any gap; chunks can be
     added up.
     """
@@ -59,8 +60,8 @@ class RelationTotals:
         self.totals, self.sizes = np.zeros((2, self.width)), np.zeros((2, self.width))
         self.least, self.most = np.full(self.width, np.inf), np.full(self.width, -np.inf)
 
-    @staticmethod
-    def of(values: np.ndarray, columns: Sequence[int], first: int = 0) -> RelationTotals:
+    @classmethod
+    def of_chunk(cls, values: np.ndarray, columns: Sequence[int], first: int = 0) -> RelationTotals:
         """Add up columns of a table, or of a chunk that begins with record `first`; NaN where a
         cell has no value.
         """
@@ -94,13 +95,14 @@ class RelationTotals:
             self.totals[places] += weights @ known
             self.sizes[places] += weights @ np.abs(known)
 
-    def combine(self, more: RelationTotals) -> None:
+    def combine(self, more: RelationTotals) -> RelationTotals:
         """Add the totals of another chunk."""
         self.records += more.records
         self.complete += more.complete
         self.gaps = self.gaps + more.gaps
         self.totals, self.sizes = self.totals + more.totals, self.sizes + more.sizes
         self.least, self.most = np.minimum(self.least, more.least), np.maximum(self.most, more.most)
+        return self
 
     def candidates(self, singles: Sequence[bool]) -> list[Relation]:
         """Return what may be a relation: those of columns without gaps, and of all on complete
@@ -234,7 +236,7 @@ def rule_of(relation: Relation, names: Sequence[str]) -> Rule:
 
 
 @dataclass(frozen=True)
-class Confirmed:
+class Confirmed(Reduction):
     """How a relation fares in some records."""
 
     complete: int = 0
@@ -243,6 +245,13 @@ class Confirmed:
     """Those of them in which it does not hold."""
     telling: int = 0
     """Those of them with at least three columns (of two: both) that are not 0."""
+
+    @classmethod
+    def of_chunk(
+        cls, values: np.ndarray, columns: Sequence[int], relation: Relation, singles: Sequence[bool]
+    ) -> Confirmed:
+        """Count the records of a chunk in which a relation holds."""
+        return confirm(values, columns, [relation], singles)[0]
 
     def combine(self, more: Confirmed) -> Confirmed:
         """Add the counts of other records."""

@@ -19,6 +19,7 @@ from typing import Literal
 
 import numpy as np
 
+from microagg.table.reduction import Reduction
 from microagg.table.variable import Variable
 
 FINEST = 9  # decimals that are looked at
@@ -53,7 +54,7 @@ class Precision:
 
 
 @dataclass
-class PrecisionFacts:
+class PrecisionFacts(Reduction):
     """Counts of the values of a column by their decimals; those of chunks can be added up.
 
     A value has d decimals if it differs from such a number by no more than rounding leaves over,
@@ -74,11 +75,11 @@ class PrecisionFacts:
     single: bool = False
     """Whether values were stored in single precision, which carries some seven digits."""
 
-    @staticmethod
-    def of(known: np.ndarray, *, single: bool = False) -> PrecisionFacts:
+    @classmethod
+    def of_chunk(cls, known: np.ndarray, *, single: bool = False) -> PrecisionFacts:
         """Count the values of a column, or of a chunk of it.
 
-        >>> facts = PrecisionFacts.of(np.array([1.5, 2.25, 0.0]))
+        >>> facts = PrecisionFacts.of_chunk(np.array([1.5, 2.25, 0.0]))
         >>> facts.values, facts.passed[:3].tolist()
         (2, [0, 1, 2])
         """
@@ -121,7 +122,7 @@ class PrecisionFacts:
     def _tolerance(self) -> float:
         return 1e-7 if self.single else 2e-15
 
-    def combine(self, more: PrecisionFacts) -> None:
+    def combine(self, more: PrecisionFacts) -> PrecisionFacts:
         """Add the counts of another chunk."""
         self.values += more.values
         self.passed = self.passed + more.passed
@@ -129,6 +130,7 @@ class PrecisionFacts:
         for mine, theirs in pairs:
             for exponent, count in theirs.items():
                 mine[exponent] = mine.get(exponent, 0) + count
+        return self
 
     def decimals(self, odd: int = 0, finest: int = FINEST) -> int | None:
         """Return the fewest decimals that all values but `odd` have; None if that takes more than
@@ -227,7 +229,7 @@ def precision_of(variable: Variable, column: np.ndarray) -> Precision:
         ordered = np.partition(known, sorted(set(places)))
         return {place: float(ordered[place]) for place in places}
 
-    facts = PrecisionFacts.of(known, single=variable.single)
+    facts = PrecisionFacts.of_chunk(known, single=variable.single)
     return facts.precision(decimals_of_origin(variable), len(known), at)
 
 
@@ -247,7 +249,7 @@ def decimals_of(column: np.ndarray, *, single: bool = False) -> int | None:
     >>> decimals_of(np.array([1.5, 2.25])), decimals_of(np.array([3.0, 4.0])), decimals_of(np.array([1 / 3]))
     (2, 0, None)
     """
-    return PrecisionFacts.of(column, single=single).decimals()
+    return PrecisionFacts.of_chunk(column, single=single).decimals()
 
 
 def round_to(column: np.ndarray, decimals: int | None) -> np.ndarray:

@@ -64,7 +64,7 @@ def records_of(cells: Cells) -> Records:
     return Records(
         [each.name for each in chosen],
         singles,
-        lambda: RelationTotals.of(cells.values, columns),
+        lambda: RelationTotals.of_chunk(cells.values, columns),
         lambda relations: confirm(cells.values, columns, relations, singles),
     )
 

@@ -83,7 +83,7 @@ def _read(frame: nw.DataFrame[Any], column: Column, codes: Codes) -> _Read:
             return read[0], values_of(frame, [column.name])[:, 0], None
     else:
         found = distinct(arrow)
-        levels = levels_of(ValueCounts.of(found), field, column, codes, spelled=spelled)
+        levels = levels_of(ValueCounts.of_chunk(found), field, column, codes, spelled=spelled)
         read = levels.variable, *levels.cells_of(found)
     variable, _, atoms = read
     if variable.marks and variable.marks[-1] is None and atoms is not None:
@@ -144,7 +144,7 @@ def _numeric(column: pa.ChunkedArray, codes: Codes, *, spelled: bool) -> _Read:
     marks, atoms = with_gaps(codes.special, read.special, read.missing)
     gap = None
     if spelled and read.missing.any():
-        gap = gap_among(ValueCounts.of(distinct(column.filter(pa.array(read.missing)))))
+        gap = gap_among(ValueCounts.of_chunk(distinct(column.filter(pa.array(read.missing)))))
     return Variable(codes.name, marks=marks, gap=gap, **read.facts), read.values, atoms
 
 

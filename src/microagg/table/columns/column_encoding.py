@@ -28,6 +28,7 @@ from microagg.table.columns.numbers import (
     parse_column,
     terms_of,
 )
+from microagg.table.reduction import Reduction
 from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
@@ -78,7 +79,7 @@ class ColumnEncoding(Variable):
 
 
 @dataclass
-class ColumnStats:
+class ColumnStats(Reduction):
     """What a part of a column tells of the whole; what parts tell is put together in their
     order.
     """
@@ -98,7 +99,14 @@ class ColumnStats:
     examples: Any = None
     """A cell for each of these, in their order: the first that has it."""
 
-    def combine(self, more: ColumnStats) -> None:
+    @classmethod
+    def of_chunk(
+        cls, column: Column, told: pa.Field, part: pa.ChunkedArray, codes: Codes
+    ) -> ColumnStats:
+        """Return the statistics of a part of a column."""
+        return column_stats(column, told, part, codes)[0]
+
+    def combine(self, more: ColumnStats) -> ColumnStats:
         """Take in what the next part tells."""
         self.records += more.records
         self.nulls += more.nulls
@@ -116,6 +124,7 @@ class ColumnStats:
                 self.examples = pa.concat_arrays([self.examples, added])
             self.values.combine(more.values)
             self._check_many()
+        return self
 
     def _check_many(self) -> None:
         if self.values is not None and len(self.values.counts) > MOST_LEVELS:
@@ -139,7 +148,7 @@ def column_stats(
     numeric = column.kind is Kind.NUMERIC
     if not numeric or is_text(part.type):
         own = distinct(part)
-        found.values = ValueCounts.of(own)
+        found.values = ValueCounts.of_chunk(own)
         cells = part if not pa.types.is_dictionary(part.type) else part.cast(part.type.value_type)
         found.examples = _as_one(cells.take(pa.array(own.first_rows[:-1])))
         found._check_many()
@@ -155,7 +164,7 @@ def column_stats(
         held = looked.special[looked.special != NO_ATOM]
         found.atoms[:-1] = np.bincount(held, minlength=len(codes.special))
     if is_text(part.type):
-        found.gaps = ValueCounts.of(distinct(part.filter(pa.array(looked.missing))))
+        found.gaps = ValueCounts.of_chunk(distinct(part.filter(pa.array(looked.missing))))
     return found, looked
 
 

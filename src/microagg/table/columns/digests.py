@@ -21,6 +21,7 @@ from microagg.kernels import hashing
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import without_unknown_zone
 from microagg.table.columns.row_hashes import row_hashes
+from microagg.table.reduction import Reduction
 
 RUN = 1 << 16
 """Records: what is computed chunk by chunk is computed for each run of so many, so that no chunk
@@ -82,11 +83,11 @@ def _take_in(digest: Any, table: pa.Table) -> None:
             digest.update(part)
 
 
-class RowSums:
+class RowSums(Reduction):
     """What all rows of a table come to, whatever their order: added up run by run or all at once.
 
     >>> table = pa.table({"a": [1, 2, 3]})
-    >>> sums = RowSums.of(table.slice(2)).combine(RowSums.of(table.slice(0, 2)))
+    >>> sums = RowSums.of_chunk(table.slice(2)).combine(RowSums.of_chunk(table.slice(0, 2)))
     >>> sums.digest(table.schema) == digest_of_rows(table)
     True
     """
@@ -94,8 +95,8 @@ class RowSums:
     def __init__(self, records: int = 0, totals: tuple[int, int] = (0, 0)) -> None:
         self.records, self.totals = records, totals
 
-    @staticmethod
-    def of(table: pa.Table) -> RowSums:
+    @classmethod
+    def of_chunk(cls, table: pa.Table) -> RowSums:
         """Those of the rows of one table."""
         first, second = hashing.added_up(row_hashes(table))
         return RowSums(table.num_rows, (int(first), int(second)))
@@ -125,7 +126,7 @@ def digest_of_rows(table: pa.Table) -> str:
     """
     found = RowSums()
     for first in range(0, table.num_rows, RUN):
-        found = found.combine(RowSums.of(table.slice(first, RUN)))
+        found = found.combine(RowSums.of_chunk(table.slice(first, RUN)))
     return found.digest(table.schema)
 
 

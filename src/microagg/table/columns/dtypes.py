@@ -75,7 +75,7 @@ def restore_column(
     _, column = arrow_column(given.to_frame(), given.name)
     if is_text(column.type):
         found = (
-            ValueCounts.of(distinct(column))
+            ValueCounts.of_chunk(distinct(column))
             if known is None or known.values is None
             else known.values
         )

@@ -18,18 +18,19 @@ from microagg.errors import InputError
 from microagg.table.columns.arrow import is_text, means_numbers
 from microagg.table.columns.distinct import Distinct, Finder, number_of
 from microagg.table.columns.numbers import Codes
+from microagg.table.reduction import Reduction
 from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM, Variable
 
 
 @dataclass
-class ValueCounts:
+class ValueCounts(Reduction):
     """The different values of a column in the order in which they first appear, and how often each
     occurs.
 
     >>> from microagg.table.columns.distinct import distinct
-    >>> found = ValueCounts.of(distinct(pa.chunked_array([["b", None]])))
-    >>> found.combine(ValueCounts.of(distinct(pa.chunked_array([["a", "b"]]))))
+    >>> found = ValueCounts.of_chunk(distinct(pa.chunked_array([["b", None]])))
+    >>> found = found.combine(ValueCounts.of_chunk(distinct(pa.chunked_array([["a", "b"]]))))
     >>> found.counts, found.missing
     ({'b': 2, 'a': 1}, 1)
     """
@@ -41,19 +42,20 @@ class ValueCounts:
     types.
     """
 
-    @staticmethod
-    def of(found: Distinct) -> ValueCounts:
+    @classmethod
+    def of_chunk(cls, found: Distinct) -> ValueCounts:
         """Those of a column or a part of one."""
         *counts, missing = found.counts.tolist()
         return ValueCounts(dict(zip(found.values, counts, strict=True)), missing, found.order)
 
-    def combine(self, more: ValueCounts) -> None:
+    def combine(self, more: ValueCounts) -> ValueCounts:
         """Take in what the next part tells."""
         for value, count in more.counts.items():
             self.counts[value] = self.counts.get(value, 0) + count
         self.missing += more.missing
         if self.order is not None and more.order is not None:
             self.order = list(dict.fromkeys([*self.order, *more.order]))
+        return self
 
     @property
     def values(self) -> list[Any]:

@@ -27,6 +27,7 @@ from microagg.table.columns.distinct import Finder, distinct, number_of
 from microagg.table.columns.field_metadata import MARKER_OR_EMPTY
 from microagg.table.columns.frames import LARGEST, LARGEST_WHOLE
 from microagg.table.columns.text_inference import INFINITE, NUMBER, WHOLE
+from microagg.table.reduction import Reduction
 from microagg.table.variable import NO_ATOM
 
 DIGITS = 100  # more than any Decimal of Arrow has
@@ -93,7 +94,7 @@ class ParsedNumbers:
 
 
 @dataclass
-class Extent:
+class Extent(Reduction):
     """How far the values of a column reach, as far as that decides what they are counted from.
     Extents of parts are put together.
     """
@@ -114,7 +115,12 @@ class Extent:
     whole: bool = True
     """Of texts: whether all values are spelled as whole numbers."""
 
-    def combine(self, more: Extent) -> None:
+    @classmethod
+    def of_chunk(cls, parsed: ParsedNumbers, codes: Codes) -> Extent:
+        """Return the extent of a part of a column."""
+        return extent_of(parsed, codes)
+
+    def combine(self, more: Extent) -> Extent:
         """Take in what the next part tells."""
         self.known += more.known
         self.least, self.most = _end(min, self.least, more.least), _end(max, self.most, more.most)
@@ -123,6 +129,7 @@ class Extent:
         self.wall_common = math.gcd(self.wall_common, more.wall_common)
         self.long = more.long if self.long is None else self.long
         self.wall, self.whole = self.wall and more.wall, self.whole and more.whole
+        return self
 
 
 def _end(which: Any, one: Any, other: Any) -> Any:

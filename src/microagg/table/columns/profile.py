@@ -18,6 +18,7 @@ from microagg.table.columns.field_metadata import MARKER
 from microagg.table.columns.frames import arrow_column, is_odd
 from microagg.table.columns.labels import Understood, understood_in
 from microagg.table.columns.text_inference import CODE, DAY, MOMENT, quasi_column, without_markers
+from microagg.table.reduction import Reduction
 from microagg.table.schema import ColumnSettings, Kind
 
 FEWEST_OF_BLOCKS = 30
@@ -195,12 +196,12 @@ MOST_TEXTS = 100_000
 
 
 @dataclass
-class ProfileStats:
+class ProfileStats(Reduction):
     """What chunks of a released column tell, put together to what `profile_column` would find in
     the whole; for numbers but two counts.
 
-    >>> facts = ProfileStats.of("age", pa.chunked_array([[30, 31]]))
-    >>> facts.combine(ProfileStats.of("age", pa.chunked_array([[31, None]])))
+    >>> facts = ProfileStats.of_chunk("age", pa.chunked_array([[30, 31]]))
+    >>> facts = facts.combine(ProfileStats.of_chunk("age", pa.chunked_array([[31, None]])))
     >>> look = facts.look(2, 1)
     >>> look.values, look.whole, look.span
     (3, True, 1.0)
@@ -220,8 +221,8 @@ class ProfileStats:
     readable: bool = True
     """Whether it is of a type that a quasi-identifier can be of."""
 
-    @staticmethod
-    def of(name: str, column: pa.ChunkedArray) -> ProfileStats:
+    @classmethod
+    def of_chunk(cls, name: str, column: pa.ChunkedArray) -> ProfileStats:
         """What a chunk tells."""
         if is_odd(column.type):
             return ProfileStats(name, len(column), readable=False)
@@ -243,7 +244,7 @@ class ProfileStats:
             found.whole, found.least, found.most = told["whole"], ends["min"], ends["max"]
         return found
 
-    def combine(self, more: ProfileStats) -> None:
+    def combine(self, more: ProfileStats) -> ProfileStats:
         """Take in another chunk."""
         self.records, self.values = self.records + more.records, self.values + more.values
         self.whole = self.whole and more.whole
@@ -257,6 +258,7 @@ class ProfileStats:
                 f"which are not counted beyond memory; name it "
                 "as an identifier, or give it more memory."
             )
+        return self
 
     def as_data(self) -> dict[str, Any]:
         """What `ProfileStats(**data)` makes the same of; texts that are true and false aside, which
