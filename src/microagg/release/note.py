@@ -84,6 +84,19 @@ class NoteEntry:
         """Return the note on these columns and counts."""
         return Note(self, Occurrence(tuple(columns), counts or {}, fix or {}))
 
+    def outline(self) -> str:
+        """Return the whole text with the names of counts in place of them, for documentation.
+
+        >>> entry = NoteEntry("few", Severity.INFO, "{records:,} {records:record|records}", "Few.")
+        >>> entry.outline()
+        '{records} records'
+        """
+        hint, item = _outline(self.hint), _outline(self.item)
+        text = _outline(self.sentence).replace("{items}", f"[{item}] …")
+        if "{hint}" in text:
+            return text.replace("{hint}", hint)
+        return f"{text}; {hint}" if hint else text
+
 
 class Note(str):
     """A sentence for the data holder that carries the data it was made of.
@@ -222,6 +235,20 @@ def _fields(
             for place, name in enumerate(columns)
         )
     return fields
+
+
+def _outline(template: str) -> str:
+    parts = []
+    for text, name, spec, _ in _FORMATTER.parse(template):
+        parts.append(text)
+        if name is None:
+            continue
+        spec = spec or ""
+        if spec.startswith("?"):
+            parts.append(f"[{_outline(spec[1:])}]")
+        else:
+            parts.append(_outline(spec.split("|")[1]) if "|" in spec else f"{{{name}}}")
+    return "".join(parts)
 
 
 def _fields_of_item(column: str, place: int, counts: Mapping[str, Count]) -> dict[str, Any]:
