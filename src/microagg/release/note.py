@@ -26,7 +26,7 @@ _LIST = re.compile(r"(?P<quoted>quoted)?(?P<separator>[,;])?(?P<most>\d+)?")
 
 
 class Severity(StrEnum):
-    """How much a note asks of the data holder."""
+    """Degree of attention that a note asks of the data holder."""
 
     INFO = "info"
     """Nothing to do."""
@@ -133,7 +133,7 @@ class Note(str):
 
     @property
     def severity(self) -> Severity:
-        """How much it asks of the data holder."""
+        """Degree of attention that it asks for."""
         return self.entry.severity
 
     @property
@@ -153,7 +153,7 @@ class Note(str):
 
     @property
     def hint(self) -> str:
-        """What to do, with settings as Python takes them; empty where there is nothing to do."""
+        """Advice, with settings as Python takes them; empty where there is nothing to do."""
         return _hint(self.entry, self.occurrence, as_argument)
 
     def render(self, format_setting: FormatSetting) -> str:
@@ -231,8 +231,8 @@ def _fields(
         fields["column"] = columns[0]
     if entry.item:
         fields["items"] = _Words(
-            _FORMATTER.vformat(entry.item, (), _fields_of_item(name, place, counts))
-            for place, name in enumerate(columns)
+            _FORMATTER.vformat(entry.item, (), _fields_of_item(name, index, counts))
+            for index, name in enumerate(columns)
         )
     return fields
 
@@ -251,9 +251,9 @@ def _outline(template: str) -> str:
     return "".join(parts)
 
 
-def _fields_of_item(column: str, place: int, counts: Mapping[str, Count]) -> dict[str, Any]:
+def _fields_of_item(column: str, index: int, counts: Mapping[str, Count]) -> dict[str, Any]:
     of_column = {
-        name: count[place] if isinstance(count, list | tuple) else count
+        name: count[index] if isinstance(count, list | tuple) else count
         for name, count in counts.items()
     }
     return {**of_column, "column": column}
