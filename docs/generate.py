@@ -21,6 +21,7 @@ from microagg.files.reading import read_table
 from microagg.files.stats.sidecar import labels_beside
 from microagg.methods.families import by_family
 from microagg.methods.registry import method_named, methods
+from microagg.release.note_catalogue import CATALOGUE
 from microagg.release.settings_schema import settings_schema
 from microagg.table.columns.labels import Labels, labels_of, with_labels
 from microagg.table.parameters import Choice
@@ -226,7 +227,17 @@ def modules_table() -> str:
     return "\n".join(lines)
 
 
+def notes_table() -> str:
+    """Return the catalogue of notes as a Markdown table."""
+    lines = ["| code | severity | when | text |", "|---|---|---|---|"]
+    for entry in CATALOGUE.values():
+        text = entry.outline().replace("|", "\\|")
+        lines.append(f"| `{entry.code}` | {entry.severity} | {entry.description} | {text} |")
+    return "\n".join(lines)
+
+
 PARTS = {
+    "notes": notes_table,
     "modules": modules_table,
     "methods": methods_table,
     "six methods": six_methods,
@@ -234,7 +245,14 @@ PARTS = {
     "labels": labels_table,
     "options": options_table,
 }
-PAGES = ("README.md", "docs/modules.md", "docs/methods.md", "docs/formats.md", "docs/files.md")
+PAGES = (
+    "README.md",
+    "docs/modules.md",
+    "docs/methods.md",
+    "docs/formats.md",
+    "docs/files.md",
+    "docs/notes.md",
+)
 
 SCHEMA = ROOT / "docs" / "settings.schema.json"
 

@@ -17,6 +17,7 @@ import plain
 from microagg.datasets.reference import load_reference
 from microagg.files.formats import formats
 from microagg.methods import registry
+from microagg.release.note_catalogue import CATALOGUE
 from microagg.studies.published import published_figures
 from microagg.table.encoder import Space
 from running import run
@@ -70,6 +71,12 @@ def test_the_page_of_methods_has_the_registry_as_it_is() -> None:
     assert generated("docs/methods.md") == page, "run `make docs`"
     assert all(f"| `{method.name}` |" in page for method in ma.methods())
     assert "19 for k = 10" not in page
+
+
+def test_the_page_of_notes_has_the_catalogue_as_it_is() -> None:
+    page = (ROOT / "docs" / "notes.md").read_text("utf-8")
+    assert generated("docs/notes.md") == page, "run `make docs`"
+    assert all(f"| `{code}` | {entry.severity} |" in page for code, entry in CATALOGUE.items())
 
 
 def test_the_index_of_modules_is_current() -> None:
@@ -172,7 +179,7 @@ def test_the_readme_command_for_mixed_tables_runs(tmp_path: Path) -> None:
 
 
 def test_contributing_can_be_followed_to_the_letter(monkeypatch: pytest.MonkeyPatch) -> None:
-    method_file, test_file = python_blocks("CONTRIBUTING.md")
+    method_file, test_file, *_ = python_blocks("CONTRIBUTING.md")
     module = types.ModuleType("microagg.methods.mdav.outer_ring")
     exec(method_file.replace("from __future__ import annotations\n", ""), vars(module))
     monkeypatch.setitem(sys.modules, module.__name__, module)

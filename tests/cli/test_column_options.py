@@ -13,7 +13,7 @@ import typer.main
 
 import tables
 from microagg.cli.commands import app
-from microagg.cli.options import as_typed
+from microagg.cli.messages import as_typed
 from running import Outcome
 
 Microagg = Callable[..., Outcome]

@@ -23,7 +23,7 @@ from microagg.cli import commands_methods
 # isort: split
 from microagg.cli.app import answer, app, error_document, wants_json
 from microagg.cli.commands_tables import NOT_SHARED
-from microagg.cli.options import as_typed
+from microagg.cli.messages import as_typed
 from microagg.cli.watching import forget, warnings_as_notes, what_was_written
 from microagg.errors import MicroaggError, credentials_in, without_credentials
 

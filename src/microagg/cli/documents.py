@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from microagg.cli.options import as_typed
+from microagg.cli.options import as_option
 from microagg.guarantees.suppression import as_data as suppression_as_data
 from microagg.table.schema import Role
 
@@ -44,7 +44,8 @@ def release(done: Release, written: Mapping[str, Path | Url | None]) -> dict[str
         "bound": manifest["bound"],
         "all_columns": manifest.get("all_columns"),
         "may_identify": manifest.get("may_identify"),
-        "notes": [as_typed(note) for note in done.notes],
+        "notes": [note.render(as_option) for note in done.notes],
+        "note_data": [note.as_data(as_option) for note in done.notes],
     }
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import functools
 import inspect
-import re
 import shlex
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -55,7 +53,6 @@ OUT = "out_"
 """How the options that say how a file is written begin, for those that say how one is read have the
 plain names.
 """
-QUOTES = "'"
 SEVERAL = "Comma-separated; may be repeated."
 METAVARS: dict[type, str] = {
     MethodByName: "NAME",
@@ -402,50 +399,19 @@ def parameters_in(given: list[str] | None) -> dict[str, str]:
     return params
 
 
-def as_typed(sentence: str) -> str:
-    """A sentence that names a setting as Python takes it, with the option to type instead.
+def as_option(name: str, value: Any) -> str:
+    """Write a setting as it is typed in a shell.
 
-    >>> as_typed("precision='full' avoids it"), as_typed("l=2 prevents that")
-    ('--precision full avoids it', '--l 2 prevents that')
-    >>> as_typed("say kinds={'sex': 'nominal'}, nominal=['sex'] or na=['…']")
-    'say --kind sex=nominal, --nominal sex or --na …'
+    >>> as_option("l", 2), as_option("exact", True), as_option("kinds", {"my zip": "numeric"})
+    ('--l 2', '--exact', "--kind 'my zip=numeric'")
     """
-
-    known = {*Settings.parameters(), *reading_options()}
-
-    def of_column(found: re.Match[str]) -> str:
-        name, column, value = found.groups()
-        if name == "writing":
-            return f"{flag_of(OUT + column)} {value.strip(QUOTES)}"
-        return (
-            f"{flag_of(name)} {column}={value.strip(QUOTES)}"
-            if name in Settings.parameters()
-            else found[0]
-        )
-
-    def of_names(found: re.Match[str]) -> str:
-        return f"{flag_of(found[1])} {found[2]}" if found[1] in Settings.parameters() else found[0]
-
-    def option(found: re.Match[str]) -> str:
-        name, word, number = found.groups()
-        return f"{flag_of(name)} {word or number}" if name in known else found[0]
-
-    sentence = re.sub(r"\brename=(\{.*?\})(?=[,.;]? )", _typed_renames, sentence)
-    sentence = re.sub(
-        r"\b(exact|escape_formulas)=True", lambda flag: f"--{flag[1].replace('_', '-')}", sentence
-    )
-    sentence = re.sub(r"\b([a-z_]+)=\{'([^']*)': ('[^']*'|[^'}]*)\}", of_column, sentence)
-    sentence = re.sub(r"\b([a-z_]+)=\['([^']*)'\]", of_names, sentence)
-    return re.sub(r"\b([a-z_]+)=(?:'([^']*)'|(\d+(?:\.\d+)?))", option, sentence)
-
-
-def _typed_renames(found: re.Match[str]) -> str:
-    """New names as options, each a word for a shell."""
-    try:
-        names = ast.literal_eval(found[1])
-        return " ".join(f"--rename {shlex.quote(f'{old}={new}')}" for old, new in names.items())
-    except (ValueError, SyntaxError, AttributeError):
-        return found[0]
+    flag = flag_of(name)
+    if value is True:
+        return flag
+    if isinstance(value, Mapping):
+        words = [f"{column}={word}" for column, word in value.items()]
+        return " ".join(f"{flag} {shlex.quote(word)}" for word in words)
+    return f"{flag} {shlex.quote(str(value))}"
 
 
 def said_of_file(given: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from rich.table import Table
 
 from microagg.bounds.bound import OF_MIXED, Bound
 from microagg.cli.bar import Bar
-from microagg.cli.options import as_typed
+from microagg.cli.messages import as_typed
+from microagg.cli.options import as_option
 from microagg.files.stats.sidecar import sidecar_of
 from microagg.files.stores.locations import Url
 from microagg.formatting import counted, number, printable, promised_beside, with_unit
@@ -176,7 +177,7 @@ def release(done: Release, target: Path | Url | None) -> None:
     if dropped:
         out.print(f"dropped     {', '.join(dropped)}")
     for note in done.notes:
-        out.print(f"note        {as_typed(note)}")
+        out.print(f"note        {note.render(as_option)}")
     if target is None:
         return
     internal, public = manifest_paths(target)
@@ -482,7 +483,7 @@ def before_and_after(source: Path, target: Path, done: Release) -> None:
 def first_page(done: Release) -> None:
     """The first part of the internal report, as a data-protection officer reads it."""
     out.print(f"\n{'─' * 20} the first page of the report {'─' * 20}\n")
-    out.print(as_typed(done.first_page()))
+    out.print(done.first_page(as_option))
     out.print("\nThe whole report as a page: add --report report.html to the command above.")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from microagg.cli.options import as_typed
+from microagg.cli.messages import as_typed
 from microagg.errors import ClusterWarning, MicroaggError, ReadingWarning, SavingWarning
 
 _before: dict[Path, object] = {}

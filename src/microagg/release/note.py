@@ -26,7 +26,7 @@ _LIST = re.compile(r"(?P<quoted>quoted)?(?P<separator>[,;])?(?P<most>\d+)?")
 
 
 class Severity(StrEnum):
-    """How much a note asks of the data holder."""
+    """Degree of attention that a note asks of the data holder."""
 
     INFO = "info"
     """Nothing to do."""
@@ -84,6 +84,19 @@ class NoteEntry:
         """Return the note on these columns and counts."""
         return Note(self, Occurrence(tuple(columns), counts or {}, fix or {}))
 
+    def outline(self) -> str:
+        """Return the whole text with the names of counts in place of them, for documentation.
+
+        >>> entry = NoteEntry("few", Severity.INFO, "{records:,} {records:record|records}", "Few.")
+        >>> entry.outline()
+        '{records} records'
+        """
+        hint, item = _outline(self.hint), _outline(self.item)
+        text = _outline(self.sentence).replace("{items}", f"[{item}] …")
+        if "{hint}" in text:
+            return text.replace("{hint}", hint)
+        return f"{text}; {hint}" if hint else text
+
 
 class Note(str):
     """A sentence for the data holder that carries the data it was made of.
@@ -120,7 +133,7 @@ class Note(str):
 
     @property
     def severity(self) -> Severity:
-        """How much it asks of the data holder."""
+        """Degree of attention that it asks for."""
         return self.entry.severity
 
     @property
@@ -140,7 +153,7 @@ class Note(str):
 
     @property
     def hint(self) -> str:
-        """What to do, with settings as Python takes them; empty where there is nothing to do."""
+        """Advice, with settings as Python takes them; empty where there is nothing to do."""
         return _hint(self.entry, self.occurrence, as_argument)
 
     def render(self, format_setting: FormatSetting) -> str:
@@ -218,15 +231,29 @@ def _fields(
         fields["column"] = columns[0]
     if entry.item:
         fields["items"] = _Words(
-            _FORMATTER.vformat(entry.item, (), _fields_of_item(name, place, counts))
-            for place, name in enumerate(columns)
+            _FORMATTER.vformat(entry.item, (), _fields_of_item(name, index, counts))
+            for index, name in enumerate(columns)
         )
     return fields
 
 
-def _fields_of_item(column: str, place: int, counts: Mapping[str, Count]) -> dict[str, Any]:
+def _outline(template: str) -> str:
+    parts = []
+    for text, name, spec, _ in _FORMATTER.parse(template):
+        parts.append(text)
+        if name is None:
+            continue
+        spec = spec or ""
+        if spec.startswith("?"):
+            parts.append(f"[{_outline(spec[1:])}]")
+        else:
+            parts.append(_outline(spec.split("|")[1]) if "|" in spec else f"{{{name}}}")
+    return "".join(parts)
+
+
+def _fields_of_item(column: str, index: int, counts: Mapping[str, Count]) -> dict[str, Any]:
     of_column = {
-        name: count[place] if isinstance(count, list | tuple) else count
+        name: count[index] if isinstance(count, list | tuple) else count
         for name, count in counts.items()
     }
     return {**of_column, "column": column}

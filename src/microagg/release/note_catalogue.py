@@ -168,7 +168,7 @@ _ENTRIES = (
         "rounded-by-spread",
         INFO,
         "no fixed number of decimals, so means are rounded by how far values are spread: {items:,}",
-        "Means of values without a fixed number of decimals are rounded by the spread of the column.",
+        "Means of values without fixed decimals are rounded by the spread of the column.",
         item="{column!r} to steps of {step}",
     ),
     NoteEntry(
@@ -356,7 +356,7 @@ _ENTRIES = (
         DECIDE,
         "the internal manifest lies in the store beside the table, where no mode keeps it from "
         "others: whoever may read that folder of the store may read it",
-        "Everybody who may read a folder of an object store may read the internal manifest there.",
+        "Everybody who may read a folder of a store may read the internal manifest there.",
     ),
     NoteEntry(
         "release-unknown",

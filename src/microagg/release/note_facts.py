@@ -53,7 +53,7 @@ class RoundedColumn:
 
 @dataclass(frozen=True)
 class LabelFacts:
-    """What labels and measure levels of a file decided, by the columns it decided for."""
+    """Decisions taken from labels and measure levels of a file, with their columns."""
 
     kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Columns by the kind that was taken from their labels."""
@@ -94,7 +94,7 @@ class WeightFacts:
     total_changes: Mapping[str, float] = field(default_factory=dict)
     """Change of weighted totals in percent, by column."""
     unique_records: int | None = None
-    """Records that stand alone with a weight that is kept; None if it is not kept or not counted."""
+    """Records that stand alone with a kept weight; None if it is not kept or not counted."""
 
 
 @dataclass(frozen=True)

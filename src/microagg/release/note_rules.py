@@ -1,4 +1,4 @@
-"""Rules of notes: for each code the function that says, from the facts of a release, when it is due.
+"""Rules of notes: for each code the function that says from facts when a note is due.
 
 A rule yields an `Occurrence` for each note, with the counts that the template of its entry names.
 """

@@ -23,7 +23,7 @@ from microagg.release.cells import confidential_of, shown_cells
 from microagg.release.changes import Change, changes
 from microagg.release.conversions import Conversions
 from microagg.release.manifest import manifest_paths, public_manifest
-from microagg.release.note import Note
+from microagg.release.note import FormatSetting, Note, as_argument
 from microagg.release.note_columns import notes_on_empty_texts
 from microagg.release.report.building import build_document, build_first_page
 from microagg.release.report.document import Document
@@ -183,13 +183,15 @@ class Release(Conversions):
         write_text(path, renderer(path)(self._document(public=public)), private=not public)
         return path
 
-    def first_page(self) -> str:
-        """Return the first part of the internal report as text for a terminal; nothing is measured
-        for it.
+    def first_page(self, format_setting: FormatSetting = as_argument) -> str:
+        """Return the first part of the internal report as text for a terminal.
+
+        Nothing is measured for it. `format_setting` writes the settings that notes name.
         """
+        notes = [note.render(format_setting) for note in self.notes]
         manifest, sizes = {**self.manifest, **self._written}, self.anonymity.sizes
         return first_page(
-            build_first_page(manifest=manifest, pair=self.pair, class_sizes=sizes, notes=self.notes)
+            build_first_page(manifest=manifest, pair=self.pair, class_sizes=sizes, notes=notes)
         )
 
     def _document(self, *, public: bool) -> Document:
