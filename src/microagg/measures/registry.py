@@ -155,9 +155,13 @@ def _seen_by_intruder(pair: Pair, known: Sequence[str]) -> Pair:
     return pair.of_columns(known)
 
 
-@functools.cache
 def _all() -> tuple[Measure, ...]:
-    return tuple(measure_named(name) for name in _entry_points())
+    return _loaded(MEASURES)
+
+
+@functools.cache
+def _loaded(entries: tuple[str, ...]) -> tuple[Measure, ...]:
+    return tuple(measure_named(entry.partition(" = ")[0]) for entry in entries)
 
 
 def _entry_points() -> dict[str, str]:
