@@ -19,12 +19,17 @@ from microagg.files.commit.writing import write_table
 from microagg.files.formats import format_of, formats, reading_options, writing_options
 from microagg.files.reading import read_table
 from microagg.files.stats.sidecar import labels_beside
+from microagg.measures.measure import Basis
+from microagg.measures.registry import measures
 from microagg.methods.families import by_family
 from microagg.methods.registry import method_named, methods
 from microagg.release.note_catalogue import CATALOGUE
+from microagg.release.risks import RISKS
 from microagg.release.settings_schema import settings_schema
+from microagg.table.aggregates import AGGREGATES
 from microagg.table.columns.labels import Labels, labels_of, with_labels
 from microagg.table.parameters import Choice
+from microagg.table.schema import Kind
 
 ROOT = Path(__file__).parent.parent
 MOMENT = datetime.datetime(2024, 1, 31, 12, 30)
@@ -236,9 +241,55 @@ def notes_table() -> str:
     return "\n".join(lines)
 
 
+def aggregates_table() -> str:
+    """Return the registry of aggregates as a Markdown table."""
+    lines = ["| `--aggregate COLUMN=` | for | the group releases |", "|---|---|---|"]
+    for entry in AGGREGATES.values():
+        defaults = {kind: " (default)" if kind in entry.default_for else "" for kind in Kind}
+        fits = ", ".join(f"{kind}{defaults[kind]}" for kind in Kind if kind in entry.kinds)
+        if entry.needs_hierarchy:
+            fits = "with a hierarchy"
+        elif set(entry.kinds) == set(Kind) and not entry.default_for:
+            fits = "all"
+        lines.append(f"| `{entry.name}` | {fits} | {entry.help} |")
+    return "\n".join(lines)
+
+
+COMPUTED_FROM = {
+    "release": "the release alone: public",
+    "pair": "both tables: yours to publish",
+    "record": "single records: never public",
+}
+
+
+def measures_table() -> str:
+    """Return the registry of measures as a Markdown table."""
+    lines = [
+        "| measure | what it is | in | computed from | out of core |",
+        "|---|---|---|---|---|",
+    ]
+    for measure in measures():
+        basis = "left out" if measure.basis is Basis.WHOLE_TABLE else f"from {measure.basis}"
+        lines.append(
+            f"| `{measure.name}` | {measure.title} | {measure.unit} | "
+            f"{COMPUTED_FROM[measure.of]} | {basis} |"
+        )
+    return "\n".join(lines)
+
+
+def risks_table() -> str:
+    """Return the risks that must be accepted by name as a Markdown table."""
+    lines = ["| `--accept-risk` | what it risks |", "|---|---|"]
+    lines += [f"| `{risk.name}` | {risk.meaning()} |" for risk in RISKS]
+    return "\n".join(lines)
+
+
 PARTS = {
     "notes": notes_table,
     "modules": modules_table,
+    "aggregates": aggregates_table,
+    "measures": measures_table,
+    "accepted risks": risks_table,
     "methods": methods_table,
     "six methods": six_methods,
     "formats": formats_table,
@@ -249,6 +300,8 @@ PAGES = (
     "README.md",
     "docs/modules.md",
     "docs/methods.md",
+    "docs/measures.md",
+    "docs/tables.md",
     "docs/formats.md",
     "docs/files.md",
     "docs/notes.md",

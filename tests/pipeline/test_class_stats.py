@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.pipeline.class_stats import ClassStats, _two_largest
+from microagg.measures.risk.dominance import two_largest
+from microagg.pipeline.class_stats import ClassStats
 
 
 def test_the_two_largest_of_each_run_also_where_they_are_equal() -> None:
@@ -13,7 +14,7 @@ def test_the_two_largest_of_each_run_also_where_they_are_equal() -> None:
         sizes = rng.integers(1, 6, int(rng.integers(1, 8)))
         labels = np.repeat(np.arange(len(sizes)), sizes)
         values = rng.integers(0, 4, len(labels)).astype(float)
-        largest, second = _two_largest(values, np.cumsum(sizes) - sizes, labels)
+        largest, second = two_largest(values, np.cumsum(sizes) - sizes, labels)
         for group in range(len(sizes)):
             own = sorted([*values[labels == group].tolist(), 0.0], reverse=True)
             assert (largest[group], second[group]) == (own[0], own[1] if sizes[group] > 1 else 0.0)

@@ -19,7 +19,8 @@ import pytest
 import small_blocks
 from microagg import datasets
 from microagg.errors import InputError
-from microagg.measures.measure import Figure
+from microagg.measures.measure import Basis, Figure
+from microagg.measures.registry import measures
 from microagg.pipeline import block_stats, figures
 from microagg.pipeline.files import anonymize_file
 from microagg.release.report.markdown import to_markdown
@@ -51,6 +52,10 @@ EXACT = {
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks.make_small(monkeypatch.setattr)
+
+
+def with_basis(basis: Basis) -> set[str]:
+    return {measure.name for measure in measures() if measure.basis is basis}
 
 
 def figures_of(release: Any) -> dict[str, Figure]:
@@ -110,7 +115,7 @@ def test_sums_and_counts_are_exact_and_the_rest_within_its_errors(
     more: dict[str, Any] = {"weight": weight} if weight else {"keep": ["id", "w"]}
     here, there = both(tmp_path, monkeypatch, kinds, 900, **more)
     mine, theirs = figures_of(here), figures_of(there)
-    assert mine.keys() - theirs.keys() == set(figures.NOT_FROM_SAMPLES)
+    assert mine.keys() - theirs.keys() == with_basis(Basis.WHOLE_TABLE)
     exact = {name for name, figure in theirs.items() if figure.sample is None}
     assert exact == EXACT | ({"il-minmax", "sse-minmax"} if kinds == "plain" else set())
     assert [name for name in exact if not same(mine[name], theirs[name])] == []
@@ -118,7 +123,7 @@ def test_sums_and_counts_are_exact_and_the_rest_within_its_errors(
         told = theirs[name].sample
         assert told is not None
         assert 400 < told.records < 1400
-        if name in figures.OF_CLASSES:
+        if name in with_basis(Basis.CLASS_SAMPLE):
             assert (told.of, told.error) == ("classes", None)
         elif name not in (
             "classification-kept",
@@ -214,9 +219,9 @@ def with_another_original(release: Any) -> Any:
                     place, column, rows.column(column).take(pa.array(rng.permutation(len(rows))))
                 )
         sides[name] = rows.take(pa.array(rng.permutation(len(rows))))
-    facts = replace(
-        measured.facts, exceeding=7, failing=9, shares=dict.fromkeys(measured.facts.shares, 3.0)
-    )
+    percents = dict.fromkeys(measured.facts.dominance.percents, 3.0)
+    dominance = replace(measured.facts.dominance, exceeding=7, failing=9, percents=percents)
+    facts = replace(measured.facts, dominance=dominance)
     loss = {name: 1.001 * value for name, value in measured.loss.items()}
     other = replace(measured, **sides, facts=facts, loss=loss)
     return release._of_sample(other, other.sample)

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from microagg.measures.loss.standardise import StandardPair, standardise
 from microagg.measures.risk.classes import ReleasedClasses, classes_of_kept, classes_of_released
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Cells
+
+if TYPE_CHECKING:
+    from microagg.measures.parts import Lookup, Parts
 
 Found = TypeVar("Found")
 
@@ -339,9 +343,34 @@ class Figure:
     """Where it is from a sample; None where all records count."""
 
 
-@dataclass(frozen=True)
+class Basis(StrEnum):
+    """Parts of a table that a measure is put together from; decides what it is out of core."""
+
+    RECORDS = "sums over records"
+    """Exact: `Measure.exact` computes it from the sums of all blocks."""
+    CLASSES = "counts of classes"
+    """Exact: the same from the counts of all classes."""
+    SAMPLE = "a sample of records"
+    """From a sample, with a standard error from parts of it."""
+    CLASS_SAMPLE = "a sample of whole classes"
+    """From all records of classes that are drawn by their released values alone."""
+    LOOKUP = "a sample of records looked up among all originals"
+    """From records that an intruder who knows some columns looks up: `Measure.from_lookup`."""
+    WHOLE_TABLE = "the whole table"
+    """Depends on all records at once, so that no sample gives it: left out."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Return True if figures out of core are those in memory."""
+        return self in (Basis.RECORDS, Basis.CLASSES)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measure:
-    """One measure, declared: everything that a report says of it besides the figure."""
+    """Declaration of one measure: all that reports, documentation and both runtimes need of it.
+
+    A measure with the basis `SAMPLE` needs nothing but `compute`.
+    """
 
     name: str
     """A short word for tables and machines, such as `il` or `linkage`."""
@@ -362,6 +391,19 @@ class Measure:
     source: str
     """Who defined it, and where we had to read it in one way or another."""
     compute: Callable[[Pair], Figure]
+    basis: Basis
+    exact: Callable[[Parts], Figure | None] | None = None
+    """The same formula on statistics of all records, where the basis is exact; None where a table
+    does not have what it takes, or only a sample gives it.
+    """
+    exact_with_weights: bool = True
+    """Whether that also holds of every table with weights."""
+    from_lookup: Callable[[Lookup], Figure] | None = None
+    """The same formula on records that were looked up, where that is the basis."""
+    lookup_scores: Callable[[Lookup], np.ndarray] | None = None
+    """(n,): scores whose mean the figure is, where it is one: the standard error follows."""
+    grows: bool = False
+    """Whether it is a sum over records, so that a sample's figure is scaled up."""
     of: str = "pair"
     """What it is computed from, which decides who may see it: "release": the released table alone
     (confidential columns are released as they are; of weights, those that it has count); everybody
@@ -375,6 +417,12 @@ class Measure:
     (quasi-identifiers that were not made ranges or ancestors) | "confidential" | "categories"
     (confidential ones, and numbers to tell them by) | "kept" | "k".
     """
+
+    def __post_init__(self) -> None:
+        if self.basis.is_exact is (self.exact is None):
+            raise ValueError(f"measure {self.name!r}: {self.basis} and exact go together")
+        if (self.basis is Basis.LOOKUP) is (self.from_lookup is None):
+            raise ValueError(f"measure {self.name!r}: {self.basis} and from_lookup go together")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a measure as its name in the registry: a formula may be no function of a

@@ -1,6 +1,4 @@
-"""The list of all measures. A new measure is one line here: its name and the dotted name of its
-entry.
-"""
+"""Registry of measures. A measure is one line here: its name and the dotted name of its entry."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ import importlib
 from collections.abc import Sequence
 
 from microagg.errors import InputError
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 from microagg.measures.risk.classes import classes_of_released
 from microagg.measures.risk.dominance import amounts_of
 from microagg.problem.problem import Progress
@@ -60,18 +58,6 @@ MEASURES: tuple[str, ...] = (
     "sse-i = microagg.measures.risk.attributes:SPREAD_WITHIN",
 )
 
-LINKING = ("linkage", "closest-record", "neighbour-ratio")
-"""The measures of an intruder who looks records up: they count on the columns that this intruder
-knows.
-"""
-
-NOT_FROM_SAMPLES = (
-    "pil-means", "pil-variances", "pil-covariances", "pil-correlations", "pil-quantiles", "entropy",
-)  # fmt: skip
-"""Measures that depend on how many records there are, or on how often a value occurs among all: no
-sample tells them.
-"""
-
 
 def measures(side: str | None = None) -> tuple[Measure, ...]:
     """All measures in the order of the registry, or those of one side: "loss" or "risk".
@@ -119,7 +105,7 @@ def assess_pair(
     chosen = [
         measure
         for measure in asked
-        if _is_met(measure.needs, seen if measure.name in LINKING else pair)
+        if _is_met(measure.needs, seen if measure.basis is Basis.LOOKUP else pair)
     ]
     figures = []
     for done, measure in enumerate(chosen):
@@ -127,7 +113,7 @@ def assess_pair(
             pair.forget(
                 classes_of_released
             )  # all else that measures of loss share is of no use to those of risk
-        looked_at = seen if measure.name in LINKING else pair
+        looked_at = seen if measure.basis is Basis.LOOKUP else pair
         figures.append(
             (
                 measure,
@@ -169,9 +155,13 @@ def _seen_by_intruder(pair: Pair, known: Sequence[str]) -> Pair:
     return pair.of_columns(known)
 
 
-@functools.cache
 def _all() -> tuple[Measure, ...]:
-    return tuple(measure_named(name) for name in _entry_points())
+    return _loaded(MEASURES)
+
+
+@functools.cache
+def _loaded(entries: tuple[str, ...]) -> tuple[Measure, ...]:
+    return tuple(measure_named(entry.partition(" = ")[0]) for entry in entries)
 
 
 def _entry_points() -> dict[str, str]:

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.kernels import hashing, partial_sums, random, sums
+from microagg.measures.loss.number_sums import NumberScale, terms_of
 from microagg.measures.loss.unchanged import same_cells
 from microagg.measures.measure import columns_of
 from microagg.measures.risk.classes import columns_to_compare
@@ -54,25 +55,6 @@ BEFORE, AFTER, PLACE, ATOM = "before ", "after ", "place ", "atom "
 """What columns of a sample begin with: original values, released values, released cells and their
 atoms.
 """
-_UNCHANGED = 1e-12  # of a constant column, beside the size of its numbers: rounding
-
-
-@dataclass(frozen=True)
-class Number:
-    """A column of numbers without gaps: how it is scaled so that its squares stay finite."""
-
-    place: int
-    name: str
-    centre: float
-    unit: float
-    """The range; 1 where all values are the same."""
-    least: float
-    most: float
-
-    @property
-    def constant(self) -> bool:
-        """Whether all values are the same."""
-        return self.least == self.most
 
 
 @dataclass(frozen=True)
@@ -82,7 +64,7 @@ class BlockStatsSpec:
     records: int
     key: tuple[int, int]
     wanted: int
-    numbers: tuple[Number, ...]
+    numbers: tuple[NumberScale, ...]
     classes: tuple[str, ...]
     """The columns that make a class."""
     bits: int
@@ -112,7 +94,7 @@ class BlockStatsSpec:
         """For a table of so many records and columns."""
         first, second = (int(random.seeded(seed, "measures", part)[0]) for part in (0, 1))
         numbers = [
-            Number(
+            NumberScale(
                 j, variable.name, each.mean, each.most - each.least or 1.0, each.least, each.most
             )
             for j, (variable, each) in enumerate(zip(variables, facts, strict=True))
@@ -376,15 +358,9 @@ def _sums(
     once = np.ones(len(before)) if weights is None else weights
     theirs = once if released is None else released
     terms, lows, highs = [once, theirs], [], []
-    for each in aside.numbers:
-        x, y = before.values[:, each.place], after.values[:, each.place]
-        z, moved = (x - each.centre) / each.unit, x / each.unit - y / each.unit
-        if each.constant:
-            moved[np.abs(moved) <= _UNCHANGED * abs(each.most)] = 0.0
-        # a cap may lie far beyond the column's range
-        with np.errstate(over="ignore", invalid="ignore"):
-            terms += [once * z, once * z * z, once * moved * moved, once * np.abs(moved)]
-            terms += [theirs * ((y - each.centre) / each.unit), z, z * z]
+    for scale in aside.numbers:
+        x, y = before.values[:, scale.place], after.values[:, scale.place]
+        terms += terms_of(scale, x, y, once, theirs)
         lows.append(float(y.min()))
         highs.append(float(y.max()))
     same = [same_cells(before, after, j) for j in range(len(before.variables))]

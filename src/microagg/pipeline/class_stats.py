@@ -8,7 +8,6 @@ largest records make up, and how far its values reach.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,13 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.kernels import partial_sums, sums
-from microagg.measures.risk.dominance import DOMINANT, THRESHOLD, P
+from microagg.measures.loss.generalisation import covered_sums
+from microagg.measures.risk.dominance import ClassTotals, DominanceCounts, two_largest
 from microagg.measures.risk.reidentification import chances_of
 from microagg.pipeline.spill_index import Holding
 from microagg.pipeline.verification import pairs_in, runs_of, table_in
 from microagg.table.reduction import Reduction
 
-_NO_VALUE = np.uint64(2**64 - 1)
+_NO_VALUE, _ZERO = np.uint64(2**64 - 1), np.uint64(0)
 
 
 @dataclass(frozen=True)
@@ -50,17 +50,7 @@ class ClassStats(Reduction):
     at_chance: int = 0
     expected: np.ndarray = field(default_factory=lambda: np.zeros((3, 1)))
     """The records found by drawing one of the population of its class for each."""
-    shares: dict[str, float] = field(default_factory=dict)
-    """Of each column the largest part of a class's total that one record makes up, in percent."""
-    exceeding: int = 0
-    failing: int = 0
-    heavy: int = 0
-    """Classes in which a record makes up too much of some total, in which the second can work out
-    the first, in which one has over half of the weight.
-    """
-    dominated: dict[str, int] = field(default_factory=dict)
-    averaged: dict[str, int] = field(default_factory=dict)
-    """Of each column the classes that one record dominates, and those in which it has a value."""
+    dominance: DominanceCounts = field(default_factory=DominanceCounts)
     sharing: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Of each confidential column the classes in which all known values are one, and their records.
     """
@@ -82,20 +72,23 @@ class ClassStats(Reduction):
         if more.chance == self.chance:
             self.at_chance += more.at_chance
         partial_sums.add_sums(self.expected, more.expected)
-        for name, share in more.shares.items():
-            self.shares[name] = max(share, self.shares.get(name, 0.0))
-        self.exceeding += more.exceeding
-        self.failing += more.failing
-        self.heavy += more.heavy
-        for own, other in ((self.dominated, more.dominated), (self.averaged, more.averaged)):
-            for name, count in other.items():
-                own[name] = own.get(name, 0) + count
+        self.dominance.combine(more.dominance)
         for name, (classes, records) in more.sharing.items():
-            own = self.sharing.get(name, (0, 0))
-            self.sharing[name] = own[0] + classes, own[1] + records
+            before = self.sharing.get(name, (0, 0))
+            self.sharing[name] = before[0] + classes, before[1] + records
         for name, part in more.covered.items():
             partial_sums.add_sums(self.covered.setdefault(name, np.zeros((3, 1))), part)
         return self
+
+    @property
+    def dominated(self) -> dict[str, int]:
+        """Return of each column the classes that one record dominates."""
+        return self.dominance.dominated
+
+    @property
+    def averaged(self) -> dict[str, int]:
+        """Return of each column the classes in which it has a value."""
+        return self.dominance.averaged
 
 
 def group_stats(
@@ -106,82 +99,106 @@ def group_stats(
     weights: tuple[np.ndarray, np.ndarray] | None,
     shared: dict[str, tuple[np.ndarray, np.ndarray]] | None = None,
 ) -> pa.Table:
-    """What the groups of a block tell, one row each: by the hash of their class, (groups, 2).
+    """Return statistics of the groups of a block, one row each, with the hash of their class.
 
     Of `amounts` the parts that records make up, and which of them count (None: all); of `numbers`
     the values; `weights` before and as released; of confidential columns (`shared`) a hash of each
-    value, and which records have one.
+    value, and which records have one. `hashes` is (groups, 2).
     """
     groups = len(hashes)
     order = np.argsort(labels, kind="stable")
-    begins = np.searchsorted(labels[order], np.arange(groups))
-    found: dict[str, Any] = {
+    starts = np.searchsorted(labels[order], np.arange(groups))
+    columns: dict[str, Any] = {
         "h0": hashes[:, 0],
         "h1": hashes[:, 1],
-        "n": np.bincount(labels, minlength=groups),
+        "records": np.bincount(labels, minlength=groups),
     }
     if weights is not None:
         before, released = weights
-        found["w"] = np.bincount(labels, before, groups)
-        found["wm"] = np.maximum.reduceat(before[order], begins)
-        found["wr"] = np.bincount(labels, released, groups)
-    for place, (parts, counted) in enumerate(amounts.values()):
-        largest, second = _two_largest(parts[order], begins, labels[order])
-        found |= {
-            f"t{place}": np.bincount(labels, parts, groups),
-            f"a{place}": largest,
-            f"b{place}": second,
-        }
+        columns["weight"] = np.bincount(labels, before, groups)
+        columns["largest weight"] = np.maximum.reduceat(before[order], starts)
+        columns["released weight"] = np.bincount(labels, released, groups)
+    for j, (parts, counted) in enumerate(amounts.values()):
+        largest, second = two_largest(parts[order], starts, labels[order])
+        columns[f"total {j}"] = np.bincount(labels, parts, groups)
+        columns[f"largest {j}"], columns[f"second {j}"] = largest, second
         if counted is not None:
-            found[f"c{place}"] = np.bincount(labels[counted], minlength=groups)
-    for place, values in enumerate(numbers.values()):
-        found[f"l{place}"] = np.minimum.reduceat(values[order], begins)
-        found[f"h_{place}"] = np.maximum.reduceat(values[order], begins)
-    for place, (values, known) in enumerate((shared or {}).values()):
-        found[f"x{place}"] = np.minimum.reduceat(np.where(known, values, _NO_VALUE)[order], begins)
-        found[f"y{place}"] = np.maximum.reduceat(
-            np.where(known, values, np.uint64(0))[order], begins
-        )
-    return pa.table({name: pa.array(column) for name, column in found.items()})
+            columns[f"counted {j}"] = np.bincount(labels[counted], minlength=groups)
+    for j, values in enumerate(numbers.values()):
+        columns[f"least {j}"] = np.minimum.reduceat(values[order], starts)
+        columns[f"most {j}"] = np.maximum.reduceat(values[order], starts)
+    for j, (values, has_value) in enumerate((shared or {}).values()):
+        low, high = np.where(has_value, values, _NO_VALUE), np.where(has_value, values, _ZERO)
+        columns[f"lowest hash {j}"] = np.minimum.reduceat(low[order], starts)
+        columns[f"highest hash {j}"] = np.maximum.reduceat(high[order], starts)
+    return pa.table({name: pa.array(column) for name, column in columns.items()})
 
 
-def class_stats_in_bucket(groups: Holding, asked: ClassStatsSpec) -> ClassStats:
-    """A task: what the classes of one bucket come to."""
-    table, found = table_in(groups), ClassStats()
+def class_stats_in_bucket(groups: Holding, spec: ClassStatsSpec) -> ClassStats:
+    """Return the statistics of the classes of one bucket: a task."""
+    table, stats = table_in(groups), ClassStats()
     if table is None:
-        return found
-    pairs = pairs_in(table, "h0", "h1")
-    order, starts = runs_of(pairs)
-    of_class = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(pairs))))
-
-    def column(name: str) -> np.ndarray:
-        return table.column(name).to_numpy()[order]
-
-    def summed(name: str) -> np.ndarray:
-        return np.bincount(of_class, column(name), len(starts))
-
-    found.classes = len(starts)
-    sizes = summed("n").astype(np.int64)
+        return stats
+    rows = _ClassRows.of(table)
+    stats.classes = len(rows.starts)
+    sizes = rows.summed("records").astype(np.int64)
     weights = sizes.astype(np.float64)
-    if asked.weighted:
-        weights = summed("w")
-        found.heavy = int((2 * np.maximum.reduceat(column("wm"), starts) > weights).sum())
-        chances = chances_of(sizes, summed("wr"))
-        found.chance = float(chances.max())
-        found.at_chance = int(sizes[chances == found.chance].sum())
-        found.expected = sums.column_sums((sizes * chances).reshape(-1, 1))
-    _dominance(found, table, asked.amounts, sizes, starts, of_class, column, summed)
-    for place, name in enumerate(asked.confidential):
-        one = np.minimum.reduceat(column(f"x{place}"), starts) == np.maximum.reduceat(
-            column(f"y{place}"), starts
-        )
-        found.sharing[name] = int(one.sum()), int(sizes[one].sum())
-    for place, (name, whole) in enumerate(asked.ranges):
-        low = np.minimum.reduceat(column(f"l{place}"), starts)
-        high = np.maximum.reduceat(column(f"h_{place}"), starts)
-        charge = (high / 2.0 - low / 2.0) / whole if whole > 0.0 else np.zeros(len(starts))
-        found.covered[name] = sums.column_sums((weights * charge).reshape(-1, 1))
-    return found
+    totals = {name: rows.class_totals(j, sizes) for j, name in enumerate(spec.amounts)}
+    stats.dominance = DominanceCounts.of_classes(totals, len(sizes))
+    if spec.weighted:
+        weights = rows.summed("weight")
+        stats.dominance.heavy = int((2 * rows.most("largest weight") > weights).sum())
+        chances = chances_of(sizes, rows.summed("released weight"))
+        stats.chance = float(chances.max())
+        stats.at_chance = int(sizes[chances == stats.chance].sum())
+        stats.expected = sums.column_sums((sizes * chances).reshape(-1, 1))
+    for j, name in enumerate(spec.confidential):
+        one = rows.least(f"lowest hash {j}") == rows.most(f"highest hash {j}")
+        stats.sharing[name] = int(one.sum()), int(sizes[one].sum())
+    for j, (name, half_range) in enumerate(spec.ranges):
+        least, most = rows.least(f"least {j}"), rows.most(f"most {j}")
+        stats.covered[name] = covered_sums(least, most, half_range, weights)
+    return stats
+
+
+@dataclass(frozen=True)
+class _ClassRows:
+    """Rows of `group_stats` in the order of their classes."""
+
+    table: pa.Table
+    order: np.ndarray
+    starts: np.ndarray
+    """(classes,): where each class begins in that order."""
+    labels: np.ndarray
+    """(rows,): the class of each row in that order."""
+
+    @staticmethod
+    def of(table: pa.Table) -> _ClassRows:
+        pairs = pairs_in(table, "h0", "h1")
+        order, starts = runs_of(pairs)
+        sizes = np.diff(np.append(starts, len(pairs)))
+        return _ClassRows(table, order, starts, np.repeat(np.arange(len(starts)), sizes))
+
+    def column(self, name: str) -> np.ndarray:
+        return self.table.column(name).to_numpy()[self.order]
+
+    def summed(self, name: str) -> np.ndarray:
+        return np.bincount(self.labels, self.column(name), len(self.starts))
+
+    def least(self, name: str) -> np.ndarray:
+        return np.minimum.reduceat(self.column(name), self.starts)
+
+    def most(self, name: str) -> np.ndarray:
+        return np.maximum.reduceat(self.column(name), self.starts)
+
+    def class_totals(self, j: int, sizes: np.ndarray) -> ClassTotals:
+        """Return the totals of the j-th column of amounts."""
+        both = np.column_stack([self.column(f"largest {j}"), self.column(f"second {j}")])
+        largest, second = two_largest(both.reshape(-1), 2 * self.starts, np.repeat(self.labels, 2))
+        counted = sizes
+        if f"counted {j}" in self.table.column_names:
+            counted = self.summed(f"counted {j}")
+        return ClassTotals(self.summed(f"total {j}"), largest, second, counted)
 
 
 @dataclass
@@ -226,44 +243,3 @@ def kept_in_bucket(records: Holding) -> KeptColumnStats:
         found.alone = sums.column_sums(weights[order[starts[sizes == 1]]].reshape(-1, 1))
         found.weights = sums.column_sums(np.ascontiguousarray(weights).reshape(-1, 1))
     return found
-
-
-def _dominance(
-    found: ClassStats,
-    table: pa.Table,
-    names: Sequence[str],
-    sizes: np.ndarray,
-    starts: np.ndarray,
-    of_class: np.ndarray,
-    column: Any,
-    summed: Any,
-) -> None:
-    """As `measures/risk/dominance.py` counts classes, and as its note does."""
-    exceeding, failing = np.zeros(len(starts), bool), np.zeros(len(starts), bool)
-    for place, name in enumerate(names):
-        both = np.column_stack([column(f"a{place}"), column(f"b{place}")]).reshape(-1)
-        largest, second = _two_largest(both, 2 * starts, np.repeat(of_class, 2))
-        total = summed(f"t{place}")
-        share = 100.0 * np.divide(largest, total, out=np.zeros(len(total)), where=total > 0.0)
-        exceeding |= share > THRESHOLD
-        close = total - largest - second < largest * (P / 100.0)
-        failing |= close
-        found.shares[name] = float(share.max(initial=0.0))
-        counted = summed(f"c{place}") if f"c{place}" in table.column_names else sizes
-        told = (largest > total * (DOMINANT / 100.0)) | ((counted > 2) & close)
-        found.dominated[name] = int((told & (counted > 0)).sum())
-        found.averaged[name] = int((counted > 0).sum())
-    found.exceeding, found.failing = int(exceeding.sum()), int(failing.sum())
-
-
-def _two_largest(
-    ordered: np.ndarray, begins: np.ndarray, labels: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The largest and the second largest of each run that begins there; 0 where there is no
-    second.
-    """
-    largest = np.maximum.reduceat(ordered, begins)
-    places = np.flatnonzero(ordered == largest[labels])
-    rest = ordered.copy()
-    rest[places[np.flatnonzero(np.diff(labels[places], prepend=-1))]] = 0.0
-    return largest, np.maximum.reduceat(rest, begins)

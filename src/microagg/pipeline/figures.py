@@ -1,16 +1,14 @@
-"""The figures of a release that was made beyond memory.
+"""Figures of an out-of-core release.
 
-Exact: what is a sum over records, a count of classes, or follows from these. The rest from samples,
-with their standard errors: measures of distributions on a sample of records before and after,
-measures of confidential values on a sample of whole classes, and the intruder who looks released
-records up does so for a sample of them, among all originals. Two measures no sample tells: they are
-left out by name.
+Each measure declares its basis (`measures.measure.Basis`): sums over records and counts of classes
+give exact figures; others come from a sample of records, of whole classes or of records looked up
+among all originals, and say so. What no sample gives is left out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,21 +16,14 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.kernels import partial_sums, sums
-from microagg.measures.loss.generalisation import discernibility_of
-from microagg.measures.measure import Figure, Measure, Pair, Sample
-from microagg.measures.registry import LINKING, NOT_FROM_SAMPLES, assess_pair, measures
+from microagg.measures.measure import Basis, Figure, Measure, Pair, Sample
+from microagg.measures.parts import Lookup
+from microagg.measures.registry import assess_pair, measures
 from microagg.measures.risk.classes import ClassSizes
-from microagg.measures.risk.closest import figures_of_distances
-from microagg.measures.risk.dominance import THRESHOLD, P
-from microagg.measures.risk.linkage import linkage_of, slack_of, with_points
-from microagg.measures.risk.reidentification import (
-    highest_chance,
-    marketer_risk_of,
-    prosecutor_risk_of,
-)
-from microagg.measures.risk.uniqueness import smallest_class_of, uniqueness_of
+from microagg.measures.risk.linkage import slack_of, with_points
 from microagg.pipeline.block_stats import AFTER, ATOM, BEFORE, PLACE, BlockStatsSpec
 from microagg.pipeline.class_stats import ClassStats, ClassStatsSpec, KeptColumnStats
+from microagg.pipeline.exact_parts import MergedParts, number_totals_in
 from microagg.pipeline.linkage import LinkageResult, link_records
 from microagg.pipeline.spill_index import NUMBER
 from microagg.release.changes import Change, moved_by
@@ -47,11 +38,8 @@ LOOKED_UP = 10_000
 """Released records that an intruder looks up."""
 PARTS = 10
 """Parts of a sample whose figures tell the standard error."""
-OF_CLASSES = ("distinct-l", "entropy-l", "t", "sse-i")
-"""Measures of what classes tell of confidential values: from whole classes."""
-_SUMS = ("sse", "sse-minmax", "sse-raw", "il1s")
-# sums of the weights before and as released; then those of each column of numbers
-_FIRST, _PER_NUMBER = 2, 7
+# where a table does not have what exact figures take, they are from a sample, too
+_FROM_SAMPLE = (Basis.SAMPLE, Basis.RECORDS, Basis.CLASSES)
 
 
 @dataclass
@@ -187,21 +175,8 @@ class FigureInputs:
         return found
 
     def moved_means(self) -> dict[str, float]:
-        """By how much the mean of each column of numbers moved, in its standard deviations; means
-        weighted as before and as released.
-        """
-        found, before, after = {}, self.counts.total(0), self.counts.total(1)
-        for place, number in enumerate(self.aside.numbers):
-            first = _FIRST + _PER_NUMBER * place
-            z, _, _, _, released, plain, squares = (
-                self.counts.total(first + each) for each in range(_PER_NUMBER)
-            )
-            spread = math.sqrt(max(squares - plain * plain / self.records, 0.0) / self.records)
-            moved = abs(released / after - z / before)
-            found[number.name] = (
-                moved / spread if spread > 0.0 else (math.inf if moved > 1e-12 else 0.0)
-            )
-        return found
+        """Return by how many standard deviations the mean of each column of numbers moved."""
+        return {totals.name: totals.mean_moved for totals in number_totals_in(self)}
 
     # --- looking up
 
@@ -249,253 +224,78 @@ class FigureInputs:
     # --- figures
 
     def figures(self, pair: Pair, of_classes: Pair) -> tuple[tuple[Measure, Figure], ...]:
-        """Every measure that fits the release, in the order of the registry."""
-        exact = {**self._of_classes(), **self._of_numbers(pair)}
-        asked = [
-            measure.name
-            for measure in measures()
-            if measure.name not in exact
-            and measure.name not in (*LINKING, *OF_CLASSES)
-            and (self.aside.everything or measure.name not in NOT_FROM_SAMPLES)
-        ]
+        """Return every measure that fits the release, in the order of the registry.
+
+        The basis that a measure declares decides how it is computed.
+        """
+        parts = MergedParts(self, is_plain=pair.cells is None)
+        figures = {m.name: m.exact(parts) for m in measures() if m.exact is not None}
+        exact = {name: figure for name, figure in figures.items() if figure is not None}
+        bases = {m.name: m.basis for m in measures() if m.name not in exact}
+        names = [name for name, basis in bases.items() if basis in _FROM_SAMPLE]
+        names_of_classes = [name for name, basis in bases.items() if basis is Basis.CLASS_SAMPLE]
         if self.aside.everything:
-            found = {m.name: figure for m, figure in assess_pair(pair, [*asked, *OF_CLASSES])}
+            names += [name for name, basis in bases.items() if basis is Basis.WHOLE_TABLE]
+            assessed = assess_pair(pair, [*names, *names_of_classes])
+            made = {measure.name: figure for measure, figure in assessed}
         else:
-            found = self._from_sample(pair, asked)
+            made = self._from_sample(pair, names)
             sample = Sample(len(of_classes.original), of="classes")
-            for measure, figure in assess_pair(of_classes, OF_CLASSES):
-                found[measure.name] = replace(figure, sample=sample)
-        found |= self._of_intruder(pair) | exact
+            for measure, figure in assess_pair(of_classes, names_of_classes):
+                made[measure.name] = replace(figure, sample=sample)
+        made |= self._from_lookup(pair) | exact
         pair.forget()
-        return tuple(
-            (measure, found[measure.name]) for measure in measures() if measure.name in found
-        )
+        return tuple((m, made[m.name]) for m in measures() if m.name in made)
 
     def _from_sample(self, pair: Pair, names: Sequence[str]) -> dict[str, Figure]:
-        """Measures of distributions, with standard errors from parts of the sample."""
+        """Return figures of a sample of records, with standard errors from parts of it."""
         n = len(pair.before)
         parts: list[dict[str, float]] = []
         for part in range(PARTS):
-            own = pair.of_records(np.arange(part, n, PARTS))
-            parts.append(
-                {measure.name: figure.value for measure, figure in assess_pair(own, names)}
-            )
-        found = {}
+            rows = pair.of_records(np.arange(part, n, PARTS))
+            parts.append({m.name: figure.value for m, figure in assess_pair(rows, names)})
+        figures = {}
         for measure, figure in assess_pair(pair, names):
-            values = [each[measure.name] for each in parts if measure.name in each]
+            values = [of_part[measure.name] for of_part in parts if measure.name in of_part]
             error = _error_of_parts(values) * math.sqrt(1.0 - n / self.records)
-            times = 1.0
-            if measure.name in _SUMS:
-                times, error = self.records / n, error * self.records / n * PARTS
-            columns = {name: times * value for name, value in figure.columns.items()}
-            # parts that agree to the last digit are at an end of the range, and tell nothing of an
-            # error
+            factor = 1.0
+            if measure.grows:
+                factor = self.records / n
+                error *= factor * PARTS
+            columns = {name: factor * value for name, value in figure.columns.items()}
+            # parts that agree to the last digit are at an end of the range: no error follows
             sample = Sample(n, error if math.isfinite(error) and error > 0.0 else None)
-            found[measure.name] = Figure(times * figure.value, columns, figure.details, sample)
-        return found
+            figures[measure.name] = Figure(factor * figure.value, columns, figure.details, sample)
+        return figures
 
-    def _of_intruder(self, pair: Pair) -> dict[str, Figure]:
+    def _from_lookup(self, pair: Pair) -> dict[str, Figure]:
+        """Return the figures of an intruder who has looked records up, with standard errors."""
         if self.looked is None:
             return {}
-        rows, looked = self._looked_up(), self.looked
-        weights = None if pair.weights is None else pair.weights[rows]
+        lookup, size = self._lookup(pair, self.looked), len(self.looked.nearest)
+        entries = [(m, m.from_lookup) for m in measures() if m.from_lookup is not None]
+        figures = {measure.name: formula(lookup) for measure, formula in entries}
+        if size == self.records:
+            return figures
+        unseen = math.sqrt(1.0 - size / self.records)
+        parts = [lookup.of_records(np.arange(part, size, PARTS)) for part in range(PARTS)]
+        for measure, formula in entries:
+            if measure.lookup_scores is not None:
+                error = _error_of_mean(measure.lookup_scores(lookup), lookup.weights)
+            else:
+                error = _error_of_parts([formula(part).value for part in parts])
+            sample = Sample(size, unseen * error)
+            figures[measure.name] = replace(figures[measure.name], sample=sample)
+        return figures
+
+    def _lookup(self, pair: Pair, result: LinkageResult) -> Lookup:
+        rows = self._looked_up()
         slack = 0.0
         if pair.cells is not None and self.space is not None:
-            slack = slack_of(self.space, self.space.points(with_points(pair).before), mixed=True)
-
-        def linked(own: np.ndarray) -> Figure:
-            of = None if weights is None else weights[own]
-            return linkage_of(looked.nearest[own], looked.second[own], of)
-
-        def distances(own: np.ndarray) -> tuple[Figure, Figure]:
-            of = None if weights is None else weights[own]
-            return figures_of_distances(looked.lowest[own], looked.next[own], of, slack)
-
-        every = np.arange(len(rows))
-        found = {"linkage": linked(every)}
-        found |= dict(zip(("closest-record", "neighbour-ratio"), distances(every), strict=True))
-        if len(rows) == self.records:
-            return found
-        left = math.sqrt(1.0 - len(rows) / self.records)
-        errors = {"linkage": left * _error_of_mean(100.0 * looked.nearest, weights)}
-        parts = [distances(every[part::PARTS]) for part in range(PARTS)]
-        for place, name in enumerate(("closest-record", "neighbour-ratio")):
-            errors[name] = left * _error_of_parts([each[place].value for each in parts])
-        return {
-            name: replace(figure, sample=Sample(len(rows), errors[name]))
-            for name, figure in found.items()
-        }
-
-    def _of_classes(self) -> dict[str, Figure]:
-        """What follows from the classes of the release."""
-        classes, facts = self.classes, self.facts
-        expected = float((classes.sizes * (1.0 / classes.sizes) * classes.counts).sum())
-        found = {
-            "k": smallest_class_of(classes),
-            "unique": uniqueness_of(classes, self.k),
-            "prosecutor": prosecutor_risk_of(classes),
-            "journalist": prosecutor_risk_of(classes),
-            "discernibility": discernibility_of(classes, self.k),
-        }
-        if self.weighted:
-            found["journalist"] = highest_chance(facts.chance, facts.at_chance)
-            expected = float(sums.rounded(facts.expected, 0))
-        found["marketer"] = marketer_risk_of(len(classes), classes.records, expected)
-        if self.kept is not None:
-            sizes, percent = ClassSizes.counted(self.kept.sizes), None
-            if self.weighted:
-                alone, whole = (
-                    sums.rounded(each, 0) for each in (self.kept.alone, self.kept.weights)
-                )
-                percent = 100.0 * float(alone / whole)
-            found["unique-with-kept"] = uniqueness_of(sizes, self.k, percent)
-            found["k-with-kept"] = smallest_class_of(sizes)
-        if self.asked.amounts:
-            found["dominance"] = self._dominance()
-        return found
-
-    def _dominance(self) -> Figure:
-        facts = self.facts
-        details = {
-            f"classes over {THRESHOLD:g} %": float(facts.exceeding),
-            f"classes failing the {P:g} % rule": float(facts.failing),
-        }
-        if self.weighted:
-            details["classes in which one record has over half of the weight"] = float(facts.heavy)
-        shares = {name: facts.shares[name] for name in self.asked.amounts}
-        return Figure(max(shares.values()), shares, details)
-
-    def _of_numbers(self, pair: Pair) -> dict[str, Figure]:
-        """What follows from sums over records."""
-        counts, numbers = self.counts, self.aside.numbers
-        weights = counts.total(0)
-        found = {"cells-unchanged": self._unchanged(weights)}
-        scaled = [self._column(place, weights) for place in range(len(numbers))]
-        if numbers:
-            found["granularity"] = self._granularity(weights)
-            for name, value in self._squared(scaled, weights, "none"):
-                found[f"{name}-raw"] = value
-            moved = {each.name: column.moved for each, column in zip(numbers, scaled, strict=True)}
-            of_il1s = {
-                each.name: moved[each.name]
-                / (math.sqrt(2.0) * (1.0 if each.constant else _of_sample(self.records)))
-                for each in numbers
-            }
-            whole = float(np.mean(list(of_il1s.values())))
-            found["il1s"] = Figure(whole, of_il1s)
-            percents = {name: 100.0 * value / weights for name, value in of_il1s.items()}
-            found["il1s-percent"] = Figure(100.0 * whole / weights, percents)
-        if pair.cells is None:
-            found |= dict(self._squared(scaled, weights, "zscore"))
-            found |= {
-                f"{name}-minmax": value for name, value in self._squared(scaled, weights, "minmax")
-            }
-        elif self.by_column is not None:
-            found |= self._of_cells(*self.by_column)
-        elif not self.weighted and len(numbers) == len(self.variables):
-            found |= dict(self._squared(scaled, weights, "zscore"))
-        return found
-
-    def _column(self, place: int, weights: float) -> _Column:
-        """The sums of a column of numbers, around its mean."""
-        first = _FIRST + _PER_NUMBER * place
-        z, squares, errors, moved = (self.counts.total(first + each) for each in range(4))
-        number = self.aside.numbers[place]
-        if number.constant:
-            return _Column(errors, 0.0, errors, 0.0, moved, 1.0)
-        around = max(squares - z * z / weights, 0.0)
-        variance = around / weights
-        return _Column(
-            errors,
-            around,
-            errors / variance,
-            weights,
-            moved / math.sqrt(variance),
-            number.unit * number.unit,
-        )
-
-    def _squared(
-        self, columns: Sequence[_Column], weights: float, scale: str
-    ) -> Iterator[tuple[str, Figure]]:
-        """SSE and IL on one scale, as `squared_loss` has them."""
-        names = [each.name for each in self.aside.numbers]
-        pairs = [column.on(scale) for column in columns]
-        one = [low == high for low, high in zip(self.counts.lows, self.counts.highs, strict=True)]
-        sse, sst = (math.fsum(each) for each in zip(*pairs, strict=True))
-        whole = {"SSE": sse, "IL": _percent(sse, sst)}
-        if scale == "zscore" and not self.weighted:  # the very digits that the release states
-            whole = {name: self.loss[name] for name in ("SSE", "IL")}
-        if all(one):
-            whole["IL"] = min(whole["IL"], 100.0)
-        percents = [
-            min(_percent(*pair), 100.0) if same else _percent(*pair)
-            for pair, same in zip(pairs, one, strict=True)
-        ]
-        yield (
-            "sse",
-            Figure(whole["SSE"], dict(zip(names, (pair[0] for pair in pairs), strict=True))),
-        )
-        yield "il", Figure(whole["IL"], dict(zip(names, percents, strict=True)))
-
-    def _of_cells(self, errors: Sequence[float], totals: Sequence[float]) -> dict[str, Figure]:
-        names = [each.name for each in self.variables]
-        percents = {}
-        for j, name in enumerate(names):
-            percents[name] = 0.0 if j in self.scores.constant else _percent(errors[j], totals[j])
-            if self.counts.one[j] is not None:  # all is lost, and no more
-                percents[name] = min(percents[name], 100.0)
-        return {
-            "sse": Figure(self.loss["SSE"], dict(zip(names, errors, strict=True))),
-            "il": Figure(self.loss["IL"], percents),
-        }
-
-    def _unchanged(self, weights: float) -> Figure:
-        first = _FIRST + _PER_NUMBER * len(self.aside.numbers)
-        found = {
-            each.name: 100.0
-            if self.counts.same[j] == self.records
-            else 100.0 * min(1.0, self.counts.total(first + j) / weights)
-            for j, each in enumerate(self.variables)
-        }
-        return Figure(float(np.mean(list(found.values()))), found)
-
-    def _granularity(self, weights: float) -> Figure:
-        found = {
-            name: min(100.0, 100.0 * float(sums.rounded(self.facts.covered[name], 0)) / weights)
-            for name, _ in self.asked.ranges
-        }
-        return Figure(float(np.mean(list(found.values()))), found)
-
-
-@dataclass(frozen=True)
-class _Column:
-    """Squared errors and squared deviations of a column, in ranges and in standard deviations;
-    absolute errors in the latter.
-    """
-
-    in_ranges: float
-    around: float
-    in_deviations: float
-    weights: float
-    moved: float
-    square: float
-    """What a squared range is in units of the column."""
-
-    def on(self, scale: str) -> tuple[float, float]:
-        """Errors and deviations on a scale."""
-        if scale == "zscore":
-            return self.in_deviations, self.weights
-        times = self.square if scale == "none" else 1.0
-        return self.in_ranges * times, self.around * times
-
-
-def _of_sample(records: int) -> float:
-    """What a deviation over n - 1 is beside one over n."""
-    return math.sqrt(records / (records - 1)) if records > 1 else 1.0
-
-
-def _percent(part: float, whole: float) -> float:
-    return 100.0 * part / whole if whole > 0.0 else 0.0
+            points = self.space.points(with_points(pair).before)
+            slack = slack_of(self.space, points, mixed=True)
+        weights = None if pair.weights is None else pair.weights[rows]
+        return Lookup(result.nearest, result.second, result.lowest, result.next, weights, slack)
 
 
 def _error_of_parts(values: Sequence[float]) -> float:

@@ -19,6 +19,7 @@ from microagg.files.memory import available_memory
 from microagg.files.stats.sidecar import sidecar_of
 from microagg.files.stores.locations import Url, parse_location
 from microagg.files.unpacking import check_larger, memory_limit
+from microagg.measures.registry import measures
 from microagg.methods.search import blockwise
 from microagg.methods.search.blockwise import largest_block
 from microagg.pipeline.block_plan import needs_plan
@@ -218,12 +219,14 @@ def check_out_of_core(settings: Settings, schema: Schema | None = None) -> None:
             )
 
 
-def _exact(settings: Settings) -> tuple[str, ...]:
-    """The measures of both tables that are exact beyond memory; of weighted tables loss in z-scores
-    may be from a sample.
-    """
-    exact = "il-raw", "sse-raw", "il1s", "il1s-percent", "cells-unchanged"
-    return exact if settings.weight is not None else (*exact, "il", "sse")
+def _exact(settings: Settings) -> list[str]:
+    """Return the measures of both tables that are exact out of core."""
+    weighted = settings.weight is not None
+    return [
+        measure.name
+        for measure in measures()
+        if measure.basis.is_exact and (measure.exact_with_weights or not weighted)
+    ]
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ class OnDiskRelease(Release):
         """Every measure of loss and of risk that fits the release, with what it found: exact, or
         from a sample, which it tells then.
 
-        Measures that no sample tells are left out: see `NOT_FROM_SAMPLES`.
+        Measures that no sample tells are left out: see `Basis.WHOLE_TABLE`.
         """
         self.look_up(ThreadExecutor(checked_threads(None)))
         return self.measured.figures(self.pair, self.of_classes.pair)

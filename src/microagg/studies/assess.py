@@ -126,6 +126,7 @@ def figure_as_data(measure: Measure, figure: Figure) -> dict[str, Any]:
         "highest": finite(measure.highest),
         "zero_means": measure.zero_means,
         "highest_means": measure.highest_means,
+        "basis": str(measure.basis),
         "columns": {name: finite(value) for name, value in figure.columns.items()},
         "details": {name: finite(value) for name, value in figure.details.items()},
         "source": measure.source,

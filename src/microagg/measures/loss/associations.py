@@ -25,7 +25,7 @@ import numpy as np
 
 from microagg.measures.loss.shares import categories_of_both
 from microagg.measures.loss.unchanged import has_value, places_among
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells
 
@@ -175,4 +175,5 @@ ASSOCIATIONS = Measure(
     "Ordered levels count by their places. "
     "Of more than 200 pairs of columns, 200 at most, evenly spread. Weighted.",
     compute=associations,
+    basis=Basis.SAMPLE,
 )

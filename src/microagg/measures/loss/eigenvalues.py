@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.measures.loss.standardise import WIDE, StandardPair, mean
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 
 
 def eigenvalue_difference(pair: Pair) -> Figure:
@@ -86,5 +86,6 @@ EIGENVALUES = Measure(
     source="After the eigen measure of sdcMicro (Templ, Kowarik and Meindl 2015), as Σ|λ - λ'| "
     "/ Σ max(λ, λ') on correlations.",
     compute=eigenvalue_difference,
+    basis=Basis.SAMPLE,
     needs="numbers",
 )

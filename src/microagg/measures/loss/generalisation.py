@@ -22,9 +22,12 @@ records, but in discernibility.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from microagg.measures.measure import Figure, Measure, Pair, columns_of
+from microagg.kernels import sums
+from microagg.measures.measure import Basis, Figure, Measure, Pair, columns_of
 from microagg.measures.risk.classes import (
     ClassSizes,
     ReleasedClasses,
@@ -70,17 +73,45 @@ def granularity(pair: Pair) -> Figure:
     >>> round(granularity(pair).value, 6)
     30.0
     """
-    classes, shares = pair.classes, _shares(pair)
-    found = []
-    for j in range(len(pair.names)):
+    classes, starts = pair.classes, pair.classes.starts[:-1]
+    weights = np.ones(len(pair.original)) if pair.weights is None else pair.weights
+    of_classes = np.bincount(classes.labels, weights, len(classes))
+    covered = {}
+    for j, name in enumerate(pair.names):
         column = pair.original[:, j]
-        inorder = column[classes.order]
-        low = np.minimum.reduceat(inorder, classes.starts[:-1])
-        high = np.maximum.reduceat(inorder, classes.starts[:-1])
-        covered, whole = high / 2.0 - low / 2.0, column.max() / 2.0 - column.min() / 2.0
-        charge = covered / whole if whole > 0.0 else np.zeros(len(covered))
-        found.append(min(100.0, 100.0 * float(np.sum(shares * charge[classes.labels]))))
-    return Figure(float(np.mean(found)), dict(zip(pair.names, found, strict=True)))
+        values, half_range = column[classes.order], column.max() / 2.0 - column.min() / 2.0
+        least, most = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+        covered[name] = covered_sums(least, most, half_range, of_classes)
+    figure = granularity_of(covered, float(np.sum(weights)))
+    assert figure is not None
+    return figure
+
+
+def covered_sums(
+    least: np.ndarray, most: np.ndarray, half_range: float, weights: np.ndarray
+) -> np.ndarray:
+    """Return the part of a column's range that classes cover, summed by their weights: (3, 1).
+
+    >>> least, most = np.array([0.0, 4.0]), np.array([2.0, 4.0])
+    >>> covered_sums(least, most, 2.0, np.ones(2))[:, 0].tolist()
+    [0.5, 0.0, 0.0]
+    """
+    covered = most / 2.0 - least / 2.0
+    charge = covered / half_range if half_range > 0.0 else np.zeros(len(covered))
+    return sums.column_sums((weights * charge).reshape(-1, 1))
+
+
+def granularity_of(covered: Mapping[str, np.ndarray], weight: float) -> Figure | None:
+    """Return the figure of what classes cover of each column; None where there are no numbers.
+
+    >>> granularity_of({"age": np.array([[0.5], [0.0], [0.0]])}, 2.0).value
+    25.0
+    """
+    percents = {
+        name: min(100.0, 100.0 * float(sums.rounded(part, 0)) / weight)
+        for name, part in covered.items()
+    }
+    return Figure(float(np.mean(list(percents.values()))), percents) if percents else None
 
 
 def entropy(pair: Pair) -> Figure:
@@ -143,6 +174,8 @@ DISCERNIBILITY = Measure(
     "Not weighted. A figure for "
     "comparisons with tools that generalise: it counts classes and does not look at values.",
     compute=discernibility,
+    basis=Basis.CLASSES,
+    exact=lambda parts: discernibility_of(parts.classes, parts.k),
     of="release",
 )
 
@@ -160,6 +193,8 @@ GRANULARITY = Measure(
     "original value of a class: what a tool "
     "that generalises would have to write for the same classes.",
     compute=granularity,
+    basis=Basis.CLASSES,
+    exact=lambda parts: granularity_of(parts.covered, parts.weight),
     of="record",
     needs="numbers",
 )
@@ -178,4 +213,5 @@ ENTROPY = Measure(
     "column, chances counted on both "
     "tables; in percent of the entropy of the original columns.",
     compute=entropy,
+    basis=Basis.WHOLE_TABLE,
 )

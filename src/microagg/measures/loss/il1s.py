@@ -14,46 +14,55 @@ unless the release has changed it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-from microagg.measures.loss.standardise import mean
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.loss.number_sums import NumberTotals, number_totals
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 
 
 def il1s(pair: Pair) -> Figure:
-    """IL1s as printed: a sum over records.
+    """Return IL1s as printed: a sum over records.
 
     >>> pair = Pair(np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [1.0], [1.0]]), ("age",))
     >>> round(il1s(pair).value, 6)
     1.414214
     """
-    standard = pair.standard
-    n = standard.before.shape[1]
-    sample = math.sqrt(n / (n - 1)) if n > 1 else 1.0
-    deviations = math.sqrt(2.0) * np.where(standard.constant, 1.0, sample)
-    total = n if pair.weights is None else float(np.sum(pair.weights))
-    columns_of_both = zip(standard.before, standard.after, strict=True)
-    moved = np.array(
-        [mean(np.abs(before - after), standard.shares) for before, after in columns_of_both]
-    )
-    columns = total * moved / deviations
-    return Figure(float(np.mean(columns)), dict(zip(pair.names, columns.tolist(), strict=True)))
+    figure = il1s_of(pair.once(number_totals))
+    assert figure is not None
+    return figure
+
+
+def il1s_of(columns: Sequence[NumberTotals]) -> Figure | None:
+    """Return the same from the totals of columns; None where there are none."""
+    terms = {}
+    for column in columns:
+        n = column.records
+        of_sample = math.sqrt(n / (n - 1)) if n > 1 and not column.scale.constant else 1.0
+        terms[column.name] = column.moved / (math.sqrt(2.0) * of_sample)
+    return Figure(float(np.mean(list(terms.values()))), terms) if terms else None
 
 
 def il1s_percent(pair: Pair) -> Figure:
-    """IL1s per record, in percent.
+    """Return IL1s per record, in percent.
 
     >>> pair = Pair(np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [1.0], [1.0]]), ("age",))
     >>> round(il1s_percent(pair).value, 4)
     47.1405
     """
-    figure = pair.once(il1s)
-    total = len(pair.original) if pair.weights is None else float(np.sum(pair.weights))
-    return Figure(
-        100.0 * figure.value / total,
-        {name: 100.0 * x / total for name, x in figure.columns.items()},
-    )
+    figure = il1s_percent_of(pair.once(number_totals))
+    assert figure is not None
+    return figure
+
+
+def il1s_percent_of(columns: Sequence[NumberTotals]) -> Figure | None:
+    """Return the same from the totals of columns; None where there are none."""
+    figure = il1s_of(columns)
+    if figure is None:
+        return None
+    percents = {name: 100.0 * x / columns[0].weight for name, x in figure.columns.items()}
+    return Figure(100.0 * figure.value / columns[0].weight, percents)
 
 
 IL1S = Measure(
@@ -67,7 +76,10 @@ IL1S = Measure(
     zero_means="Every record is released as it was.",
     highest_means="There is no end; it grows with the number of records.",
     source="Abidi, Ben Yahia and Perera 2020, equation 1; S_j with n - 1.",
-    compute=lambda pair: pair.once(il1s),
+    compute=il1s,
+    basis=Basis.RECORDS,
+    exact=lambda parts: il1s_of(parts.numbers),
+    grows=True,
     needs="numbers",
 )
 
@@ -84,5 +96,7 @@ IL1S_PERCENT = Measure(
     "All records at the column means give at most 100/√2.",
     source="Abidi, Ben Yahia and Perera 2020, equation 1, times 100/n; S_j with n - 1.",
     compute=il1s_percent,
+    basis=Basis.RECORDS,
+    exact=lambda parts: il1s_percent_of(parts.numbers),
     needs="numbers",
 )

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.measures.loss.standardise import StandardPair
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 
 _EQUAL_SHARES = 1e-12  # what rounding leaves of a difference of shares that are equal
 
@@ -83,6 +83,7 @@ KOLMOGOROV_SMIRNOV = Measure(
     source="Kolmogorov 1933, Smirnov 1948; weighted shares, values equal up to rounding count "
     "as equal.",
     compute=kolmogorov_smirnov,
+    basis=Basis.SAMPLE,
     needs="numbers",
 )
 
@@ -98,5 +99,6 @@ WASSERSTEIN = Measure(
     highest_means="There is no end; all records at the column means give at most 1.",
     source="Wasserstein-1 (Vaserstein 1969), divided by the original column's standard deviation.",
     compute=wasserstein,
+    basis=Basis.SAMPLE,
     needs="numbers",
 )

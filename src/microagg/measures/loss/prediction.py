@@ -30,7 +30,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from microagg.measures.loss.standardise import WIDE, StandardPair, covariance, mean
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 
 RIDGE = 1e-6
 """Added to the variance of each predictor, in squared standard deviations."""
@@ -231,6 +231,7 @@ REGRESSION_KEPT = Measure(
     source="Train on the release, test on the original (Esteban, Hyland and Rätsch 2017), with "
     "least squares and R².",
     compute=regression_kept,
+    basis=Basis.SAMPLE,
     needs="numbers",
 )
 
@@ -249,5 +250,6 @@ CLASSIFICATION_KEPT = Measure(
     source="Train on the release, test on the original (Esteban, Hyland and Rätsch 2017), with "
     "linear discriminants (Fisher 1936).",
     compute=classification_kept,
+    basis=Basis.SAMPLE,
     needs="categories",
 )

@@ -45,7 +45,7 @@ from microagg.measures.loss.standardise import (
     mean,
     mean_products,
 )
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 
 QUANTILES = np.arange(5, 100, 5) / 100.0
 
@@ -299,6 +299,7 @@ def _declared(statistics: str, compute: Callable[[Pair], Figure]) -> Measure:
         source="Mateo-Sanz, Domingo-Ferrer and Sebé 2005; variances of the statistics as "
         "written in the module.",
         compute=compute,
+        basis=Basis.WHOLE_TABLE,
         needs="numbers",
     )
 

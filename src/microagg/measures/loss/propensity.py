@@ -27,7 +27,7 @@ import math
 import numpy as np
 
 from microagg.measures.loss.standardise import WIDE, mean
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 from microagg.measures.risk.linkage import with_points
 from microagg.table.encoder import Space
 
@@ -211,5 +211,6 @@ PMSE = Measure(
     "ridge 1e-5, at most 10,000 records. What is expected by chance is that of records "
     "drawn anew from the original ones: (terms) / 8N.",
     compute=propensity,
+    basis=Basis.SAMPLE,
     needs="points",
 )

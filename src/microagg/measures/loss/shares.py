@@ -17,7 +17,7 @@ from collections.abc import Hashable, Iterator
 import numpy as np
 
 from microagg.measures.loss.unchanged import has_value
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells
 
@@ -127,4 +127,5 @@ MARGINALS = Measure(
     source="Total variation distance; gaps and special codes are values, numbers are counted "
     "between the deciles of the original. Weighted shares.",
     compute=marginals,
+    basis=Basis.SAMPLE,
 )

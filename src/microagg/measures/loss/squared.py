@@ -13,25 +13,26 @@ Each form has IL per column; it is the same in all three, for a column's unit ca
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
+import math
+from collections.abc import Mapping, Sequence
 
 from microagg.measures.loss.mixed import loss_by_column, loss_of_release
+from microagg.measures.loss.number_sums import NumberTotals, number_totals
 from microagg.measures.loss.sse import loss_between
-from microagg.measures.measure import Figure, Measure, Pair, columns_of
+from microagg.measures.measure import Basis, Figure, Measure, Pair, columns_of
+from microagg.measures.parts import ColumnLoss, Parts
 from microagg.measures.risk.classes import columns_to_compare
 from microagg.problem.problem import as_points
 from microagg.table.encoder import Space
 from microagg.table.variable import Cells
 
-ROWS_AT_A_TIME = 65_536
-
 
 def squared_loss(pair: Pair, scale: str = "zscore") -> tuple[Figure, Figure]:
     """SSE and IL with columns scaled by `zscore`, `minmax` or `none`.
 
-    >>> pair = Pair(np.array([[0.0], [2.0], [10.0], [12.0]]), np.array([[1.0], [1.0], [11.0], [11.0]]), ("age",))
+    >>> import numpy as np
+    >>> original = np.array([[0.0], [2.0], [10.0], [12.0]])
+    >>> pair = Pair(original, np.array([[1.0], [1.0], [11.0], [11.0]]), ("age",))
     >>> sse, il = squared_loss(pair, "none")
     >>> sse.value, round(il.value, 3)
     (4.0, 3.846)
@@ -39,26 +40,55 @@ def squared_loss(pair: Pair, scale: str = "zscore") -> tuple[Figure, Figure]:
     # raw units of numbers do not compare with categories
     if pair.cells is not None and scale != "none":
         return _squared_loss_of_cells(pair, scale)
-    before, after = _scaled(pair, scale)
-    weights = np.ones(len(before)) if pair.weights is None else np.asarray(pair.weights, np.float64)
-    shares = weights / weights.sum()
-    means = _sums(lambda rows: shares[rows, None] * before[rows], before.shape)
-    sse = _sums(lambda rows: weights[rows, None] * (before[rows] - after[rows]) ** 2, before.shape)
-    sst = _sums(lambda rows: weights[rows, None] * (before[rows] - means) ** 2, before.shape)
-    if pair.weights is None:  # the very digits that a release states of itself
-        total = loss_between(before, after)
-    else:
-        total = {"SSE": float(sse.sum()), "IL": float(_percent(sse.sum(), sst.sum()))}
-    percents, one_value = _percent(sse, sst), np.ptp(after, axis=0) == 0.0
-    percents[one_value] = np.minimum(
-        percents[one_value], 100.0
-    )  # all is lost, and no more, as in `loss_between`
-    if one_value.all():
-        total["IL"] = min(total["IL"], 100.0)
-    return (
-        Figure(total["SSE"], dict(zip(pair.names, sse.tolist(), strict=True))),
-        Figure(total["IL"], dict(zip(pair.names, percents.tolist(), strict=True))),
+    stated = None
+    if scale == "zscore" and pair.weights is None:
+        stated = _stated_loss(pair)
+    return squared_loss_of(pair.once(number_totals), scale, stated)
+
+
+def squared_loss_of(
+    columns: Sequence[NumberTotals], scale: str, stated: Mapping[str, float] | None = None
+) -> tuple[Figure, Figure]:
+    """Return SSE and IL from the totals of columns of numbers.
+
+    `stated` has both to the very digits that a release states of itself, where it does.
+    """
+    pairs = {column.name: column.squared(scale) for column in columns}
+    sse, sst = (math.fsum(part) for part in zip(*pairs.values(), strict=True))
+    loss = ColumnLoss(
+        {name: errors for name, (errors, _) in pairs.items()},
+        {name: _percent(*pair) for name, pair in pairs.items()},
+        {column.name: column.one_value for column in columns},
     )
+    whole = {"SSE": sse, "IL": _percent(sse, sst)} if stated is None else dict(stated)
+    if all(loss.one_value.values()):
+        whole["IL"] = min(whole["IL"], 100.0)
+    return figures_of_columns(whole, loss)
+
+
+def figures_of_columns(whole: Mapping[str, float], loss: ColumnLoss) -> tuple[Figure, Figure]:
+    """Return SSE and IL with those of each column; one value for all loses 100 percent at most."""
+    percents = {
+        name: min(percent, 100.0) if loss.one_value[name] else percent
+        for name, percent in loss.percents.items()
+    }
+    return Figure(whole["SSE"], dict(loss.errors)), Figure(whole["IL"], percents)
+
+
+def _exact_loss(parts: Parts, scale: str) -> tuple[Figure, Figure] | None:
+    """Return both figures from the statistics of all records; None where a sample gives them."""
+    if scale == "none":
+        return squared_loss_of(parts.numbers, scale) if parts.numbers else None
+    stated = None if parts.weighted or scale != "zscore" else parts.stated_loss
+    if parts.is_plain:
+        return squared_loss_of(parts.numbers, scale, stated)
+    if scale == "minmax":
+        return None
+    if parts.column_loss is not None:
+        return figures_of_columns(parts.stated_loss, parts.column_loss)
+    if parts.all_numbers and not parts.weighted:
+        return squared_loss_of(parts.numbers, scale, stated)
+    return None
 
 
 def _squared_loss_of_cells(pair: Pair, scale: str) -> tuple[Figure, Figure]:
@@ -68,53 +98,34 @@ def _squared_loss_of_cells(pair: Pair, scale: str) -> tuple[Figure, Figure]:
     """
     before, after, groups = pair.before, pair.after, pair.groups
     space = Space.fit(before, scale)
-    total = loss_of_release(space, before, after, groups)
-    errors = space.column_errors(before, after, groups)
-    columns = loss_by_column(space, before, after, groups)
-    for j, name in enumerate(pair.quasi):
-        if not _varies(after, j):  # all is lost, and no more
-            columns[name] = min(columns[name], 100.0)
-    return Figure(total["SSE"], dict(zip(pair.quasi, errors.tolist(), strict=True))), Figure(
-        total["IL"], columns
+    errors = space.column_errors(before, after, groups).tolist()
+    loss = ColumnLoss(
+        dict(zip(pair.quasi, errors, strict=True)),
+        loss_by_column(space, before, after, groups),
+        {name: not _varies(after, j) for j, name in enumerate(pair.quasi)},
     )
+    return figures_of_columns(loss_of_release(space, before, after, groups), loss)
 
 
 def _varies(cells: Cells, column: int) -> bool:
-    """Whether there are two different cells in a column."""
-    return any(
-        (each[1:] != each[:-1]).any() for each in columns_to_compare(columns_of(cells, [column]))
-    )
+    """Return True if a column has two different cells."""
+    parts = columns_to_compare(columns_of(cells, [column]))
+    return any((part[1:] != part[:-1]).any() for part in parts)
 
 
-def _scaled(pair: Pair, scale: str) -> tuple[np.ndarray, np.ndarray]:
-    """(n, d) before and after, constant columns at 0 before."""
-    if scale == "zscore" and pair.weights is not None:
-        return np.ascontiguousarray(pair.standard.before.T), np.ascontiguousarray(
-            pair.standard.after.T
-        )
+def _stated_loss(pair: Pair) -> dict[str, float]:
+    """Return IL and SSE of a plain table without weights as a release states them of itself."""
     values = as_points(pair.original)
-    space = Space.fit(values, scale)
+    space = Space.fit(values, "zscore")
     before, after = space.points(values), space.points(pair.released)
     constant = list(space.constant)
     if constant:
         before[:, constant], after[:, constant] = 0.0, pair.standard.after[constant].T
-    return before, after
+    return loss_between(before, after)
 
 
-def _sums(terms: Callable[[slice], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """The sums of columns whose terms are given some rows at a time: without them all in memory,
-    and to the same digits.
-    """
-    total = np.zeros(shape[1])
-    if shape[1] == 1:  # which NumPy adds up in another order
-        return np.sum(terms(slice(None)), axis=0)
-    for first in range(0, shape[0], ROWS_AT_A_TIME):
-        total = np.sum(np.vstack([total, terms(slice(first, first + ROWS_AT_A_TIME))]), axis=0)
-    return total
-
-
-def _percent(sse: np.ndarray, sst: np.ndarray) -> np.ndarray:
-    return 100.0 * sse / np.where(sst > 0.0, sst, 1.0) * (sst > 0.0)
+def _percent(part: float, whole: float) -> float:
+    return 100.0 * part / whole if whole > 0.0 else 0.0
 
 
 # Squared errors in ranges, set against those in units, give the range, and with it the largest
@@ -129,39 +140,29 @@ _OF_CELLS = (
 
 
 def _sse(name: str, title: str, scale: str, unit: str) -> Measure:
-    def compute(pair: Pair) -> Figure:
-        return pair.once(squared_loss, scale)[0]
-
-    return _declared(
-        name, title, unit, compute, scale, "Every record is released as it was.", "There is no end."
-    )
+    return _declared(name, title, unit, scale, 0, "There is no end.")
 
 
 def _il(name: str, title: str, scale: str) -> Measure:
-    def compute(pair: Pair) -> Figure:
-        return pair.once(squared_loss, scale)[1]
-
-    return _declared(
-        name,
-        title,
-        "percent",
-        compute,
-        scale,
-        "Every record is released as it was.",
+    highest = (
         "At 100 the records are as far from their released values as from the mean of "
-        "all; there is no end.",
+        "all; there is no end."
     )
+    return _declared(name, title, "percent", scale, 1, highest)
 
 
 def _declared(
-    name: str,
-    title: str,
-    unit: str,
-    compute: Callable[[Pair], Figure],
-    scale: str,
-    zero: str,
-    highest: str,
+    name: str, title: str, unit: str, scale: str, which: int, highest_means: str
 ) -> Measure:
+    """Return the declaration of SSE (`which` is 0) or IL (1) on one scale."""
+
+    def compute(pair: Pair) -> Figure:
+        return pair.once(squared_loss, scale)[which]
+
+    def exact(parts: Parts) -> Figure | None:
+        figures = _exact_loss(parts, scale)
+        return None if figures is None else figures[which]
+
     return Measure(
         name=name,
         title=title,
@@ -170,11 +171,15 @@ def _declared(
         lower_is_better=True,
         lowest=0.0,
         highest=float("inf"),
-        zero_means=zero,
-        highest_means=highest,
+        zero_means="Every record is released as it was.",
+        highest_means=highest_means,
         source="Domingo-Ferrer and Mateo-Sanz 2002; population standard deviations, weighted "
         "where weights are given." + _OF_CELLS * (scale != "none"),
         compute=compute,
+        basis=Basis.RECORDS,
+        exact=exact,
+        exact_with_weights=scale != "zscore",
+        grows=which == 0,
         of=_OF.get(scale, "pair"),
         needs="numbers" if scale == "none" else "",
     )

@@ -9,11 +9,11 @@ where it is the value itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
@@ -29,13 +29,21 @@ def cells_unchanged(pair: Pair) -> Figure:
     {'age': 50.0}
     """
     before, after = pair.before, pair.after
-    found = {}
+    percents = {}
     for j, name in enumerate(pair.quasi):
         same = same_cells(before, after, j)
-        found[name] = 100.0 * (
-            1.0 if same.all() else min(1.0, float(np.average(same, weights=pair.weights)))
-        )
-    return Figure(float(np.mean(list(found.values()))), found)
+        share = 1.0 if same.all() else min(1.0, float(np.average(same, weights=pair.weights)))
+        percents[name] = 100.0 * share
+    return unchanged_of(percents)
+
+
+def unchanged_of(percents: Mapping[str, float]) -> Figure:
+    """Return the figure of the cells of each column that are as they were, in percent.
+
+    >>> unchanged_of({"age": 50.0, "rent": 100.0}).value
+    75.0
+    """
+    return Figure(float(np.mean(list(percents.values()))), dict(percents))
 
 
 def same_cells(before: Cells, after: Cells, j: int) -> np.ndarray:
@@ -139,4 +147,6 @@ CELLS_UNCHANGED = Measure(
     source="A count. Missing is as it was if it is missing still; a range or an ancestor, if it "
     "is the value itself. Weights count records.",
     compute=cells_unchanged,
+    basis=Basis.RECORDS,
+    exact=lambda parts: unchanged_of(parts.unchanged),
 )

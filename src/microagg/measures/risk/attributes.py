@@ -13,7 +13,7 @@ import numpy as np
 from microagg.errors import InputError
 from microagg.guarantees.l import distinct_values, even_values
 from microagg.guarantees.tally import Tally, distances, tally
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 from microagg.table.variable import NO_ATOM
 
 
@@ -172,6 +172,7 @@ DISTINCT_L = Measure(
     source="Machanavajjhala et al. 2007, distinct l-diversity, each confidential column by itself. "
     "Missing values and special codes are no values. Not weighted.",
     compute=distinct_l,
+    basis=Basis.CLASS_SAMPLE,
     of="release",
     needs="confidential",
 )
@@ -192,6 +193,7 @@ ENTROPY_L = Measure(
     "Missing values and special codes are no values. With weights, shares are those of "
     "the weights.",
     compute=entropy_l,
+    basis=Basis.CLASS_SAMPLE,
     of="release",
     needs="confidential",
 )
@@ -215,6 +217,7 @@ T_CLOSENESS = Measure(
     "1 from everything in others, where it is a bound from above. With weights, shares "
     "are those of the weights.",
     compute=t_closeness,
+    basis=Basis.CLASS_SAMPLE,
     of="release",
     needs="confidential",
 )
@@ -239,6 +242,7 @@ SPREAD_WITHIN = Measure(
     "have, enter by the indicators of their categories. Missing values and special codes "
     "add nothing.",
     compute=spread_within,
+    basis=Basis.CLASS_SAMPLE,
     of="release",
     needs="confidential",
 )

@@ -21,7 +21,8 @@ import numpy as np
 from microagg.kernels import tree_build
 from microagg.kernels.tree import handle_of
 from microagg.kernels.tree_levels import two_nearest
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
+from microagg.measures.parts import Lookup
 from microagg.measures.risk.classes import classes_of, columns_to_compare, percent_of_records
 from microagg.measures.risk.linkage import distinct_points, slack_of_turned, with_points
 from microagg.table.encoder import Space
@@ -92,16 +93,14 @@ def neighbour_ratio_of(
     )
 
 
-def figures_of_distances(
-    nearest: np.ndarray, second: np.ndarray, weights: np.ndarray | None, slack: float
-) -> tuple[Figure, Figure]:
-    """Both figures of squared distances, which rounding may have moved by `slack`.
+def _closest_of_lookup(lookup: Lookup) -> Figure:
+    return closest_record_of(_lengths(lookup.distances, lookup.slack), lookup.weights)
 
-    >>> [figure.value for figure in figures_of_distances(np.array([1.0, 4.0]), np.array([4.0, 4.0]), None, 0.0)]
-    [1.0, 0.5]
-    """
-    first, next_one = _lengths(nearest, slack), _lengths(second, slack)
-    return closest_record_of(first, weights), neighbour_ratio_of(first, next_one, weights)
+
+def _ratio_of_lookup(lookup: Lookup) -> Figure:
+    nearest = _lengths(lookup.distances, lookup.slack)
+    second = _lengths(lookup.next_distances, lookup.slack)
+    return neighbour_ratio_of(nearest, second, lookup.weights)
 
 
 def two_distances(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
@@ -161,6 +160,8 @@ CLOSEST_RECORD = Measure(
     "Euclidean on z-scores of the original columns, 5th percentile without "
     "interpolation. Weights count records.",
     compute=closest_record,
+    basis=Basis.LOOKUP,
+    from_lookup=_closest_of_lookup,
     of="record",
     needs="points",
 )
@@ -180,6 +181,8 @@ NEAREST_NEIGHBOUR_RATIO = Measure(
     "original, distances as for the closest record, 5th percentile without "
     "interpolation. Two originals in one place: 1.",
     compute=nearest_neighbour_ratio,
+    basis=Basis.LOOKUP,
+    from_lookup=_ratio_of_lookup,
     of="record",
     needs="points",
 )

@@ -4,9 +4,12 @@ mean tells its value.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 import numpy as np
 
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 from microagg.measures.risk.classes import ReleasedClasses
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM
@@ -17,6 +20,105 @@ DOMINANT = 75.0
 """From this part of a group's total on, in percent, one record is told about, measured or not: the
 (n, k) rule with n = 1.
 """
+
+
+@dataclass(frozen=True)
+class ClassTotals:
+    """Total of a column in each class, and what its two largest records make up of it."""
+
+    total: np.ndarray
+    """(classes,): sums of absolute values, times weights where there are any."""
+    largest: np.ndarray
+    second: np.ndarray
+    """(classes,): 0 where there is no second record."""
+    counted: np.ndarray
+    """(classes,): records that have a value before and after."""
+
+    @property
+    def percent(self) -> np.ndarray:
+        """Return the part of each total that the largest record makes up; 0 of a total of 0."""
+        share = np.divide(
+            self.largest, self.total, out=np.zeros(len(self.total)), where=self.total > 0.0
+        )
+        return 100.0 * share
+
+    def fails_p_rule(self, p: float) -> np.ndarray:
+        """Return the classes in which the second record can estimate the largest to p percent."""
+        return self.total - self.largest - self.second < self.largest * (p / 100.0)
+
+    def is_dominated(self, share: float, p: float) -> np.ndarray:
+        """Return the classes that one record dominates; see `dominated_groups`."""
+        by_share = self.largest > self.total * (share / 100.0)
+        by_p_rule = (self.counted > 2) & self.fails_p_rule(p)
+        return (by_share | by_p_rule) & (self.counted > 0)
+
+
+@dataclass
+class DominanceCounts:
+    """Dominance counted over classes: a reduction, put together from any parts of a release."""
+
+    threshold: float = THRESHOLD
+    p: float = P
+    percents: dict[str, float] = field(default_factory=dict)
+    """Of each column the largest part of a class's total that one record makes up."""
+    exceeding: int = 0
+    """Classes in which a record makes up more than the threshold of some column."""
+    failing: int = 0
+    """Classes that fail the p % rule in some column."""
+    heavy: int = 0
+    """Classes in which one record has over half of the weight."""
+    dominated: dict[str, int] = field(default_factory=dict)
+    """Of each column the classes that one record dominates."""
+    averaged: dict[str, int] = field(default_factory=dict)
+    """Of each column the classes in which it has a value."""
+
+    @staticmethod
+    def of_classes(
+        columns: Mapping[str, ClassTotals], classes: int, threshold: float = THRESHOLD, p: float = P
+    ) -> DominanceCounts:
+        """Count some classes, with their totals in each column.
+
+        >>> three = ClassTotals(*(np.array([x]) for x in (100.0, 97.0, 2.0, 3)))
+        >>> DominanceCounts.of_classes({"turnover": three}, 1).percents
+        {'turnover': 97.0}
+        """
+        counts = DominanceCounts(threshold, p)
+        exceeding, failing = np.zeros(classes, bool), np.zeros(classes, bool)
+        for name, totals in columns.items():
+            percent = totals.percent
+            exceeding |= percent > threshold
+            failing |= totals.fails_p_rule(p)
+            counts.percents[name] = float(percent.max(initial=0.0))
+            counts.dominated[name] = int(totals.is_dominated(DOMINANT, P).sum())
+            counts.averaged[name] = int((totals.counted > 0).sum())
+        counts.exceeding, counts.failing = int(exceeding.sum()), int(failing.sum())
+        return counts
+
+    def combine(self, more: DominanceCounts) -> None:
+        """Add the counts of other classes."""
+        for name, percent in more.percents.items():
+            self.percents[name] = max(percent, self.percents.get(name, 0.0))
+        self.exceeding += more.exceeding
+        self.failing += more.failing
+        self.heavy += more.heavy
+        for mine, others in (
+            (self.dominated, more.dominated),
+            (self.averaged, more.averaged),
+        ):
+            for name, count in others.items():
+                mine[name] = mine.get(name, 0) + count
+
+    def figure(self, *, weighted: bool) -> Figure | None:
+        """Return the figure; None where there are no amounts."""
+        if not self.percents:
+            return None
+        details = {
+            f"classes over {self.threshold:g} %": float(self.exceeding),
+            f"classes failing the {self.p:g} % rule": float(self.failing),
+        }
+        if weighted:
+            details["classes in which one record has over half of the weight"] = float(self.heavy)
+        return Figure(max(self.percents.values()), dict(self.percents), details)
 
 
 def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
@@ -33,27 +135,18 @@ def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
     >>> dominance(pair).value, dominance(pair).details["classes failing the 10 % rule"]
     (97.0, 1.0)
     """
-    classes = pair.classes
-    exceeding, failing = np.zeros(len(classes), bool), np.zeros(len(classes), bool)
-    columns: dict[str, float] = {}
+    classes, columns = pair.classes, {}
     for name in amounts_of(pair):
-        column = _amounts(pair, name)
-        parts = np.abs(column) if pair.weights is None else np.abs(column) * pair.weights
-        total, largest, second = _totals(parts, classes)
-        share = 100.0 * np.divide(largest, total, out=np.zeros(len(classes)), where=total > 0.0)
-        exceeding |= share > threshold
-        failing |= total - largest - second < largest * (p / 100.0)
-        columns[name] = float(share.max(initial=0.0))
-    details = {
-        f"classes over {threshold:g} %": float(exceeding.sum()),
-        f"classes failing the {p:g} % rule": float(failing.sum()),
-    }
+        amounts = np.abs(_amounts(pair, name))
+        parts = amounts if pair.weights is None else amounts * pair.weights
+        columns[name] = totals_of(parts, classes)
+    counts = DominanceCounts.of_classes(columns, len(classes), threshold, p)
     if pair.weights is not None:
-        total, largest, _ = _totals(pair.weights, classes)
-        details["classes in which one record has over half of the weight"] = float(
-            (2 * largest > total).sum()
-        )
-    return Figure(max(columns.values()), columns, details)
+        weights = totals_of(pair.weights, classes)
+        counts.heavy = int((2 * weights.largest > weights.total).sum())
+    figure = counts.figure(weighted=pair.weights is not None)
+    assert figure is not None
+    return figure
 
 
 def amounts_of(pair: Pair) -> list[str]:
@@ -110,10 +203,7 @@ def dominated_groups(
     >>> dominated_groups(np.array([3000.0, 3000.0, 3000.0, 1e7, 2900.0, 3100.0]), groups)
     1
     """
-    total, largest, second = _totals(np.abs(column), groups)
-    found = largest > total * (share / 100.0)
-    found |= (groups.sizes > 2) & (total - largest - second < largest * (p / 100.0))
-    return int(found.sum())
+    return int(totals_of(np.abs(column), groups).is_dominated(share, p).sum())
 
 
 def is_indicator(column: np.ndarray) -> bool:
@@ -126,18 +216,35 @@ def is_indicator(column: np.ndarray) -> bool:
     return bool(((column == 0.0) | (column == 1.0)).all())
 
 
-def _totals(
-    parts: np.ndarray, classes: ReleasedClasses
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each class the sum, the largest and the second largest; 0 where there is no second."""
-    ordered, begins = parts[classes.order], classes.starts[:-1]
-    largest = np.maximum.reduceat(ordered, begins)
+def totals_of(parts: np.ndarray, classes: ReleasedClasses) -> ClassTotals:
+    """Return the totals of a column in classes, from the part that each record makes up.
+
+    >>> from microagg.measures.risk.classes import classes_of
+    >>> totals_of(np.array([3.0, 1.0, 2.0]), classes_of([np.array([0, 0, 1])])).second.tolist()
+    [1.0, 0.0]
+    """
+    sorted_labels = classes.labels[classes.order]
+    largest, second = two_largest(parts[classes.order], classes.starts[:-1], sorted_labels)
+    total = np.bincount(classes.labels, parts, len(classes))
+    return ClassTotals(total, largest, second, classes.sizes)
+
+
+def two_largest(
+    values: np.ndarray, starts: np.ndarray, labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest and the second largest value of each run; 0 where there is no second.
+
+    `starts` are the places where runs begin, `labels` the run of each value.
+
+    >>> [part.tolist() for part in two_largest(np.array([2.0, 5.0, 1.0]), np.array([0, 2]), np.array([0, 0, 1]))]
+    [[5.0, 1.0], [2.0, 0.0]]
+    """
+    largest = np.maximum.reduceat(values, starts)
     # without one record that is the largest, the second largest is
-    places = np.flatnonzero(ordered == np.repeat(largest, classes.sizes))
-    owners = classes.labels[classes.order[places]]
-    ordered[places[np.flatnonzero(np.diff(owners, prepend=-1))]] = 0.0
-    second = np.maximum.reduceat(ordered, begins)
-    return np.bincount(classes.labels, parts, len(classes)), largest, second
+    at_largest = np.flatnonzero(values == largest[labels])
+    rest = values.copy()
+    rest[at_largest[np.flatnonzero(np.diff(labels[at_largest], prepend=-1))]] = 0.0
+    return largest, np.maximum.reduceat(rest, starts)
 
 
 DOMINANCE = Measure(
@@ -155,6 +262,8 @@ DOMINANCE = Measure(
     "release and to absolute "
     "values of the original quasi-identifiers; with weights, a record makes up its weighted value.",
     compute=dominance,
+    basis=Basis.CLASSES,
+    exact=lambda parts: parts.dominance.figure(weighted=parts.weighted),
     of="record",
     needs="amounts",
 )

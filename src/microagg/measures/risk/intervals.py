@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from microagg.errors import InputError
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 from microagg.measures.risk.classes import percent_of_records
 from microagg.table.encoder import Space
 
@@ -121,6 +121,7 @@ RANK_INTERVALS = Measure(
     "value.",
     source=_SOURCE + "ranks are those among the released records, ties sharing the mean of theirs.",
     compute=rank_interval_disclosure,
+    basis=Basis.SAMPLE,
     needs="numbers",
 )
 
@@ -142,5 +143,6 @@ DEVIATION_INTERVALS = Measure(
     "sides by the given percentage of it (as in sdcMicro, which takes the deviation of "
     "the released values instead).",
     compute=deviation_interval_disclosure,
+    basis=Basis.SAMPLE,
     needs="numbers",
 )

@@ -17,7 +17,8 @@ from microagg.errors import InputError
 from microagg.kernels import tree_build
 from microagg.kernels.tree import handle_of
 from microagg.kernels.tree_levels import EPSILON, link
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
+from microagg.measures.parts import Lookup
 from microagg.measures.risk.classes import (
     ReleasedClasses,
     classes_of,
@@ -59,6 +60,10 @@ def linkage_of(nearest: np.ndarray, second: np.ndarray, weights: np.ndarray | No
     """
     first, other = percent_of_records(nearest, weights), percent_of_records(second, weights)
     return Figure(first, details={"second nearest": other, "nearest or second": first + other})
+
+
+def _linkage_of_lookup(lookup: Lookup) -> Figure:
+    return linkage_of(lookup.nearest, lookup.second, lookup.weights)
 
 
 def linked_parts(
@@ -213,5 +218,8 @@ LINKAGE = Measure(
     "Categories and gaps are as far apart as where "
     "groups are formed; columns released as ranges or ancestors are left out.",
     compute=record_linkage,
+    basis=Basis.LOOKUP,
+    from_lookup=_linkage_of_lookup,
+    lookup_scores=lambda lookup: 100.0 * lookup.nearest,
     needs="points",
 )

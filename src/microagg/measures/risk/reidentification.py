@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
+from microagg.measures.parts import Parts
 from microagg.measures.risk.classes import ClassSizes, ReleasedClasses
 
 _SMALL = 0.1  # chances p below: by recursion, whose errors shrink to a ninth in each step
@@ -167,6 +168,11 @@ def chances_of(sizes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return individual_risk(sizes, np.maximum(weights, sizes))
 
 
+def _exact_marketer_risk(parts: Parts) -> Figure:
+    classes = parts.classes
+    return marketer_risk_of(len(classes), classes.records, parts.chances.expected)
+
+
 _EL_EMAM = "El Emam and Dankar 2008. "
 
 PROSECUTOR = Measure(
@@ -182,6 +188,8 @@ PROSECUTOR = Measure(
     source=_EL_EMAM
     + "100 / the smallest class. Not weighted: the intruder knows that the person is in the table.",
     compute=prosecutor_risk,
+    basis=Basis.CLASSES,
+    exact=lambda parts: prosecutor_risk_of(parts.classes),
     of="release",
 )
 
@@ -203,6 +211,8 @@ JOURNALIST = Measure(
     "weights (never below f) as the chance "
     "to be sampled. Without weights the same as the prosecutor's.",
     compute=journalist_risk,
+    basis=Basis.CLASSES,
+    exact=lambda parts: highest_chance(parts.chances.highest, parts.chances.records),
     of="release",
 )
 
@@ -221,5 +231,7 @@ MARKETER = Measure(
     "weights tell of "
     "(individual risk of Benedetti and Franconi 1998) is among the details.",
     compute=marketer_risk,
+    basis=Basis.CLASSES,
+    exact=lambda parts: _exact_marketer_risk(parts),
     of="release",
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
+from microagg.measures.parts import Parts
 from microagg.measures.risk.classes import ClassSizes, percent_of_records
 
 
@@ -81,6 +82,18 @@ def _smallest_class_with_kept(pair: Pair) -> Figure:
     return smallest_class(pair, with_kept=True)
 
 
+def _exact_uniqueness_with_kept(parts: Parts) -> Figure | None:
+    sizes = parts.classes_with_kept
+    if sizes is None:
+        return None
+    return uniqueness_of(sizes, parts.k, parts.percent_alone_with_kept)
+
+
+def _exact_smallest_with_kept(parts: Parts) -> Figure | None:
+    sizes = parts.classes_with_kept
+    return None if sizes is None else smallest_class_of(sizes)
+
+
 _UNIQUENESS_SOURCE = (
     "Sweeney 2002; Hundepool et al. 2012. Weights count the records that are alone. "
 )
@@ -101,6 +114,8 @@ UNIQUENESS = Measure(
     highest_means="No two records share their released quasi-identifiers.",
     source=_UNIQUENESS_SOURCE,
     compute=uniqueness,
+    basis=Basis.CLASSES,
+    exact=lambda parts: uniqueness_of(parts.classes, parts.k),
     of="release",
 )
 
@@ -116,6 +131,8 @@ UNIQUENESS_WITH_KEPT = Measure(
     highest_means="The kept columns or the quasi-identifiers single out every record.",
     source=_UNIQUENESS_SOURCE + _KEPT,
     compute=_uniqueness_with_kept,
+    basis=Basis.CLASSES,
+    exact=_exact_uniqueness_with_kept,
     of="release",
     needs="kept",
 )
@@ -132,6 +149,8 @@ SMALLEST_CLASS = Measure(
     highest_means="All records are alike: the figure is then the number of records.",
     source=_CLASS_SOURCE,
     compute=smallest_class,
+    basis=Basis.CLASSES,
+    exact=lambda parts: smallest_class_of(parts.classes),
     of="release",
 )
 
@@ -148,6 +167,8 @@ SMALLEST_CLASS_WITH_KEPT = Measure(
     "records.",
     source=_CLASS_SOURCE + _KEPT,
     compute=_smallest_class_with_kept,
+    basis=Basis.CLASSES,
+    exact=_exact_smallest_with_kept,
     of="release",
     needs="kept",
 )

@@ -26,8 +26,8 @@ from microagg.formatting import (
     short_unit,
 )
 from microagg.measures.loss.squared import squared_loss
-from microagg.measures.measure import Figure, Measure, Pair
-from microagg.measures.registry import NOT_FROM_SAMPLES, measures
+from microagg.measures.measure import Basis, Figure, Measure, Pair
+from microagg.measures.registry import measures
 from microagg.release.changes import changes, rows_of_changes, sentence_on_changes
 from microagg.release.report.claims import on_numbers
 from microagg.release.report.document import (
@@ -478,7 +478,7 @@ def _left_out(subject: Subject) -> Iterator[Paragraph]:
     missing = [
         each.title
         for each in measures()
-        if each.name in NOT_FROM_SAMPLES and each.name not in there
+        if each.basis is Basis.WHOLE_TABLE and each.name not in there
     ]
     if missing:
         yield Paragraph(
