@@ -24,7 +24,11 @@ from microagg.verify_bound import Unreadable, verify
 
 
 def write_csv(
-    path: Path, values: np.ndarray, header: list[str] | None, delimiter: str = ",", bom: bool = False
+    path: Path,
+    values: np.ndarray,
+    header: list[str] | None,
+    delimiter: str = ",",
+    bom: bool = False,
 ) -> None:
     with path.open("w", newline="", encoding="utf-8-sig" if bom else "utf-8") as file:
         writer = csv.writer(file, delimiter=delimiter)
@@ -66,7 +70,9 @@ def test_parquet_and_npy_and_bare_csv(tmp_path: Path):
         pa.table({"y": values[:, 1], "z": ["t"] * 11, "x": values[:, 0]}), tmp_path / "data.parquet"
     )
     assert verify(tmp_path / "named.json", tmp_path / "data.parquet").holds
-    parquet.write_table(pa.table({"y": [None, *values[1:, 1]], "x": values[:, 0]}), tmp_path / "gap.parquet")
+    parquet.write_table(
+        pa.table({"y": [None, *values[1:, 1]], "x": values[:, 0]}), tmp_path / "gap.parquet"
+    )
     assert not verify(tmp_path / "named.json", tmp_path / "gap.parquet").holds
     parquet.write_table(pa.table({"y": values[:, 1]}), tmp_path / "less.parquet")
     with pytest.raises(Unreadable):

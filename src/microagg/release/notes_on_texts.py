@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from microagg.files.text.csv_format import formulas_in
+from microagg.files.text.formulas import formulas_in
 from microagg.table.confidential import Attribute
 
 

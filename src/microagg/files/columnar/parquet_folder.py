@@ -120,7 +120,7 @@ def write(table: pa.Table, path: Path) -> None:
     for number, first in enumerate(range(0, table.num_rows, RECORDS_IN_A_PART)):
         write_part(
             path / part_name(number),
-            lambda part, at=first: parquet_format.write(
+            lambda part, start=first: parquet_format.write(
                 table.slice(start, RECORDS_IN_A_PART), part
             ),
         )

@@ -99,7 +99,7 @@ class ColumnProfile:
     """Texts among its numbers or dates that mean a missing value, and have to be said."""
     mixed: bool = False
     """Whether it holds numbers or dates with other text among them."""
-    said: Kind | None = None
+    declared_kind: Kind | None = None
     """The kind that must be said to make it so, where its type suggests another."""
     readable: bool = True
     """Whether it is of a type that a release can hold."""
@@ -145,7 +145,7 @@ def profile_column(
     except InputError:
         return ColumnProfile(name, Kind.NOMINAL, len(frame), readable=False)
     column = without_markers(column, na) if na else column
-    kind, said, like, coded, words, mixed = None, None, "", False, (), False
+    kind, declared_kind, like, coded, words, mixed = None, None, "", False, (), False
     told = understood_in(frame.to_native(), [name]).get(name, Understood())
     if told.kind is not None:
         kind = told.kind
@@ -157,7 +157,7 @@ def profile_column(
         kind = kind or (Kind.ORDINAL if column.type.ordered else Kind.NOMINAL)
         column = pc.cast(column, column.type.value_type)
     elif is_text(column.type):
-        column, said, words, mixed = _read_text(name, column, typed=typed)
+        column, declared_kind, words, mixed = _read_text(name, column, typed=typed)
     if is_text(column.type):
         column = _without_markers(pc.cast(column, pa.large_string()))
         like, coded = _like(column), _coded(column)
@@ -182,7 +182,7 @@ def profile_column(
         coded=coded,
         na=words,
         mixed=mixed,
-        said=said,
+        declared_kind=declared_kind,
         text=is_text(column.type),
         boolean=pa.types.is_boolean(column.type),
         dates=pa.types.is_temporal(column.type),
