@@ -238,7 +238,7 @@ def _scanned(table: pa.Table, asked: AskedColumn, first: int) -> ColumnScan:
         if is_time(looked.kind) or pa.types.is_decimal(looked.kind):
             return ColumnScan(scan)
         values = numbers_in(looked, {"origin": 0}, codes)
-    found = facts_of_numbers(name, values, scan.told.type)
+    found = facts_of_numbers(name, values, scan.arrow_field.type)
     found.nulls, found.atoms = scan.nulls, scan.atoms
     return ColumnScan(scan, found)
 
@@ -327,7 +327,7 @@ def _facts_of(column: ColumnEncoding, found: ColumnScan) -> Facts | None:
         np.zeros(len(column.marks), np.int64),
     )
     each = [*column.places.values(), column.absent]
-    for (place, atom), count in zip(each, scan.values.each.tolist(), strict=True):
+    for (place, atom), count in zip(each, scan.values.all_counts.tolist(), strict=True):
         if atom != NO_ATOM:
             of_atoms[atom] += count
         elif count:

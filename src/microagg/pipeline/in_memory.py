@@ -331,7 +331,7 @@ def with_released(
             cells.values[:, j],
             cells.atoms_of(j),
             whole=whole,
-            known=known.get(variable.name),
+            context=known.get(variable.name),
         )
         for j, variable in enumerate(cells.variables)
     ]

@@ -148,7 +148,7 @@ def _pattern(field: pa.Field, dates: str | None) -> Pattern | None:
     """Return the pattern of a column's dates: the declared one if it fits the type, else the
     original.
     """
-    declared = None if dates is None else Pattern(told=dates)
+    declared = None if dates is None else Pattern(declared=dates)
     return declared if declared is not None and declared.fits(field.type) else pattern_of(field)
 
 
