@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from microagg.studies.assess import assess
     from microagg.studies.compare import compare
 
-# Every public name and its room. Nothing is imported before it is used: `import microagg` stays
+# Every public name and its module. Nothing is imported before it is used: `import microagg` stays
 # quick.
 _HOMES = {
     "anonymize": "microagg.pipeline.anonymize",
