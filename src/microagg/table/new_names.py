@@ -42,12 +42,12 @@ class NewNames(ByColumn):
         # a column without a name can get one
         return "" if column == "" else super()._as_name(column)
 
-    def _checked(self, column: str, given: Any) -> str:
-        if not isinstance(given, str) or not given or not given.isprintable():
+    def _checked(self, column: str, name: Any) -> str:
+        if not isinstance(name, str) or not name or not name.isprintable():
             raise InputError(
                 f"{self.name} of column {column!r} must be a name: text that can be printed."
             )
-        return str(given)
+        return str(name)
 
 
 RENAME = NewNames(
