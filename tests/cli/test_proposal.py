@@ -14,7 +14,7 @@ import pytest
 import microagg as ma
 import tables
 from microagg.cli.options import names_in
-from microagg.proposal.proposal import shell_list
+from microagg.proposal.column_text import shell_list
 from running import Outcome
 
 Microagg = Callable[..., Outcome]

@@ -19,8 +19,8 @@ from microagg.files.commit.writing import write_table
 from microagg.files.formats import format_of
 from microagg.files.reading import read_table
 from microagg.files.stats import reading
+from microagg.files.stats.held_labels import held_by
 from microagg.files.stats.sidecar import labels_beside
-from microagg.files.stats.writing import held_by
 from microagg.table.columns.labels import Labels, code_of_tag, labels_in, labels_of, with_labels
 
 ENDINGS = (".sav", ".zsav", ".dta", ".xpt")

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from microagg.proposal.proposal import Proposal, propose_for_file, settled
+from microagg.proposal.open_codes import settled
+from microagg.proposal.proposal import Proposal, propose_for_file
 from microagg.proposal.rules import proposal_from
 from microagg.table.columns.profile import ColumnProfile
 from microagg.table.schema import Kind

@@ -17,7 +17,7 @@ from microagg.cli.watching import watch
 from microagg.errors import InputError
 from microagg.files.formats import known_suffixes
 from microagg.files.stores.locations import parse_location
-from microagg.proposal.proposal import settled
+from microagg.proposal.open_codes import settled
 from microagg.release.settings import Settings
 from microagg.table.parameters import K
 

@@ -15,7 +15,7 @@ from microagg.cli.options import NO_K, names_in, said_of_file, takes_settings
 from microagg.cli.watching import watch
 from microagg.errors import InputError
 from microagg.files.formats import known_suffixes
-from microagg.proposal.proposal import settled
+from microagg.proposal.open_codes import settled
 from microagg.release.settings import OF_A_CELL, Settings
 from microagg.table.kind_parameters import column_settings
 from microagg.table.parameters import K

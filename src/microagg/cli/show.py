@@ -24,7 +24,8 @@ from microagg.guarantees.suppression import Suppression
 from microagg.kernels.compiling import on_first_compile
 from microagg.methods.families import by_family
 from microagg.methods.method import Method
-from microagg.proposal.proposal import Proposal, shell_list
+from microagg.proposal.column_text import shell_list
+from microagg.proposal.proposal import Proposal
 from microagg.release.changes import Change, rows_of_changes, sentence_on_changes
 from microagg.release.manifest import manifest_paths
 from microagg.release.release import Release

@@ -34,8 +34,8 @@ class Format:
     verified. Suffixes that behave differently are separate entries.
 
     >>> from microagg.files.text.csv_format import CSV
-    >>> CSV.suffixes, CSV.typed, CSV.options
-    (('.csv',), False, {'delimiter': ',', 'encoding': 'utf-8', 'decimal': '.', 'thousands': '', 'dates': None, 'line_end': 'lf', 'escape_formulas': False})
+    >>> CSV.suffixes, CSV.typed, CSV.options["delimiter"]
+    (('.csv',), False, ',')
     """
 
     name: str

@@ -169,7 +169,7 @@ def notes_on_dates(
         dated = [
             field.name
             for field in table.schema
-            if "%y" in dialect.dates and pattern_of(field) == Pattern(told=dialect.dates)
+            if "%y" in dialect.dates and pattern_of(field) == Pattern(declared=dialect.dates)
         ]
         return [
             f"years of column {name!r} have two digits: 69 to 99 were read as 1969 to "

@@ -94,7 +94,7 @@ def released_frame(
             cells.values[:, j],
             cells.atoms_of(j),
             whole=whole,
-            known=contexts.get(variable.name),
+            context=contexts.get(variable.name),
         )
         for j, variable in enumerate(cells.variables)
     ]

@@ -18,6 +18,7 @@ from microagg.release.note_columns import RELEASED_UNCHANGED
 from microagg.release.shuffling import key_of_order
 from microagg.release.strata import class_columns
 from microagg.table.aggregate import WholeTable
+from microagg.table.aggregates import coarse_columns
 from microagg.table.schema import Kind, Role, Schema
 
 
@@ -90,9 +91,7 @@ def _stats_spec(run: OutOfCoreRun, scan: ColumnScanResult, layout: TaskContext) 
     kept = schema.names(Role.KEEP)
     if settings.weight is not None and settings.weight_becomes == "keep":
         kept = [*kept, settings.weight]
-    coarse = frozenset(
-        name for name, how in settings.aggregates.items() if how in ("range", "generalise")
-    )
+    coarse = frozenset(coarse_columns(settings.aggregates))
     return BlockStatsSpec.of(
         layout.variables, scan.facts, layout.records, len(layout.carried), settings.seed or 0,
         tuple(class_columns(schema, settings)), run.budget.class_bits, tuple(kept), coarse,

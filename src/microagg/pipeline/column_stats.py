@@ -204,7 +204,7 @@ class ColumnScan(Reduction):
             if is_time(parsed.kind) or pa.types.is_decimal(parsed.kind):
                 return cls(scan)
             values = numbers_in(parsed, {"origin": 0}, codes)
-        facts = NumberFacts.of_chunk(name, values, scan.told.type)
+        facts = NumberFacts.of_chunk(name, values, scan.arrow_field.type)
         facts.nulls, facts.atoms = scan.nulls, scan.atoms
         return cls(scan, facts)
 
@@ -366,7 +366,7 @@ def _facts_of(column: ColumnEncoding, found: ColumnScan) -> Facts | None:
         np.zeros(len(column.marks), np.int64),
     )
     each = [*column.places.values(), column.absent]
-    for (place, atom), count in zip(each, scan.values.each.tolist(), strict=True):
+    for (place, atom), count in zip(each, scan.values.all_counts.tolist(), strict=True):
         if atom != NO_ATOM:
             of_atoms[atom] += count
         elif count:

@@ -95,7 +95,9 @@ class OutputCheck:
         passes = ChunkMap(written, chunks, run.executor, run.telling, budget.a_record)
         rows, stats, hashes = self._hash_rows(passes, others)
         counts = self._count_classes(hashes)
-        columns = {column.name for column in run.schema.columns if column.role in RELEASED_UNCHANGED}
+        columns = {
+            column.name for column in run.schema.columns if column.role in RELEASED_UNCHANGED
+        }
         may_identify = [name for name in others if self._may_name(passes, stats[name])]
         names = [column.name for column in run.schema.columns if column.name in columns]
         profiles = [self._profile_for_notes(passes, stats[name]) for name in names]

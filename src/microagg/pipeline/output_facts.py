@@ -21,7 +21,7 @@ from microagg.pipeline.sum_rules import records_in_pieces
 from microagg.release.facts import ColumnOutcome, InputFacts, ReleaseFacts, SearchOutcome
 from microagg.release.rules import released_variables, rules_as_data
 from microagg.release.weight_totals import WeightTotals
-from microagg.table.aggregates import aggregate_of
+from microagg.table.aggregates import AGGREGATES, aggregate_of
 from microagg.table.capping import Capped
 from microagg.table.reduction import combine_chunks
 
@@ -74,7 +74,7 @@ class BlockResults:
         variables = zip(self.layout.variables, self.config.precisions, strict=True)
         for j, (variable, precision) in enumerate(variables):
             how = aggregate_of(variable, settings.aggregates).name
-            rounded = how == "mean" and settings.precision == "column"
+            rounded = AGGREGATES[how].rounds and settings.precision == "column"
             filled, blanked = (
                 sum(block[name][j] for block in self.blocks) for name in ("filled", "blanked")
             )

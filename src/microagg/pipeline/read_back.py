@@ -56,6 +56,6 @@ def read_back(
 
 
 def _unescaped(names: list[str]) -> list[str]:
-    from microagg.files.text.csv_format import unescaped
+    from microagg.files.text.formulas import unescaped
 
     return unescaped(pa.schema([(name, pa.string()) for name in names]).empty_table()).column_names

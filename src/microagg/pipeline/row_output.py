@@ -19,6 +19,7 @@ from microagg.pipeline.parquet_parts import PartsWriting, write_part_of
 from microagg.pipeline.row_order import schema_in, values_in_piece, write_rows, write_rows_aside
 from microagg.pipeline.spill_index import SpillFile, SpillIndex
 from microagg.runtime.executor import ThreadExecutor
+from microagg.table.aggregates import coarse_columns
 from microagg.table.columns.arrow import INDEX_TYPE
 from microagg.table.columns.categories import joined, used_among, with_kinds
 from microagg.table.columns.digests import digest_of_runs
@@ -151,7 +152,7 @@ class RowOutput:
         return text_types_in(self._schema_with_metadata()) if typed else {}
 
     def _is_coarse(self, name: str) -> bool:
-        return self.run.settings.aggregates.get(name) in ("range", "generalise")
+        return name in coarse_columns(self.run.settings.aggregates)
 
     def _count(self, records: int) -> None:
         self.run.telling("writing", records)

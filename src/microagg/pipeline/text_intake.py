@@ -23,13 +23,8 @@ from microagg.files.format import RECORDS_IN_A_PIECE
 from microagg.files.formats import format_of, options_to_read
 from microagg.files.reading import check_unreadable, notes_on_dates, typed_column
 from microagg.files.text.batches import batches_of_text, text_stream
-from microagg.files.text.csv_format import (
-    begun,
-    check_csv,
-    check_open_quote,
-    names_and_header,
-    unescaped,
-)
+from microagg.files.text.csv_errors import check_csv, check_open_quote
+from microagg.files.text.csv_format import begun, names_and_header
 from microagg.files.text.decoding import Source as Text
 from microagg.files.text.decoding import open_text
 from microagg.files.text.dialect import (
@@ -40,6 +35,7 @@ from microagg.files.text.dialect import (
     with_signs,
 )
 from microagg.files.text.dialect import tell as tell_notes
+from microagg.files.text.formulas import unescaped
 from microagg.files.text.headers import FirstRow
 from microagg.files.text.locale_columns import in_plain_terms
 from microagg.files.text.quoting import (

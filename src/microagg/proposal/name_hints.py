@@ -1,8 +1,7 @@
-"""What the name of a column says about it, in several languages: a person, a number of one, money,
-codes, a weight.
+"""Hints in the names of columns, in several languages: a person, an identity number, money, codes.
 
-Words are compared without case, accents and marks. A star stands for any letters: German and its
-like write words as one. This module imports no arrays.
+Words are compared without case, accents and marks. A star stands for any letters, for languages
+such as German that write compounds as one word. This module imports no arrays.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ LONGEST_NAME = 6
 
 
 class NameHint(StrEnum):
-    """What a name can say of a column."""
+    """Hint that a name gives about its column."""
 
     PERSON = "the name of somebody"
     SOMEBODY = "a person"
@@ -100,8 +99,10 @@ _WORDS = {
         "grossing *weights samplingweight* surveyweight* sampleweight* "
         "hwtfinl wtfinl finalwt asecwt wtsupp earnwt"
     ),
-    NameHint.BARE_WEIGHT: "weight weights hwt pwt wt wts wgt wgts gewicht* *gewicht poids peso pesi",
-    NameHint.STRATUM: "stratum strata strate strates schicht schichten estrato estratos strato strati",
+    NameHint.BARE_WEIGHT: "weight weights hwt pwt wt wts wgt wgts gewicht* *gewicht poids peso "
+    "pesi",
+    NameHint.STRATUM: "stratum strata strate strates schicht schichten estrato estratos strato "
+    "strati",
     NameHint.CONFIDENTIAL: (
         "income* *income *incomes einkommen* *einkommen revenu* ingreso* reddit* renta "
         "rentas rendimento* inkomen* inkomst* indkomst* dochod* "
@@ -149,7 +150,8 @@ _WORDS = {
         "sprache* langue* idioma lingua flag group groups grp gruppe* "
         "relat* urb* rural* religio* diagnos* icd area zone пол регион *性別* *性别* *地区*"
     ),
-    NameHint.AGE: "age ages alter *alter edad eta età leeftijd wiek year years *year jahr* *jahr annee "
+    NameHint.AGE: "age ages alter *alter edad eta età leeftijd wiek year years *year jahr* *jahr "
+    "annee "
     "année ano año anno born time times futime date dates startdate enddate day days "
     "week weeks month months zeit datum возраст 年齢 年龄",
 }
@@ -206,7 +208,7 @@ _ABOUT_BODIES = (
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """The words of a name, in small letters without accents; digits by themselves.
+    """Return the words of a name, in lower case without accents; digits are separate words.
 
     >>> words_of("ID-Straße"), words_of("firstName2"), words_of("OCCUCODE")
     (('id', 'strasse'), ('first', 'name', '2'), ('occucode',))
@@ -216,62 +218,66 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def hint_of_name(name: str) -> frozenset[NameHint]:
-    """All that a name says; nothing for most names.
+    """Return all hints of a name; most names have none.
 
-    >>> sorted(word.name for word in hint_of_name("Vorname")), sorted(word.name for word in hint_of_name("hh_income"))
+    >>> (
+    ...     sorted(word.name for word in hint_of_name("Vorname")),
+    ...     sorted(word.name for word in hint_of_name("hh_income")),
+    ... )
     (['PERSON'], ['CONFIDENTIAL'])
     """
     words = words_of(name)
-    said = {what for what, pattern in _patterns().items() if _any(pattern, words)}
-    numbered = NameHint.NUMBER in said or _any(_compiled(_ID), words)
-    if numbered and NameHint.OWNER in said:
-        said.add(NameHint.IDENTITY)
-    elif NameHint.IDENTITY in said and NameHint.CODE in said and _any(_compiled(_ID), words):
+    hints = {what for what, pattern in _patterns().items() if _any(pattern, words)}
+    numbered = NameHint.NUMBER in hints or _any(_compiled(_ID), words)
+    if numbered and NameHint.OWNER in hints:
+        hints.add(NameHint.IDENTITY)
+    elif NameHint.IDENTITY in hints and NameHint.CODE in hints and _any(_compiled(_ID), words):
         # the number of a region names nobody
-        said = (said - {NameHint.IDENTITY}) | {NameHint.NUMBER}
-    if NameHint.TAX in said and said & {NameHint.CONFIDENTIAL, NameHint.MONEY}:
-        said.discard(NameHint.TAX)
+        hints = (hints - {NameHint.IDENTITY}) | {NameHint.NUMBER}
+    if NameHint.TAX in hints and hints & {NameHint.CONFIDENTIAL, NameHint.MONEY}:
+        hints.discard(NameHint.TAX)
     if not words or name.startswith("Unnamed:"):  # as an index without a name is written
-        said.add(NameHint.NUMBER)
+        hints.add(NameHint.NUMBER)
     if _any(_compiled(_THINGS), words):
-        said.discard(NameHint.PERSON)
-    said |= _weight(words, said) | _by_itself(words) | _numbered(words)
+        hints.discard(NameHint.PERSON)
+    hints |= _weight(words, hints) | _by_itself(words) | _numbered(words)
     if _compiled(_WEIGHTS).fullmatch("".join(words)):
-        said.add(NameHint.WEIGHT)
-    return frozenset(said - ({NameHint.BARE_WEIGHT} if NameHint.WEIGHT in said else set()))
+        hints.add(NameHint.WEIGHT)
+    return frozenset(hints - ({NameHint.BARE_WEIGHT} if NameHint.WEIGHT in hints else set()))
 
 
-def _weight(words: tuple[str, ...], said: set[NameHint]) -> set[NameHint]:
-    if not said & {NameHint.WEIGHT, NameHint.BARE_WEIGHT}:
+def _weight(words: tuple[str, ...], hints: set[NameHint]) -> set[NameHint]:
+    if not hints & {NameHint.WEIGHT, NameHint.BARE_WEIGHT}:
         return set()
     if _any(_compiled(_ABOUT_BODIES), words):
-        said -= {NameHint.WEIGHT, NameHint.BARE_WEIGHT}
+        hints -= {NameHint.WEIGHT, NameHint.BARE_WEIGHT}
         return set()
-    if len(words) == 1 and NameHint.BARE_WEIGHT in said:
-        said.discard(NameHint.WEIGHT)
+    if len(words) == 1 and NameHint.BARE_WEIGHT in hints:
+        hints.discard(NameHint.WEIGHT)
     return {NameHint.WEIGHT} if _any(_compiled(_ABOUT_SAMPLES), words) else set()
 
 
 def _by_itself(words: tuple[str, ...]) -> set[NameHint]:
-    """Units and persons are named by themselves, or with what says that this is their number: the
-    income of a household is none.
+    """Return the hints of names that are a unit or a person alone, or with a word for their number.
+
+    The income of a household is neither.
     """
     stems = "|".join(map(re.escape, dict.fromkeys(_plain(_UNIT_STEMS).split())))
     ends = "(?:e?s)?(?:id|nr|no|num|nummer|number|code|key)?"
     units = re.compile(rf"(?:id)?(?:{stems}){ends}|{_compiled(_UNIT_WORDS).pattern}")
     beside = re.compile(f"{_compiled(f'{_ID} {_NUMBER} {_BESIDE_UNITS}').pattern}|\\d+")
-    said = set()
+    hints = set()
     for what, pattern in ((NameHint.UNIT, units), (NameHint.SOMEBODY, _compiled(_SOMEBODY))):
         if what is NameHint.UNIT and pattern.fullmatch("".join(words)):
-            said.add(what)
+            hints.add(what)
         others = [word for word in words if not pattern.fullmatch(word)]
         if len(others) < len(words) and all(beside.fullmatch(word) for word in others):
-            said.add(what)
-    return said
+            hints.add(what)
+    return hints
 
 
 def _numbered(words: tuple[str, ...]) -> set[NameHint]:
-    """Return what the name says where it is a number or an id and nothing else: `nr`, `childid`,
+    """Return the hints of a name that is a number or an id and nothing else: `nr`, `childid`,
     `SUBNUM`.
     """
     ends = "(?:id|nr|no|num|nummer|number|key)"
@@ -280,14 +286,14 @@ def _numbered(words: tuple[str, ...]) -> set[NameHint]:
         rf"(?:{stems}){ends}|id(?:{stems})|[a-z]num|{_compiled(f'{_ID} {_NUMBER}').pattern}"
     )
     letters = [word for word in words if not word.isdigit()]
-    said = {NameHint.KEY} if letters and all(map(keys.fullmatch, letters)) else set()
+    hints = {NameHint.KEY} if letters and all(map(keys.fullmatch, letters)) else set()
     persons = "|".join(_PERSON_STEMS.split())
     joined = "".join(words)
     if re.fullmatch(
         rf"(?:{persons}){ends}|id(?:{persons})|{_compiled(_IDENTITIES).pattern}", joined
     ):
-        said.add(NameHint.IDENTITY)
-    return said
+        hints.add(NameHint.IDENTITY)
+    return hints
 
 
 def is_question(name: str) -> bool:
@@ -307,8 +313,10 @@ def _patterns() -> dict[NameHint, re.Pattern[str]]:
 
 @functools.cache
 def _compiled(words: str) -> re.Pattern[str]:
-    each = (re.escape(word).replace(r"\*", r"\w*") for word in dict.fromkeys(_plain(words).split()))
-    return re.compile("|".join(each))
+    patterns = (
+        re.escape(word).replace(r"\*", r"\w*") for word in dict.fromkeys(_plain(words).split())
+    )
+    return re.compile("|".join(patterns))
 
 
 def _any(pattern: re.Pattern[str], words: tuple[str, ...]) -> bool:

@@ -1,24 +1,22 @@
-"""A proposal of roles and kinds, to be confirmed: from names, types and counts alone, each with its
-reason in words.
-"""
+"""Proposal of roles and kinds, from names, types and counts, each with its reason."""
 
 from __future__ import annotations
 
 import html
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from microagg.table.patterns import expand_names
+from microagg.proposal.column_text import printable, shell_list
 from microagg.table.schema import Kind, Role
 
 if TYPE_CHECKING:
     from rich.console import Group
 
 ASKED = "asked"
-"""What stands for all columns of the question whether they hold numbers or codes."""
+"""Name for all columns of the question if they hold numbers or codes."""
 MOST_COLUMNS = 30
 """Columns of one kind that are asked about one by one; of more it is asked once."""
 SHOWN_OF_MANY = 3
@@ -28,7 +26,7 @@ OF_ONE_NAME = (Role.WEIGHT, Role.UNIT)
 
 @dataclass(frozen=True)
 class Question:
-    """What a proposal cannot decide from names, types and counts.
+    """Question that names, types and counts cannot decide.
 
     >>> print(Question("codes", ("sex", "region"), "Are {} numbers or codes?"))
     Are 'sex' and 'region' numbers or codes?
@@ -40,19 +38,18 @@ class Question:
     text: str
     """The question, with {} for the columns."""
     answers: tuple[str, ...] = ()
-    """What a file of settings may answer for a column: a role, numbers or codes; the first is what
-    is proposed. None where the answer lies in the table itself.
+    """Answers that a settings file may give for a column: a role, numbers or codes; the first is
+    the proposed one. Empty if the answer is in the table itself.
     """
     advice: str = ""
-    """How to answer it where `anonymize` is called."""
+    """Advice on how to answer it in a call of `anonymize`."""
 
     def __str__(self) -> str:
         return f"{self.asks} {self.advice}".rstrip()
 
     @property
     def is_one(self) -> bool:
-        """Whether it is asked once for all of its columns, because there are too many to ask about
-        each.
+        """True if one question covers all of its columns, because they are too many.
 
         >>> Question("codes", tuple(f"q{i}" for i in range(31)), "Are {} numbers or codes?").asks
         "Are 'q0', 'q1', 'q2' and 28 others numbers or codes?"
@@ -61,8 +58,8 @@ class Question:
 
     @property
     def asks(self) -> str:
-        """The question alone, for where the answers stand beside it."""
-        names = [f"'{_shown(name)}'" for name in self.columns]
+        """The question without its advice, for display beside the answers."""
+        names = [f"'{printable(name)}'" for name in self.columns]
         if self.is_one:
             names = [*names[:SHOWN_OF_MANY], f"{len(names) - SHOWN_OF_MANY:,} others"]
         together = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
@@ -71,7 +68,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Proposed:
-    """What is proposed for one column."""
+    """Proposal for one column."""
 
     name: str
     role: Role
@@ -80,19 +77,20 @@ class Proposed:
     distinct: int
     """Different values, missing ones set aside."""
     records: int
-    said: Kind | None = None
-    """The kind that has to be said, because the type of the column suggests another."""
+    declared_kind: Kind | None = None
+    """Kind that must be declared, because the type of the column suggests another."""
     na: tuple[str, ...] = ()
-    """Texts that mean a missing value among its numbers, and have to be said."""
+    """Texts that mean a missing value among its numbers, and must be declared."""
 
 
 @dataclass(frozen=True, repr=False)
 class Proposal:
-    """Roles and kinds for the columns of a table, to be confirmed or corrected; it prints
-    itself.
+    """Roles and kinds for the columns of a table, to be confirmed or corrected; it prints itself.
 
     >>> import pyarrow as pa
-    >>> proposal = propose(pa.table({"name": ["Ann", "Bob"] * 2, "age": [31, 31, 68, 68], "sex": ["f", "m"] * 2}))
+    >>> proposal = propose(
+    ...     pa.table({"name": ["Ann", "Bob"] * 2, "age": [31, 31, 68, 68], "sex": ["f", "m"] * 2})
+    ... )
     >>> proposal.roles["name"], proposal.roles["age"], proposal.kinds["sex"]
     ('identifier', 'quasi', 'nominal')
     >>> proposal.settings(k=3)["quasi"]
@@ -101,24 +99,22 @@ class Proposal:
 
     columns: tuple[Proposed, ...]
     questions: tuple[Question, ...]
-    """What somebody who knows the table has to answer; until then everything stays as it is
-    proposed.
-    """
+    """Questions for people who know the table; until they are answered, the proposal stands."""
     rules: tuple[str, ...] = ()
-    """Sums that hold in all records between columns that are proposed as quasi-identifying: a
-    release keeps them.
+    """Sums that hold in all records between columns proposed as quasi-identifying; a release keeps
+    them.
     """
     na: tuple[str, ...] = ()
     """Markers of missing values that were named, beyond the usual ones."""
 
     @property
     def roles(self) -> dict[str, str]:
-        """The role of each column."""
+        """Role of each column."""
         return {column.name: column.role.value for column in self.columns}
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The kind of each column."""
+        """Kind of each column."""
         return {column.name: column.kind.value for column in self.columns}
 
     @property
@@ -128,38 +124,53 @@ class Proposal:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The columns of which is asked whether they hold numbers or codes."""
+        """Columns of the question if they hold numbers or codes."""
         return tuple(
-            name for each in self.questions if each.about == "codes" for name in each.columns
+            name
+            for question in self.questions
+            if question.about == "codes"
+            for name in question.columns
         )
 
     def names(self, role: Role | str) -> list[str]:
-        """The columns of one role, in table order."""
+        """Return the columns of one role, in table order."""
         return [column.name for column in self.columns if column.role == role]
 
     def settings(self, k: int, *, nominal: Sequence[str] | str = ()) -> dict[str, Any]:
-        """What `anonymize` takes to follow the proposal; nominal="asked" settles that all columns
-        in question hold codes.
+        """Return the arguments of `anonymize` that follow the proposal.
 
-        `ma.anonymize(table, **proposal.settings(k=5))` confirms it.
+        nominal="asked" declares that all columns in question hold codes. `ma.anonymize(table,
+        **proposal.settings(k=5))` confirms the proposal.
         """
-        given: dict[str, Any] = {"k": k}
-        given |= {role.value: names for role in OF_NAMES if (names := self.names(role))}
-        given |= {role.value: names[0] for role in OF_ONE_NAME if (names := self.names(role))}
+        arguments: dict[str, Any] = {"k": k}
+        arguments |= {role.value: names for role in OF_NAMES if (names := self.names(role))}
+        arguments |= {role.value: names[0] for role in OF_ONE_NAME if (names := self.names(role))}
         wanted = [nominal] if isinstance(nominal, str) else list(nominal)
-        codes = [name for each in wanted for name in (self.asked if each == ASKED else (each,))]
-        released = [each for each in self.columns if each.role in (Role.QUASI, Role.CONFIDENTIAL)]
-        codes = [*codes, *(each.name for each in released if each.said is Kind.NOMINAL)]
+        codes = [
+            name for column in wanted for name in (self.asked if column == ASKED else (column,))
+        ]
+        released = [
+            column for column in self.columns if column.role in (Role.QUASI, Role.CONFIDENTIAL)
+        ]
+        codes = [
+            *codes,
+            *(column.name for column in released if column.declared_kind is Kind.NOMINAL),
+        ]
         if codes:
-            given["nominal"] = list(dict.fromkeys(codes))
+            arguments["nominal"] = list(dict.fromkeys(codes))
         kinds = {
-            each.name: each.said.value for each in released if each.said and each.name not in codes
+            column.name: column.declared_kind.value
+            for column in released
+            if column.declared_kind and column.name not in codes
         }
         if kinds:
-            given["kinds"] = kinds
-        if na := [*self.na, *sorted({text for each in released for text in each.na} - {*self.na})]:
-            given["na"] = na
-        return given
+            arguments["kinds"] = kinds
+        if na := [
+            *self.na,
+            *sorted({text for column in released for text in column.na} - {*self.na}),
+        ]:
+            arguments["na"] = na
+        return arguments
 
     def command(
         self,
@@ -170,14 +181,15 @@ class Proposal:
         nominal: Sequence[str] | str = (),
         **reading: Any,
     ) -> str:
-        """The command that follows the proposal, for a shell; `reading` is what was said about
-        the file, such as header=False.
+        """Return the shell command that follows the proposal; `reading` are options of the file.
 
         >>> import pyarrow as pa
-        >>> propose(pa.table({"age": [30, 30, 40], "net income": [1, 2, 2]})).command("in.csv", "out.csv", 3)
+        >>> propose(pa.table({"age": [30, 30, 40], "net income": [1, 2, 2]})).command(
+        ...     "in.csv", "out.csv", 3
+        ... )
         "microagg anonymize in.csv out.csv --k 3 --quasi age --confidential 'net income'"
         """
-        given = self.settings(k, nominal=nominal)
+        settings = self.settings(k, nominal=nominal)
         words = [
             "microagg",
             "anonymize",
@@ -187,17 +199,17 @@ class Proposal:
             str(k),
         ]
         for role in OF_NAMES:
-            if role.value in given:
-                words += [f"--{role.value}", shell_list(given[role.value])]
+            if role.value in settings:
+                words += [f"--{role.value}", shell_list(settings[role.value])]
         for role in OF_ONE_NAME:
-            if role.value in given:
-                words += [f"--{role.value}", shell_list([given[role.value]])]
-        if "nominal" in given:
-            words += ["--nominal", shell_list(given["nominal"])]
-        for name, kind in given.get("kinds", {}).items():
+            if role.value in settings:
+                words += [f"--{role.value}", shell_list([settings[role.value]])]
+        if "nominal" in settings:
+            words += ["--nominal", shell_list(settings["nominal"])]
+        for name, kind in settings.get("kinds", {}).items():
             words += ["--kind", shlex.quote(f"{name}={kind}")]
-        if "na" in given:
-            words += [f"--na={shell_list(given['na'])}"]  # may begin with a dash
+        if "na" in settings:
+            words += [f"--na={shell_list(settings['na'])}"]  # may begin with a dash
         for name, value in reading.items():
             flag = name.replace("_", "-")
             switch = f"--{'' if value else 'no-'}{flag}"
@@ -205,13 +217,18 @@ class Proposal:
         return " ".join(words)
 
     def to_toml(self, k: int = 5, *, nominal: Sequence[str] | str = (), **reading: Any) -> str:
-        """The proposal as the text of a settings file, with its reasons as comments and what it
-        cannot know marked "decide".
+        """Return the proposal as the text of a settings file.
 
-        `Settings.from_file`, and --config of the command line, take it once that is answered.
+        Reasons are comments, and open decisions are marked "decide". `Settings.from_file`, and
+        --config of the command line, accept the file once these are answered.
 
         >>> import pyarrow as pa
-        >>> print(propose(pa.table({"height": [1.7, 1.7, 1.9]})).to_toml(k=3).partition("share.")[2].strip())
+        >>> print(
+        ...     propose(pa.table({"height": [1.7, 1.7, 1.9]}))
+        ...     .to_toml(k=3)
+        ...     .partition("share.")[2]
+        ...     .strip()
+        ... )
         quasi = [
             "height",  # numbers; others may know them (2 different of 3)
         ]
@@ -221,65 +238,63 @@ class Proposal:
         return text_of(self, k, nominal=nominal, reading=reading)
 
     def as_data(self, k: int = 5) -> dict[str, Any]:
-        """The proposal as plain data: columns with their roles, kinds and reasons, questions with
-        their answers, and the settings.
-        """
+        """Return the proposal as plain data: columns, questions and settings."""
         return {
             "columns": [
                 {
-                    "name": each.name,
-                    "role": each.role.value,
-                    "kind": each.kind.value,
-                    "reason": each.reason,
-                    "different": each.distinct,
-                    "records": each.records,
+                    "name": entry.name,
+                    "role": entry.role.value,
+                    "kind": entry.kind.value,
+                    "reason": entry.reason,
+                    "different": entry.distinct,
+                    "records": entry.records,
                 }
-                for each in self.columns
+                for entry in self.columns
             ],
             "questions": [
                 {
-                    "about": each.about,
-                    "columns": list(each.columns),
-                    "question": str(each),
-                    "answers": list(each.answers),
+                    "about": entry.about,
+                    "columns": list(entry.columns),
+                    "question": str(entry),
+                    "answers": list(entry.answers),
                 }
-                for each in self.questions
+                for entry in self.questions
             ],
             "rules": list(self.rules),
             "settings": self.settings(k),
         }
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """The table that is shown: column, role, kind, different values, reason."""
+        """Return the rows of the table: column, role, kind, different values, reason."""
         return [
             (
-                _shown(each.name),
-                each.role.value,
-                each.kind.value,
-                f"{each.distinct:,} of {each.records:,}",
-                each.reason,
+                printable(column.name),
+                column.role.value,
+                column.kind.value,
+                f"{column.distinct:,} of {column.records:,}",
+                column.reason,
             )
-            for each in self.columns
+            for column in self.columns
         ]
 
     def __str__(self) -> str:
         rows = [HEADERS, *self.rows()]
-        widths = [max(len(row[place]) for row in rows) for place in range(len(HEADERS) - 1)]
+        widths = [max(len(row[index]) for row in rows) for index in range(len(HEADERS) - 1)]
         lines = ["  ".join([*map(str.ljust, row[:-1], widths), row[-1]]) for row in rows]
-        return "\n".join([*lines, *(f"\n{each}" for each in self._sentences())])
+        return "\n".join([*lines, *(f"\n{sentence}" for sentence in self._sentences())])
 
     __repr__ = __str__
 
     def __rich__(self) -> Group:
-        """What `rich.print` shows."""
+        """Return the proposal as `rich.print` shows it."""
         from rich.console import Group
         from rich.text import Text
 
-        told = (Text(f"\n{each}") for each in self._sentences())
-        return Group(self.as_rich_table(), *told)
+        texts = (Text(f"\n{sentence}") for sentence in self._sentences())
+        return Group(self.as_rich_table(), *texts)
 
     def as_rich_table(self) -> Any:
-        """The table alone, for rich."""
+        """Return the table for rich."""
         from rich.table import Table
         from rich.text import Text
 
@@ -292,21 +307,21 @@ class Proposal:
         cells = [[f"<td>{html.escape(cell)}</td>" for cell in row] for row in self.rows()]
         head = "".join(f"<th>{name}</th>" for name in HEADERS)
         body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
-        told = "".join(f"<p>{html.escape(each)}</p>" for each in self._sentences())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{told}"
+        sentences = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self._sentences())
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{sentences}"
 
     @property
     def on_rules(self) -> tuple[str, ...]:
-        """A sentence on sums that hold; none where there are none."""
+        """Sentences on sums that hold; none if there are none."""
         if not self.rules:
             return ()
         return (
             "Sums that hold in all records, and hold in a release, too: "
-            f"{_shown('; '.join(self.rules))}.",
+            f"{printable('; '.join(self.rules))}.",
         )
 
     def _sentences(self) -> list[str]:
-        """What is said below the table."""
+        """Return the sentences below the table."""
         return [*map(str, self.questions), *self.on_rules, self._how_to_confirm()]
 
     def _how_to_confirm(self) -> str:
@@ -329,7 +344,9 @@ def propose(table: Any, *, na: Sequence[Any] | str | float = ()) -> Proposal:
     `proposal.settings(k)`, corrected where needed, to `anonymize`.
 
     >>> import pyarrow as pa
-    >>> table = pa.table({"e-mail": ["a@x.org", "b@x.org"], "age": [30, 30], "salary": [1000, 2000]})
+    >>> table = pa.table(
+    ...     {"e-mail": ["a@x.org", "b@x.org"], "age": [30, 30], "salary": [1000, 2000]}
+    ... )
     >>> propose(table).roles
     {'e-mail': 'identifier', 'age': 'quasi', 'salary': 'confidential'}
     """
@@ -351,54 +368,6 @@ def propose_for_file(
     return _proposed(read_table(path, **reading), typed=format.typed and not format.mixed, na=na)
 
 
-def settled(
-    given: Mapping[str, Any], source: str | Path, reading: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Settings with the columns in question in place of nominal="asked"; those that are not used,
-    or settled otherwise, stay out.
-
-    A column of that name is that column.
-
-    >>> settled({"nominal": ["sex"]}, "survey.csv", {})
-    {'nominal': ['sex']}
-    """
-    named = list(given.get("nominal", ()))
-    if ASKED not in named:
-        return dict(given)
-    from microagg.table.kind_parameters import column_settings
-
-    proposal = propose_for_file(source, na=given.get("na", ()), **reading)
-    if ASKED in proposal.roles:
-        return dict(given)
-    others = {name: given[name] for name in ("kinds", "ordinal") if name in given}
-    said = column_settings(**others).kinds
-    columns = list(proposal.roles)
-    used = {
-        name
-        for role in ("quasi", "confidential")
-        for name in expand_names(given.get(role, ()), columns, role)
-    }
-    codes = [name for name in proposal.asked if name in used and name not in said]
-    nominal = [name for each in named for name in (codes if each == ASKED else (each,))]
-    return {**given, "nominal": list(dict.fromkeys(nominal))}
-
-
-def shell_list(names: Sequence[str]) -> str:
-    """Names as one word for a shell, which the command line reads back to the letter.
-
-    >>> print(shell_list(["age", "net income", "rent, cold"]))
-    'age,net income,"rent, cold"'
-    """
-    odd = set(',"\r\n')
-    words = [
-        name
-        if name.strip() == name != "" and not odd & set(name)
-        else '"' + name.replace('"', '""') + '"'
-        for name in names
-    ]
-    return shlex.quote(",".join(words))
-
-
 def _proposed(table: Any, *, typed: bool, na: Sequence[Any] | str | float) -> Proposal:
     from microagg.proposal.rules import proposal_from
     from microagg.table.columns.frames import open_frame
@@ -413,22 +382,17 @@ def _proposed(table: Any, *, typed: bool, na: Sequence[Any] | str | float) -> Pr
 
 
 def _rules_in(frame: Any, proposal: Proposal) -> tuple[str, ...]:
-    """The sums that hold between columns of numbers that are proposed as quasi-identifying."""
+    """Return the sums that hold between numeric columns proposed as quasi-identifying."""
     from microagg.table.columns.cells import cells_of
     from microagg.table.relations import independent, records_of
     from microagg.table.schema import Column
 
     columns = [
-        Column(each.name, Role.QUASI, Kind.NUMERIC)
-        for each in proposal.columns
-        if each.role is Role.QUASI
-        and each.kind is Kind.NUMERIC
-        and frame[each.name].dtype.is_numeric()
+        Column(column.name, Role.QUASI, Kind.NUMERIC)
+        for column in proposal.columns
+        if column.role is Role.QUASI
+        and column.kind is Kind.NUMERIC
+        and frame[column.name].dtype.is_numeric()
     ]
     records = records_of(cells_of(frame, columns))
     return tuple(rule.text for rule in independent(records.holding(())[1], records.names))
-
-
-def _shown(name: str) -> str:
-    """A name that can be read and does nothing else on a terminal."""
-    return "".join(letter if letter.isprintable() else "�" for letter in name)

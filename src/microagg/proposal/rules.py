@@ -1,8 +1,7 @@
-"""The rules behind a proposal, in their order: units and weights, what names somebody, what is
-confidential; the rest can be found by others.
+"""Rules of a proposal, in their order: units, weights, identifiers, confidential columns.
 
-Numbers are never taken for codes, nor unique amounts for numbers of persons, unless somebody says
-so: such columns are asked about.
+All other columns are proposed as quasi-identifying. Numbers are never taken for codes, nor unique
+amounts for numbers of persons, without an answer of the user.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ SMALLEST_STRATUM_ON_AVERAGE = 20
 MOST_OF_A_UNIT = 200
 """Records of one household or company at most, on average, where it is numbered."""
 LARGEST_COUNT = 366
-"""Of visits, days or the like: what is larger is a number of something."""
+"""Largest count, of visits, days or the like; a larger number identifies something."""
 
 TEXTS = {
     "codes": (
@@ -67,20 +66,23 @@ TEXTS = {
     "weight": (
         "A sampling weight, or the weight of a body: {}? As proposed it is quasi-identifying."
     ),
-    "second weight": "A second sampling weight: {}? A release has one. As proposed it is left out; it "
+    "second weight": "A second sampling weight: {}? A release has one. As proposed it is left out; "
+    "it "
     "could be quasi-identifying.",
-    "gaps in the weight": "What is the weight of records that have none in {}? Fill it in, for they are "
+    "gaps in the weight": "What is the weight of records that have none in {}? Fill it in, for "
+    "they are "
     "refused.",
     "second unit": "Which unit is to be protected? {} could be one, too, and a release has one. As "
     "proposed it is left out.",
-    "gaps in the unit": "Which unit have records that have none in {}? Fill it in, for they are refused.",
+    "gaps in the unit": "Which unit have records that have none in {}? Fill it in, for they are "
+    "refused.",
 }
 ADVICE = {
     "codes": "If all of these columns hold codes, say nominal='asked'; if some do, nominal=['…'] "
     "names those.",
     "weight": "Name it with weight instead of quasi if it is a sampling weight.",
 }
-"""How to answer where `anonymize` is called."""
+"""Advice on how to answer in a call of `anonymize`."""
 ANSWERS = {
     "codes": ("numbers", "codes"),
     "money": ("quasi", "confidential"),
@@ -92,7 +94,7 @@ ANSWERS = {
     "second weight": ("identifier", "quasi"),
     "second unit": ("identifier", "unit"),
 }
-"""What a file of settings may answer, the careful answer first; the other questions are answered in
+"""Answers that a settings file may give, the careful one first. The other questions are answered in
 the table itself.
 """
 CALLED = {
@@ -105,7 +107,7 @@ CALLED = {
 
 @dataclass
 class _State:
-    """What was proposed so far, and what is to be asked."""
+    """Roles taken and questions collected so far."""
 
     taken: set[Role] = field(default_factory=set)
     questions: dict[str, list[str]] = field(default_factory=dict)
@@ -119,7 +121,7 @@ _Rule = Callable[[ColumnProfile, frozenset[NameHint], _State], _Decided]
 
 
 def proposal_from(looks: Sequence[ColumnProfile]) -> Proposal:
-    """A proposal from a look at each column.
+    """Return a proposal from the profiles of all columns.
 
     >>> look = ColumnProfile("age", Kind.NUMERIC, records=90, values=90, distinct=40, whole=True)
     >>> proposal_from([look]).roles
@@ -131,7 +133,14 @@ def proposal_from(looks: Sequence[ColumnProfile]) -> Proposal:
         role, reason = _decided(look, state)
         columns.append(
             Proposed(
-                look.name, role, look.kind, reason, look.distinct, look.records, look.said, look.na
+                look.name,
+                role,
+                look.kind,
+                reason,
+                look.distinct,
+                look.records,
+                look.declared_kind,
+                look.na,
             )
         )
     questions = (
@@ -143,29 +152,36 @@ def proposal_from(looks: Sequence[ColumnProfile]) -> Proposal:
 
 
 def names_somebody(look: ColumnProfile) -> str:
-    """Why a column could name somebody, by its name and a look at its values; empty if nothing says
-    so. Quotes no value.
+    """Return the reason why a column may name people, by its name and profile; "" if there is none.
+
+    The reason quotes no value.
 
     >>> names_somebody(ColumnProfile("Telefon", Kind.NOMINAL, 9, values=9, distinct=9, text=True))
     'called like an e-mail, a phone or an address'
     """
-    said = hint_of_name(look.name)
-    for what, told in CALLED.items():
-        if what in said and _can_be(what, look):
-            return told
+    hints = hint_of_name(look.name)
+    for what, reason in CALLED.items():
+        if what in hints and _can_be(what, look):
+            return reason
     return f"holds what look like {look.like}" if look.like else ""
 
 
 def may_name_people(table: pa.Table, names: Sequence[str]) -> list[str]:
-    """Which of these columns may name people: their names or patterns say so, or nearly
-    everybody has a value of their own in them.
+    """Return the columns that may name people, by their names, patterns or nearly unique values.
 
-    Values count where they are text, whole numbers that run through (at most twice as many as there
-    are records), or in a column whose name speaks of numbers. Amounts that differ from person to
-    person name nobody.
+    Values count if they are text, whole numbers without large gaps (at most twice as many as
+    records), or in a column whose name speaks of numbers. Amounts that differ from person to person
+    do not count.
 
     >>> import pyarrow as pa
-    >>> table = pa.table({"Last name": ["A", "A"], "note": ["x", "y"], "rent": [700.5, 801.25], "case_no": [901, 7]})
+    >>> table = pa.table(
+    ...     {
+    ...         "Last name": ["A", "A"],
+    ...         "note": ["x", "y"],
+    ...         "rent": [700.5, 801.25],
+    ...         "case_no": [901, 7],
+    ...     }
+    ... )
     >>> may_name_people(table, table.column_names)
     ['Last name', 'note', 'case_no']
     """
@@ -176,17 +192,16 @@ def may_name_people(table: pa.Table, names: Sequence[str]) -> list[str]:
 
 
 def may_name(look: ColumnProfile) -> bool:
-    """Whether a column that looks so may name people. More different values make that more likely,
-    never less.
-    """
+    """Check if a column may name people; more distinct values never make that less likely."""
     # whoever says that nobody is named leaves no doubt: a name says so whatever the values
-    said = hint_of_name(look.name)
-    return NameHint.PERSON in said or bool(names_somebody(look) or _alone_in(look, said))
+    hints = hint_of_name(look.name)
+    return NameHint.PERSON in hints or bool(names_somebody(look) or _alone_in(look, hints))
 
 
 def _can_be(what: NameHint, look: ColumnProfile) -> bool:
-    """Whether a column can hold what its name says: names are text, numbers of persons are no
-    fractions, dates or answers.
+    """Check if a column can hold what its name hints at.
+
+    Names are text, and numbers of persons are no fractions, dates or answers.
     """
     if look.dates or look.boolean or not (look.text or look.whole):
         return False
@@ -201,45 +216,46 @@ def _can_be(what: NameHint, look: ColumnProfile) -> bool:
 
 
 def _counts_something(look: ColumnProfile) -> bool:
-    """Whether whole numbers are counts, such as visits to a doctor: none of them large, and with 0
-    and gaps or with many records each.
+    """Check if whole numbers are counts, such as visits to a doctor.
+
+    Counts are small, and have 0 and gaps or many records each.
     """
     small = look.whole and look.span <= LARGEST_COUNT
     return small and ((not look.positive and look.distinct <= look.span) or _has_many_records(look))
 
 
 def _has_many_records(look: ColumnProfile) -> bool:
-    """Whether a value has too many records, on average, to be the number of a person."""
+    """Check if a value has too many records, on average, to be the number of a person."""
     return look.values >= MOST_IN_BLOCK * look.distinct
 
 
 def _decided(look: ColumnProfile, state: _State) -> tuple[Role, str]:
-    said = hint_of_name(look.name)
+    hints = hint_of_name(look.name)
     rules: tuple[_Rule, ...] = (_unusable, _weight, _unit, _identifier, _stratum, _confidential)
     for rule in rules:
-        decided = rule(look, said, state)
+        decided = rule(look, hints, state)
         if decided is not None:
             break
     else:
         decided = Role.QUASI, _why_quasi(look)
     if decided[0] in (Role.QUASI, Role.CONFIDENTIAL):
-        _ask(look, said, decided[0], state)
+        _ask(look, hints, decided[0], state)
     return decided
 
 
-def _unusable(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
+def _unusable(look: ColumnProfile, hints: frozenset[NameHint], state: _State) -> _Decided:
     if not look.readable:
         return Role.IDENTIFIER, "of a type that cannot be released"
     return None if look.values else (Role.IDENTIFIER, "holds no value")
 
 
-def _weight(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
-    """One sampling weight; a name that says no more than weight, and all further ones, are asked
-    about.
+def _weight(look: ColumnProfile, hints: frozenset[NameHint], state: _State) -> _Decided:
+    """Decide on one sampling weight; names that say only "weight", and further ones, become
+    questions.
     """
-    if not (said & {NameHint.WEIGHT, NameHint.BARE_WEIGHT} and look.positive):
+    if not (hints & {NameHint.WEIGHT, NameHint.BARE_WEIGHT} and look.positive):
         return None
-    if NameHint.WEIGHT not in said:
+    if NameHint.WEIGHT not in hints:
         state.ask("weight", look)
         return (
             Role.QUASI,
@@ -254,8 +270,8 @@ def _weight(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _D
     return Role.WEIGHT, "sounds like a sampling weight, and is positive"
 
 
-def _unit(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
-    if NameHint.UNIT not in said or look.nearly_unique or not 1 < look.distinct < look.values:
+def _unit(look: ColumnProfile, hints: frozenset[NameHint], state: _State) -> _Decided:
+    if NameHint.UNIT not in hints or look.nearly_unique or not 1 < look.distinct < look.values:
         return None
     if look.whole and look.values > MOST_OF_A_UNIT * look.distinct:  # the size of a family, say
         return None
@@ -268,11 +284,11 @@ def _unit(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Dec
     return Role.UNIT, "sounds like a household, a company or a patient, and repeats"
 
 
-def _identifier(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
+def _identifier(look: ColumnProfile, hints: frozenset[NameHint], state: _State) -> _Decided:
     if why := names_somebody(look):
         if (
-            said & {NameHint.IDENTITY, NameHint.SOMEBODY}
-            and not said & {NameHint.PERSON, NameHint.CONTACT}
+            hints & {NameHint.IDENTITY, NameHint.SOMEBODY}
+            and not hints & {NameHint.PERSON, NameHint.CONTACT}
             and not look.like
         ):
             _ask_if_repeated(look, state)
@@ -280,9 +296,9 @@ def _identifier(look: ColumnProfile, said: frozenset[NameHint], state: _State) -
     if look.mixed and not look.mostly_repeated:
         state.ask("other text", look)
         return Role.IDENTIFIER, "numbers or dates with other text among them"
-    if why := _alone_in(look, said):
+    if why := _alone_in(look, hints):
         return Role.IDENTIFIER, why
-    if look.text and NameHint.SOMEBODY in said and 2 < look.distinct <= FEW:
+    if look.text and NameHint.SOMEBODY in hints and 2 < look.distinct <= FEW:
         state.ask("people", look)
         return Role.IDENTIFIER, "called like a person, and text"
     if look.text and not look.mostly_repeated:
@@ -290,23 +306,21 @@ def _identifier(look: ColumnProfile, said: frozenset[NameHint], state: _State) -
             Role.IDENTIFIER,
             "text, and more than 5 % of it occurs once, so it could name somebody",
         )
-    return _key(look, said, state)
+    return _key(look, hints, state)
 
 
-def _key(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
-    """Columns that number persons or companies, several records each, by name or by how their texts
-    are built.
-    """
+def _key(look: ColumnProfile, hints: frozenset[NameHint], state: _State) -> _Decided:
+    """Decide on columns that number persons or companies with several records each."""
     if (
         look.dates
         or look.boolean
-        or said & {NameHint.CODE, NameHint.CONFIDENTIAL}
+        or hints & {NameHint.CODE, NameHint.CONFIDENTIAL}
         or look.distinct <= FEW
     ):
         return None
     number = look.whole and (look.stands_together or look.span > LARGEST_COUNT)
     if not _has_many_records(look) and (
-        (NameHint.KEY in said and (number or look.text)) or look.coded
+        (NameHint.KEY in hints and (number or look.text)) or look.coded
     ):
         state.ask("keys", look)
         return Role.IDENTIFIER, "the numbers or codes of something, and they repeat"
@@ -314,13 +328,13 @@ def _key(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Deci
 
 
 def _ask_if_repeated(look: ColumnProfile, state: _State) -> None:
-    """A number that names somebody and repeats may be the unit to protect."""
+    """Ask if a repeated number that names somebody is the unit to protect."""
     if not look.nearly_unique and look.distinct > FEW and not _has_many_records(look):
         state.ask("keys", look)
 
 
-def _alone_in(look: ColumnProfile, said: frozenset[NameHint]) -> str:
-    """Why values that nearly every record has for itself name it; empty where they are amounts, or
+def _alone_in(look: ColumnProfile, hints: frozenset[NameHint]) -> str:
+    """Return the reason why nearly unique values identify records; "" if they are amounts, or
     repeat.
     """
     if not look.nearly_unique:
@@ -328,27 +342,27 @@ def _alone_in(look: ColumnProfile, said: frozenset[NameHint]) -> str:
     if look.text:
         return "text, and nearly every record has its own"
     if look.whole:
-        owned = NameHint.OWNER in said and not said & {NameHint.MONEY, NameHint.CONFIDENTIAL}
-        if owned or said & {NameHint.NUMBER, NameHint.TAX, NameHint.UNIT, NameHint.KEY}:
+        owned = NameHint.OWNER in hints and not hints & {NameHint.MONEY, NameHint.CONFIDENTIAL}
+        if owned or hints & {NameHint.NUMBER, NameHint.TAX, NameHint.UNIT, NameHint.KEY}:
             return "called like a number of something, and nearly every record has its own"
-        if look.span <= 2 * look.values and NameHint.AGE not in said and look.values > FEW:
+        if look.span <= 2 * look.values and NameHint.AGE not in hints and look.values > FEW:
             return "whole numbers that count the records, nearly one by one"
     return ""
 
 
-def _stratum(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
+def _stratum(look: ColumnProfile, hints: frozenset[NameHint], state: _State) -> _Decided:
     large = look.values >= SMALLEST_STRATUM_ON_AVERAGE * max(look.distinct, 1)
     return (
         (Role.STRATUM, "called a stratum, and its values repeat often")
-        if NameHint.STRATUM in said and large
+        if NameHint.STRATUM in hints and large
         else None
     )
 
 
-def _confidential(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
+def _confidential(look: ColumnProfile, hints: frozenset[NameHint], state: _State) -> _Decided:
     return (
         (Role.CONFIDENTIAL, "called like what nobody should learn of others")
-        if NameHint.CONFIDENTIAL in said
+        if NameHint.CONFIDENTIAL in hints
         else None
     )
 
@@ -365,21 +379,21 @@ def _why_quasi(look: ColumnProfile) -> str:
     return "categories that repeat; others may know them"
 
 
-def _ask(look: ColumnProfile, said: frozenset[NameHint], role: Role, state: _State) -> None:
-    """What names, types and counts leave open of a column that is released."""
+def _ask(look: ColumnProfile, hints: frozenset[NameHint], role: Role, state: _State) -> None:
+    """Ask what names, types and counts leave open about a released column."""
     if look.kind is not Kind.NUMERIC or look.dates:
         return
-    if look.whole and look.distinct > 1 and (look.distinct <= FEW or NameHint.CODE in said):
+    if look.whole and look.distinct > 1 and (look.distinct <= FEW or NameHint.CODE in hints):
         state.ask("codes", look)
     if role is not Role.QUASI:
         return
     if (
         look.whole
         and look.in_blocks
-        and not said & {NameHint.MONEY, NameHint.TAX, NameHint.AGE, NameHint.BARE_WEIGHT}
+        and not hints & {NameHint.MONEY, NameHint.TAX, NameHint.AGE, NameHint.BARE_WEIGHT}
     ):
         state.ask("blocks", look)
-    if said & {NameHint.MONEY, NameHint.TAX}:
+    if hints & {NameHint.MONEY, NameHint.TAX}:
         state.ask("money", look)
-    elif look.whole and look.nearly_unique and not said & {NameHint.WEIGHT, NameHint.BARE_WEIGHT}:
+    elif look.whole and look.nearly_unique and not hints & {NameHint.WEIGHT, NameHint.BARE_WEIGHT}:
         state.ask("amounts", look)

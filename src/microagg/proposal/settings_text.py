@@ -1,6 +1,4 @@
-"""A proposal as a file of settings: roles with their reasons, and what is to be decided marked so
-that nobody overlooks it.
-"""
+"""Proposal as a settings file: roles with their reasons, and clearly marked open decisions."""
 
 from __future__ import annotations
 
@@ -46,8 +44,10 @@ IN_THE_TABLE = "This is no matter of settings, but of the table:"
 LISTS = {
     Role.QUASI: "Columns by which somebody could be found: replaced by values that groups share.",
     Role.IDENTIFIER: "Columns that name somebody: left out.",
-    Role.CONFIDENTIAL: "Columns that nobody should learn of a person: released as they are; see l and t.",
-    Role.STRATUM: "Columns of strata: released as they are, and no group has records of two strata.",
+    Role.CONFIDENTIAL: "Columns that nobody should learn of a person: released as they are; see l "
+    "and t.",
+    Role.STRATUM: "Columns of strata: released as they are, and no group has records of two "
+    "strata.",
 }
 ONE_COLUMN = {
     Role.WEIGHT: "The column of sampling weights.",
@@ -63,42 +63,45 @@ def text_of(
     nominal: Sequence[str] | str = (),
     reading: Mapping[str, Any] | None = None,
 ) -> str:
-    """The text of a settings file that follows a proposal; `reading` is what was said about the
-    file that was looked at.
+    """Return the text of a settings file that follows a proposal; `reading` are options of the
+    file.
     """
-    given = proposal.settings(k, nominal=nominal)
+    settings = proposal.settings(k, nominal=nominal)
     parts = [f"{comment(ABOUT)}\n{VERSION_KEY} = {VERSION}", f"{comment(K.help)}\nk = {k}"]
-    for role, told in LISTS.items():
-        columns = [each for each in proposal.columns if each.role is role]
+    for role, purpose in LISTS.items():
+        columns = [item for item in proposal.columns if item.role is role]
         if columns or role is Role.QUASI:
-            members = [(each.name, _reason(each)) for each in columns]
-            parts.append(f"{comment(told)}\n{listed(role.value, members)}")
-    for role, told in ONE_COLUMN.items():
+            members = [(item.name, _reason(item)) for item in columns]
+            parts.append(f"{comment(purpose)}\n{listed(role.value, members)}")
+    for role, purpose in ONE_COLUMN.items():
         parts += [
-            f"{comment(told)}\n{entry(role.value, each.name)}  # {in_a_comment(_reason(each))}"
-            for each in proposal.columns
-            if each.role is role
+            f"{comment(purpose)}\n{entry(role.value, item.name)}  # {in_a_comment(_reason(item))}"
+            for item in proposal.columns
+            if item.role is role
         ]
-    if given.get("nominal"):
+    if settings.get("nominal"):
         parts.append(
-            f"{comment('Columns of categories, though they are numbers.')}\n{entry('nominal', given['nominal'])}"
+            f"{comment('Columns of categories, though they are numbers.')}\n"
+            f"{entry('nominal', settings['nominal'])}"
         )
-    if given.get("na"):
-        parts.append(f"{comment(NOT_VALUES)}\n{entry('na', given['na'])}")
-    if given.get("kinds"):
-        parts.append(_table("kinds", given["kinds"]))
+    if settings.get("na"):
+        parts.append(f"{comment(NOT_VALUES)}\n{entry('na', settings['na'])}")
+    if settings.get("kinds"):
+        parts.append(_table("kinds", settings["kinds"]))
     if reading:
         parts.append(f"{comment('What is known about the file.')}\n{_table('reading', reading)}")
-    parts += [comment(each) for each in proposal.on_rules]
-    asked = [each for each in proposal.questions if each.answers and not _settled(each, nominal)]
-    parts += [
-        f"{comment(IN_THE_TABLE)}\n{comment(each.asks)}"
-        for each in proposal.questions
-        if not each.answers
+    parts += [comment(item) for item in proposal.on_rules]
+    open_questions = [
+        item for item in proposal.questions if item.answers and not _settled(item, nominal)
     ]
-    if asked:
+    parts += [
+        f"{comment(IN_THE_TABLE)}\n{comment(item.asks)}"
+        for item in proposal.questions
+        if not item.answers
+    ]
+    if open_questions:
         parts.append(comment(TO_DECIDE))
-    return "\n\n".join([*parts, *map(_question, asked)]) + "\n"
+    return "\n\n".join([*parts, *map(_question, open_questions)]) + "\n"
 
 
 def _reason(column: Proposed) -> str:
@@ -130,5 +133,5 @@ def _question(question: Question) -> str:
 
 def _table(name: str, content: Mapping[str, Any]) -> str:
     return "\n".join(
-        [f"[{toml_key(name)}]", *(entry(each, value) for each, value in content.items())]
+        [f"[{toml_key(name)}]", *(entry(key, value) for key, value in content.items())]
     )

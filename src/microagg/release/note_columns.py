@@ -10,7 +10,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from microagg.files.columnar.parquet_folder import format_to_write
-from microagg.files.text.csv_format import formulas_in
+from microagg.files.text.formulas import formulas_in
 from microagg.proposal.rules import names_somebody
 from microagg.release.note import Note
 from microagg.release.note_catalogue import make_note

@@ -156,7 +156,7 @@ def released_weight(
     given, name = frame[weighting.name], weighting.name
     return [
         restore_column(
-            given, made.variables[0], made.values[:, 0], None, whole=whole, known=known.get(name)
+            given, made.variables[0], made.values[:, 0], None, whole=whole, context=known.get(name)
         )
     ]
 

@@ -379,7 +379,7 @@ def assess_files(
         quasi = options["quasi"] = list(
             expand_names(quasi, columns_of_file(original, **(reading or {})), "quasi")
         )
-    said = {**(reading or {}), "asked": asked}
+    said = {**(reading or {}), "settings": asked}
     said_of_release = {name: value for name, value in said.items() if name != "skip_rows"}
     if said.get("header") is False:
         said_of_release["header"] = True

@@ -59,7 +59,9 @@ def bound_file(
         if certificate.exists() and certificate.samefile(source):
             raise InputError("the certificate would overwrite the table; name another file.")
         check_certificate_place(certificate)
-    frame = open_frame(read_table(source, quasi=quasi, settings=settings.columns, **settings.reading))
+    frame = open_frame(
+        read_table(source, quasi=quasi, settings=settings.columns, **settings.reading)
+    )
     settings = settings.of_table(frame.to_native())
     schema = assign_roles(
         column_facts(frame), settings.roles, rest="drop", asked=settings.column_options

@@ -36,16 +36,16 @@ from microagg.table.variable import Cells
 
 
 def read_release(
-    path: str | Path, quasi: Sequence[str], asked: ColumnSettings | None, **reading: Any
+    path: str | Path, quasi: Sequence[str], settings: ColumnSettings | None, **reading: Any
 ) -> pa.Table:
     """A release from a file. Columns that hold other things beside numbers, which an original must
     not, stay text.
     """
     try:
-        return read_table(path, quasi=quasi, settings=asked, **reading)
+        return read_table(path, quasi=quasi, settings=settings, **reading)
     except InputError:
-        table = read_table(path, settings=asked, **reading)
-    return with_types(table, quasi, asked or ColumnSettings())
+        table = read_table(path, settings=settings, **reading)
+    return with_types(table, quasi, settings or ColumnSettings())
 
 
 def with_types(table: pa.Table, names: Sequence[str], asked: ColumnSettings) -> pa.Table:

@@ -1,5 +1,5 @@
-"""The user's table: columns and their roles, files and data frames, values to points and back; how
-parameters are declared.
+"""Table of the user: roles, kinds, encodings, aggregates, hierarchies, missing and special values.
 
-May import kernels and errors alone.
+Belongs here: declared parameters, columns as points and back, rules between columns. Does not
+belong here: files, grouping, guarantees. Imports `kernels` and `errors` only.
 """

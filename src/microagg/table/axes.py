@@ -1,5 +1,4 @@
-"""How the columns of a table become axes: numbers by a scale, with one axis for each atom, and
-categories by codes.
+"""Axes of the columns of a table: numbers by a scale, one axis for each atom, categories by codes.
 
 A column is `Scaled` or `Coded`. Both give coordinates to search in, and count squared errors on the
 exact encoding.
@@ -44,20 +43,20 @@ class Scaled:
 
     axis: Axis
     home: float = 0.0
-    """Where the mean of the values lies on their axis: atoms lie there."""
+    """Coordinate of the mean of the values on their axis, which atoms have, too."""
     away: float = 0.0
-    """How far an atom lies from there on its own axis."""
+    """Distance of an atom from there on its own axis."""
     atoms: tuple[int, ...] = ()
     """The atoms that occur, by their places among the marks."""
     constant: bool = False
     importance: float = 1.0
-    """How many times squared distances count; axis, home and away have it in them."""
+    """Factor of squared distances; axis, home and away include it."""
 
     exact = True
 
     @property
     def size(self) -> int:
-        """How many axes there are."""
+        """Number of axes."""
         return 1 + len(self.atoms)
 
     @property
@@ -69,13 +68,13 @@ class Scaled:
 
     def coordinates(self, values: np.ndarray, atoms: np.ndarray | None) -> np.ndarray:
         """(n, size): the coordinates of cells, as searched and exactly."""
-        found = np.zeros((len(values), self.size))
-        found[:, 0] = self.axis.coordinates(values)
+        result = np.zeros((len(values), self.size))
+        result[:, 0] = self.axis.coordinates(values)
         if atoms is not None:
-            found[atoms >= 0, 0] = self.home
-            for place, atom in enumerate(self.atoms, 1):
-                found[atoms == atom, place] = self.away
-        return found
+            result[atoms >= 0, 0] = self.home
+            for index, atom in enumerate(self.atoms, 1):
+                result[atoms == atom, index] = self.away
+        return result
 
     def squares(self, before: Pair, after: Pair) -> np.ndarray:
         """(n,): the squared distance between the cells of each record."""
@@ -88,9 +87,9 @@ class Scaled:
         return _row_squares(points - means[labels])
 
     def about(self) -> dict[str, Any]:
-        """What the internal manifest says of this column."""
-        said: dict[str, Any] = {"centre": self.axis.centre, "width": self.axis.width}
-        return said | (
+        """Return the entry of the internal manifest for this column."""
+        facts: dict[str, Any] = {"centre": self.axis.centre, "width": self.axis.width}
+        return facts | (
             {"home": self.home, "away": self.away, "atoms": list(self.atoms)} if self.atoms else {}
         )
 
@@ -112,10 +111,10 @@ class Coded:
     level.
     """
     step: float
-    """What each level that differs adds to the squared distance."""
+    """Squared distance that each level that differs adds."""
     of_atoms: bool = False
-    """Whether the categories are those of a scaled column whose values are all equal: the value,
-    then its marks.
+    """True if the categories are those of a scaled column of equal values: the value, then its
+    marks.
     """
     blends: dict[int, np.ndarray] = field(default_factory=dict)
     """Categories of a release that stand for any of several others (nodes above them), and the
@@ -124,17 +123,17 @@ class Coded:
 
     @property
     def constant(self) -> bool:
-        """Whether there is nothing to tell apart."""
+        """True if all categories are the same."""
         return self.step == 0.0
 
     @property
     def exact(self) -> bool:
-        """Whether `codes` are as far apart as they should be."""
+        """True if `codes` have the exact distances."""
         return self.constant or all(nodes.max() < MOST_INDICATORS for nodes in self.nodes.T)
 
     @property
     def size(self) -> int:
-        """How many axes there are."""
+        """Number of axes."""
         return self.codes.shape[1]
 
     @property
@@ -147,12 +146,12 @@ class Coded:
         """(categories, size): the coordinates of each category, as searched."""
         if self.constant:
             return np.zeros((len(self.nodes), 1))
-        found = np.hstack(
+        result = np.hstack(
             [_codes(int(nodes.max()) + 1, self.step)[nodes] for nodes in self.nodes.T]
         )
         for category, shares in self.blends.items():
-            found[category] = (shares[:, None] * found).sum(axis=0)
-        return found
+            result[category] = (shares[:, None] * result).sum(axis=0)
+        return result
 
     def categories(self, values: np.ndarray, atoms: np.ndarray | None) -> np.ndarray:
         """(n,): which category each cell is."""
@@ -179,13 +178,13 @@ class Coded:
         """(n,): how far categories are from a centroid, in levels: (1 - 2 p_v + Σ p²) / 2 on each,
         p the shares of the nodes.
         """
-        found = np.zeros(len(categories))
+        result = np.zeros(len(categories))
         for nodes in self.nodes.T:
             of_nodes = np.bincount(nodes, shares)
-            found += np.maximum(
+            result += np.maximum(
                 0.0, 0.5 * (1.0 - 2.0 * of_nodes[nodes[categories]] + float((of_nodes**2).sum()))
             )
-        return found
+        return result
 
     def variation(self, cells: Pair, labels: np.ndarray) -> np.ndarray:
         """(n,): the exact squared distance of each record's cell to the centroid of its group.
@@ -195,7 +194,7 @@ class Coded:
         """
         categories = self.categories(*cells)
         sizes = np.bincount(labels)
-        found = np.zeros(len(categories))
+        result = np.zeros(len(categories))
         for nodes in self.nodes.T:
             count = int(nodes.max()) + 1
             pairs, which, counts = np.unique(
@@ -208,8 +207,8 @@ class Coded:
             squares = np.bincount(groups, shares**2, len(sizes))
             # groups of one node have no variation at all, not one of rounding
             alone = shares[which] == 1.0
-            found += np.where(alone, 0.0, 1.0 - 2.0 * shares[which] + squares[labels])
-        return 0.5 * self.step * found
+            result += np.where(alone, 0.0, 1.0 - 2.0 * shares[which] + squares[labels])
+        return 0.5 * self.step * result
 
     def variation_of_whole(self, counts: np.ndarray) -> np.ndarray:
         """(categories,): what `variation` gives a record of each category where all records are one
@@ -218,17 +217,19 @@ class Coded:
         >>> Coded(np.array([[0], [1]]), step=2.0).variation_of_whole(np.array([1, 3])).tolist()
         [1.125, 0.125]
         """
-        found = np.zeros(len(self.nodes))
+        result = np.zeros(len(self.nodes))
         for nodes in self.nodes.T:
             of_nodes = np.bincount(nodes, counts)
             shares = of_nodes / of_nodes.sum()
-            there = shares > 0.0
-            squares = np.bincount(np.zeros(int(there.sum()), np.int64), shares[there] ** 2)[0]
-            found += np.where(shares[nodes] == 1.0, 0.0, 1.0 - 2.0 * shares[nodes] + squares)
-        return 0.5 * self.step * found
+            occurring = shares > 0.0
+            squares = np.bincount(np.zeros(int(occurring.sum()), np.int64), shares[occurring] ** 2)[
+                0
+            ]
+            result += np.where(shares[nodes] == 1.0, 0.0, 1.0 - 2.0 * shares[nodes] + squares)
+        return 0.5 * self.step * result
 
     def about(self) -> dict[str, Any]:
-        """What the internal manifest says of this column."""
+        """Return the entry of the internal manifest for this column."""
         return {"categories": len(self.nodes), "levels": self.nodes.shape[1], "step": self.step}
 
 
@@ -242,7 +243,9 @@ def axes_of_numbers(
 ) -> Scaled:
     """The axis of a contiguous column of numbers, all of them values.
 
-    >>> axes_of_numbers(np.array([0.0, 4.0]), "minmax", importance=4.0).coordinates(np.array([3.0]), None).tolist()
+    >>> axes_of_numbers(np.array([0.0, 4.0]), "minmax", importance=4.0).coordinates(
+    ...     np.array([3.0]), None
+    ... ).tolist()
     [[1.5]]
     """
     constant = bool(column.min() == column.max())
@@ -276,29 +279,31 @@ def axes_of(
     scale: str,
     importance: float = 1.0,
 ) -> ColumnAxes:
-    """How a column of a mixed table becomes axes: fitted on its values, and on how often each atom
-    occurs.
+    """Return the axes of a column of a mixed table, fitted on its values and on counts of its
+    atoms.
     """
     if variable.kind is Kind.NOMINAL:
         return axes_of_categories(variable, np.bincount(values.astype(np.int64)), scale, importance)
-    known = np.ascontiguousarray(values if atoms is None else values[atoms < 0])
+    present = np.ascontiguousarray(values if atoms is None else values[atoms < 0])
     counts = np.zeros(0, np.int64) if atoms is None else np.bincount(atoms[atoms >= 0])
-    if len(known) < len(values) and (len(known) == 0 or known.min() == known.max()):
-        return axes_of_atoms(len(known), counts, len(variable.marks), scale, importance)
-    column = axes_of_numbers(known, scale, variable.unit)
-    mean, deviation = sums.column_moments(column.coordinates(known, None)).reshape(-1)
-    return with_atoms(column, float(mean), float(deviation), len(known), counts, scale, importance)
+    if len(present) < len(values) and (len(present) == 0 or present.min() == present.max()):
+        return axes_of_atoms(len(present), counts, len(variable.marks), scale, importance)
+    column = axes_of_numbers(present, scale, variable.unit)
+    mean, deviation = sums.column_moments(column.coordinates(present, None)).reshape(-1)
+    return with_atoms(
+        column, float(mean), float(deviation), len(present), counts, scale, importance
+    )
 
 
 def axes_of_atoms(
-    known: int, counts: np.ndarray, marks: int, scale: str, importance: float
+    present: int, counts: np.ndarray, marks: int, scale: str, importance: float
 ) -> Coded:
     """The categories of a column whose values are all equal: `known` cells with a value, `counts`
     of the first atoms.
     """
     nodes = np.arange(marks + 1).reshape(-1, 1)
     of_categories = np.zeros(marks + 1, np.int64)
-    of_categories[0], of_categories[1 : 1 + len(counts)] = known, counts
+    of_categories[0], of_categories[1 : 1 + len(counts)] = present, counts
     return Coded(nodes, _step(nodes, of_categories, scale, importance), of_atoms=True)
 
 
@@ -349,19 +354,19 @@ def _blends(variable: Variable, counts: np.ndarray) -> dict[int, np.ndarray]:
     """Of each level that is a node above values: which values it stands for, as often as they
     occur.
     """
-    tree, found = variable.hierarchy, {}
+    tree, result = variable.hierarchy, {}
     if tree is None or not tree.inner:
-        return found
+        return result
     nodes = tree.ancestors(variable.levels, variable.name)
-    for place, level in enumerate(variable.levels):
+    for index, level in enumerate(variable.levels):
         height = None if level is None else tree.inner.get(str(level))
         if height is not None:
-            below = np.where(nodes[:, height] == nodes[place, height], counts, 0)
-            missing = [j for j, each in enumerate(variable.levels) if each is None]
+            below = np.where(nodes[:, height] == nodes[index, height], counts, 0)
+            missing = [j for j, name in enumerate(variable.levels) if name is None]
             below[missing] = 0  # the top is above what is missing, but does not stand for it
             if below.sum() > 0:
-                found[place] = below / below.sum()
-    return found
+                result[index] = below / below.sum()
+    return result
 
 
 def _nodes_of(variable: Variable, tree: Hierarchy) -> np.ndarray:
@@ -375,8 +380,8 @@ def _nodes_of(variable: Variable, tree: Hierarchy) -> np.ndarray:
 
 
 def _step(nodes: np.ndarray, counts: np.ndarray, scale: str, importance: float) -> float:
-    """What each level that differs adds to the squared distance, from how often categories occur; 0
-    where all records have one.
+    """Return the squared distance that each differing level adds; 0 if all records have one
+    category.
     """
     if (counts > 0).sum() <= 1:
         return 0.0

@@ -19,9 +19,7 @@ Limit = float | str | None
 
 @dataclass(frozen=True)
 class Capped:
-    """What capping did to one column; the limits and the counts tell of the original, so they stay
-    inside.
-    """
+    """Result of capping one column. Limits and counts are internal: they describe the original."""
 
     low: float | None
     high: float | None
@@ -29,7 +27,7 @@ class Capped:
     above: int
 
     def as_data(self) -> dict[str, Any]:
-        """What the internal manifest says of it."""
+        """Return the entry of the internal manifest."""
         return {"low": self.low, "high": self.high, "below": self.below, "above": self.above}
 
 
@@ -86,7 +84,7 @@ def caps_in_terms(
     for variable in variables:
         if variable.name in caps:
             _check_uncappable(variable)
-    origins = {each.name: each.origin for each in variables}
+    origins = {item.name: item.origin for item in variables}
     return {
         name: (_minus(low, origins.get(name, 0)), _minus(high, origins.get(name, 0)))
         for name, (low, high) in caps.items()
@@ -94,17 +92,17 @@ def caps_in_terms(
 
 
 def limits_in_terms(variables: Sequence[Variable], done: Mapping[str, Capped]) -> dict[str, Capped]:
-    """What was done, with limits as the columns themselves count."""
-    told = dict(done)
+    """Return results with limits in the terms of the columns themselves."""
+    converted = dict(done)
     for variable in variables:
         if variable.name in done and variable.origin:
-            own = done[variable.name]
+            capped = done[variable.name]
             low, high = (
-                None if each is None else float(each + float(variable.origin))
-                for each in (own.low, own.high)
+                None if limit is None else float(limit + float(variable.origin))
+                for limit in (capped.low, capped.high)
             )
-            told[variable.name] = replace(own, low=low, high=high)
-    return told
+            converted[variable.name] = replace(capped, low=low, high=high)
+    return converted
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,9 @@ class Limits:
     def cells(self, cells: Cells) -> Cells:
         """The cells with values beyond the limits set to them.
 
-        >>> Limits({0: (None, 10.0)}).cells(Cells.plain(np.array([[3.0], [900.0]]), ["income"])).values[:, 0].tolist()
+        >>> Limits({0: (None, 10.0)}).cells(
+        ...     Cells.plain(np.array([[3.0], [900.0]]), ["income"])
+        ... ).values[:, 0].tolist()
         [3.0, 10.0]
         """
         values = cells.values.copy()
@@ -173,7 +173,9 @@ def cap_values(
     The array that was given is left as it is; where nothing is asked for, it is the one that comes
     back. NaN stays NaN.
 
-    >>> values, done = cap_values(np.array([[3.0], [4.0], [5.0], [900.0]]), ["income"], {"income": (None, "99%")})
+    >>> values, done = cap_values(
+    ...     np.array([[3.0], [4.0], [5.0], [900.0]]), ["income"], {"income": (None, "99%")}
+    ... )
     >>> values[:, 0].tolist(), done["income"].above
     ([3.0, 4.0, 5.0, 5.0], 1)
     """
@@ -210,7 +212,7 @@ def ordered_limits(
 
 
 def beyond(column: np.ndarray, low: float | None, high: float | None) -> tuple[int, int]:
-    """How many values lie below the lowest, and above the highest.
+    """Count the values below the lowest, and above the highest.
 
     >>> beyond(np.array([1.0, 2.0, np.nan]), 2.0, None)
     (1, 0)
@@ -232,11 +234,11 @@ def limit_of(column: np.ndarray, limit: Limit, *, top: bool) -> float | None:
     if not isinstance(limit, str):
         return limit
     share, method = quantile_asked(limit, top=top)
-    known = column[~np.isnan(column)]
-    if len(known) == 0:
+    present = column[~np.isnan(column)]
+    if len(present) == 0:
         return None
-    found, median = (float(np.quantile(known, part, method=method)) for part in (share, 0.5))  # pyright: ignore
-    return rounded_limit(found, median, top=top)
+    quantile, median = (float(np.quantile(present, part, method=method)) for part in (share, 0.5))  # pyright: ignore
+    return rounded_limit(quantile, median, top=top)
 
 
 def quantile_asked(limit: str, *, top: bool) -> tuple[float, str]:
@@ -249,17 +251,17 @@ def quantile_asked(limit: str, *, top: bool) -> tuple[float, str]:
     return float(limit[:-1]) / 100.0, "lower" if top else "higher"
 
 
-def rounded_limit(found: float, median: float, *, top: bool) -> float:
+def rounded_limit(limit: float, median: float, *, top: bool) -> float:
     """The limit that a percentile becomes: rounded towards the middle of the column; a zero has no
     sign.
 
     >>> rounded_limit(3998.0, 3499.0, top=True)
     3990.0
     """
-    found, median = found + 0.0, median + 0.0
-    distance = abs(found - median)
+    limit, median = limit + 0.0, median + 0.0
+    distance = abs(limit - median)
     if distance == 0.0:
-        return found
+        return limit
     step = Decimal(1).scaleb(math.floor(math.log10(distance)) - 1)
-    steps = (Decimal(repr(found)) / step).to_integral_value(ROUND_FLOOR if top else ROUND_CEILING)
+    steps = (Decimal(repr(limit)) / step).to_integral_value(ROUND_FLOOR if top else ROUND_CEILING)
     return float(steps * step)

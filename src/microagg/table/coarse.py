@@ -20,7 +20,9 @@ def ranges(of: SortedMembers) -> tuple[np.ndarray, Variable]:
     >>> from microagg.table.grouping import Groups
     >>> column = np.array([1.0, 3.0, 7.0])
     >>> groups = Groups.of(np.array([0, 0, 1]))
-    >>> places, variable = ranges(SortedMembers(Variable("age"), column, groups, column, 0, texts_of))
+    >>> places, variable = ranges(
+    ...     SortedMembers(Variable("age"), column, groups, column, 0, texts_of)
+    ... )
     >>> [variable.levels[int(place)] for place in places]
     ['1..3', '7']
     """
@@ -58,8 +60,8 @@ def ancestors(of: SortedMembers) -> tuple[np.ndarray, Variable]:
     for level in range(tree.depth):
         column = nodes[codes, level]
         lowest = of.groups.least(column)
-        found = (height < 0) & (lowest == of.groups.largest(column))
-        height[found], node[found] = level, lowest[found]
+        is_common = (height < 0) & (lowest == of.groups.largest(column))
+        height[is_common], node[is_common] = level, lowest[is_common]
     widest = max(len(names) for names in tree.nodes) + 1
     pairs, places = np.unique(height * np.int64(widest) + node, return_inverse=True)
     texts = [tree.name_of(*divmod(int(pair), widest)) for pair in pairs.tolist()]
@@ -71,8 +73,8 @@ def _coarsened(
 ) -> tuple[np.ndarray, Variable]:
     """The places of texts among the different ones, missing last."""
     levels = [text for text in dict.fromkeys(texts) if text is not None] + [None] * (None in texts)
-    place = {text: at for at, text in enumerate(levels)}
-    new = np.array([place[text] for text in texts], np.float64)
+    indices = {text: index for index, text in enumerate(levels)}
+    new = np.array([indices[text] for text in texts], np.float64)
     coarse = replace(
         variable,
         kind=Kind.NOMINAL,

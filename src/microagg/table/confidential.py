@@ -42,7 +42,13 @@ class Attribute:
 
     >>> Attribute("wage", Kind.NUMERIC, np.array([9.0, 7.0, 9.0])).codes.tolist()
     [1, 0, 1]
-    >>> gap = Attribute("wage", Kind.NUMERIC, np.array([np.nan, 7.0, 9.0]), atoms=np.array([0, -1, -1]), marks=(None,))
+    >>> gap = Attribute(
+    ...     "wage",
+    ...     Kind.NUMERIC,
+    ...     np.array([np.nan, 7.0, 9.0]),
+    ...     atoms=np.array([0, -1, -1]),
+    ...     marks=(None,),
+    ... )
     >>> gap.codes.tolist(), gap.known
     ([2, 0, 1], 2)
     """
@@ -54,11 +60,9 @@ class Attribute:
     An atom is NaN where numeric, else a number behind all categories.
     """
     spellings: int = 0
-    """How many texts mean the same as another one of the column."""
+    """Number of texts that mean the same as another one of the column."""
     similar: int = 0
-    """How many values differ from another one in accents, marks and blanks only, and count as
-    values of their own.
-    """
+    """Number of values that differ from another one in accents, marks and blanks only."""
     atoms: np.ndarray | None = None
     """(n,) int16: the atom's place among the marks, -1 where there is a value; None where no record
     has an atom.
@@ -79,12 +83,12 @@ class Attribute:
 
     @property
     def known(self) -> int:
-        """How many different values there are; atoms are none."""
+        """Number of distinct values, without atoms."""
         return self._numbered[1]
 
     @property
     def distinct(self) -> int:
-        """How many different values and atoms there are."""
+        """Number of distinct values and atoms."""
         return int(self.codes.max(initial=-1)) + 1
 
     @property
@@ -112,12 +116,12 @@ def numbered(values: np.ndarray, atoms: np.ndarray | None = None) -> tuple[np.nd
     if atoms is None and values.dtype.kind == "f" and np.isnan(values).any():
         atoms = np.where(np.isnan(values), 0, NO_ATOM)
     if atoms is None:
-        found, codes = np.unique(values, return_inverse=True)
-        return codes.reshape(-1).astype(np.int64), len(found)
-    told, codes = atoms == NO_ATOM, np.empty(len(values), np.int64)
-    found, codes[told] = np.unique(values[told], return_inverse=True)
-    codes[~told] = np.unique(atoms[~told], return_inverse=True)[1] + len(found)
-    return codes, len(found)
+        unique, codes = np.unique(values, return_inverse=True)
+        return codes.reshape(-1).astype(np.int64), len(unique)
+    is_value, codes = atoms == NO_ATOM, np.empty(len(values), np.int64)
+    unique, codes[is_value] = np.unique(values[is_value], return_inverse=True)
+    codes[~is_value] = np.unique(atoms[~is_value], return_inverse=True)[1] + len(unique)
+    return codes, len(unique)
 
 
 def attributes_of(
@@ -142,10 +146,12 @@ def attributes_of(
 
     >>> attributes_of(pa.table({"ill": ["no", "yes", "No "]}), ["ill"])[0].values.tolist()
     [0, 1, 0]
-    >>> attributes_of(pa.table({"wage": [9, None, 97]}), ["wage"], special={"wage": [97]})[0].atoms.tolist()
+    >>> attributes_of(pa.table({"wage": [9, None, 97]}), ["wage"], special={"wage": [97]})[
+    ...     0
+    ... ].atoms.tolist()
     [-1, 1, 0]
     """
-    found = []
+    attributes = []
     for name in names:
         column, levels = table.column(name), tuple(ordinal.get(name) or ())
         numbers = means_numbers(table.schema.field(name)) and is_text(column.type)
@@ -167,8 +173,8 @@ def attributes_of(
         attribute = _attribute(
             name, kind, column, levels, exact=exact or nested, numbers=numbers, standing=standing
         )
-        found.append(_with_atoms(attribute, atoms, (*codes, None)))
-    return tuple(found)
+        attributes.append(_with_atoms(attribute, atoms, (*codes, None)))
+    return tuple(attributes)
 
 
 def units_of(table: pa.Table, name: str, *, na: Sequence[Any] = ()) -> Attribute:
@@ -186,7 +192,7 @@ def units_of(table: pa.Table, name: str, *, na: Sequence[Any] = ()) -> Attribute
 
 
 def units_missing(name: str, missing: int, records: int, first: int) -> str:
-    """What is said where records have no unit; `first` is the number of one of them, from 0."""
+    """Return the message for records without a unit; `first` is the index of one of them."""
     return (
         f"column {name!r} tells the unit of each record, but is missing in {missing:,} "
         f"of {records:,}, first in row {first + 1}; "
@@ -242,14 +248,14 @@ def _with_atoms(
     """The column with its atoms, which get numbers behind those of all categories."""
     if atoms is None:
         return attribute
-    told, values = atoms == NO_ATOM, attribute.values
+    is_value, values = atoms == NO_ATOM, attribute.values
     if attribute.kind is not Kind.NUMERIC:
-        values = np.where(told, values, values[told].max(initial=-1) + 1 + atoms)
+        values = np.where(is_value, values, values[is_value].max(initial=-1) + 1 + atoms)
     return replace(attribute, values=values, atoms=atoms, marks=marks)
 
 
 def _suggested(column: pa.ChunkedArray, *, numbers: bool) -> Kind:
-    """What the type of a column says."""
+    """Return the kind that the type of a column suggests."""
     kind = column.type
     if _is_ordered(column):
         return Kind.ORDINAL
@@ -291,7 +297,9 @@ def typed_like(written: pa.Table, table: pa.Table) -> pa.Table:
     """Columns of a file that may hold everything as text, with the types that those of this
     table have.
 
-    >>> typed_like(pa.table({"wage": ["1.5", None]}), pa.table({"wage": [1.5, None]})).column("wage").to_pylist()
+    >>> typed_like(pa.table({"wage": ["1.5", None]}), pa.table({"wage": [1.5, None]})).column(
+    ...     "wage"
+    ... ).to_pylist()
     [1.5, None]
     """
     for position, name in enumerate(written.column_names):
@@ -333,17 +341,19 @@ def as_attributes(confidential: Any, records: int) -> tuple[Attribute, ...]:
     matrix = matrix.reshape(-1, 1) if matrix.ndim == 1 else matrix
     if matrix.ndim != 2 or len(matrix) != records or matrix.shape[1] == 0:
         raise InputError(f"confidential must hold one row for each of the {records} records.")
-    found = []
+    attributes = []
     for j, column in enumerate(matrix.T):
         if matrix.dtype.kind == "f":
             if not np.isfinite(column).all():
                 row = int(np.argmin(np.isfinite(column))) + 1
                 raise InputError(f"confidential holds a missing or infinite value in row {row}.")
-            found.append(Attribute(str(j), Kind.NUMERIC, np.ascontiguousarray(column, np.float64)))
+            attributes.append(
+                Attribute(str(j), Kind.NUMERIC, np.ascontiguousarray(column, np.float64))
+            )
         else:
-            told, atoms = set_apart(comparable(_as_column(column)))
-            found.append(_with_atoms(_nominal(str(j), told, exact=False), atoms, (None,)))
-    return tuple(found)
+            values, atoms = set_apart(comparable(_as_column(column)))
+            attributes.append(_with_atoms(_nominal(str(j), values, exact=False), atoms, (None,)))
+    return tuple(attributes)
 
 
 def _as_column(values: np.ndarray) -> pa.ChunkedArray:
@@ -369,8 +379,8 @@ def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array | None]:
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.chunk(0)
     codes = np.asarray(encoded.indices).astype(np.int64)
-    told = is_text(plain.type) and not pa.types.is_nested(column.type)
-    return codes, encoded.dictionary if told else None
+    holds_text = is_text(plain.type) and not pa.types.is_nested(column.type)
+    return codes, encoded.dictionary if holds_text else None
 
 
 def _is_ordered(column: pa.ChunkedArray) -> bool:

@@ -50,8 +50,8 @@ class Turning:
 
 @dataclass(frozen=True)
 class Space:
-    """What turns columns into points, and knows which axes belong to which column. A constant
-    column has distance 0.
+    """Conversion of columns to points, with the axes of each column. A constant column has distance
+    0.
 
     >>> space = Space.fit(np.array([[1.0, 7.0], [3.0, 7.0]]), "zscore")
     >>> space.points(np.array([[1.0, 7.0], [3.0, 7.0]])).tolist()
@@ -62,9 +62,9 @@ class Space:
 
     scale: str
     columns: tuple[ColumnAxes, ...]
-    """How each column becomes axes."""
+    """Axes of each column."""
     turning: Turning | None = None
-    """How these are turned to principal axes; None where they stay as they are."""
+    """Rotation to principal axes; None without one."""
 
     @staticmethod
     def fit(
@@ -122,13 +122,13 @@ class Space:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every column is one axis of numbers."""
+        """True if every column is one axis of numbers."""
         return all(isinstance(column, Scaled) and not column.atoms for column in self.columns)
 
     @property
     def exact(self) -> bool:
-        """Whether points are as far apart as the encoding says; a bound on points speaks of the
-        encoding only then.
+        """True if points have the distances of the exact encoding; only then a bound on points
+        holds for it.
         """
         return all(column.exact for column in self.columns)
 
@@ -138,8 +138,8 @@ class Space:
         return tuple(j for j, column in enumerate(self.columns) if column.constant)
 
     def axes_of(self, column: int) -> slice:
-        """Which axes belong to a column, before all of them are turned."""
-        first = sum(each.size for each in self.columns[:column])
+        """Return the axes of a column, before the rotation."""
+        first = sum(axes.size for axes in self.columns[:column])
         return slice(first, first + self.columns[column].size)
 
     @property
@@ -166,10 +166,10 @@ class Space:
 
     def record_errors(self, before: Cells, after: Cells, labels: np.ndarray) -> np.ndarray:
         """(n,): the same by record."""
-        found = np.zeros(len(before))
+        total = np.zeros(len(before))
         for errors in self.errors_by_column(before, after, labels):
-            found += errors
-        return found
+            total += errors
+        return total
 
     def within(self, cells: Cells, labels: np.ndarray) -> float:
         """The squared distances of all records to the centroids of their groups, on the exact
@@ -217,12 +217,12 @@ class Space:
         }
 
     def about_column(self, column: int) -> dict[str, Any]:
-        """What the internal manifest says of the way of one column."""
+        """Return the entry of the internal manifest for one column."""
         return self.columns[column].about()
 
     @property
     def size_of_points(self) -> int:
-        """How many axes points have."""
+        """Number of axes of points."""
         return self._size if self.turning is None else len(self.turning.offset)
 
     @property
@@ -275,12 +275,12 @@ class Space:
 
 
 def is_standard(scale: str, importance: Mapping[str, float]) -> bool:
-    """Whether a space is one of plain z-scores, in which all columns count the same.
+    """Check if a space is one of plain z-scores with equal weights.
 
     >>> is_standard("zscore", {"age": 1.0}), is_standard("rank", {})
     (True, False)
     """
-    return scale == SCALE.default and all(each == 1.0 for each in importance.values())
+    return scale == SCALE.default and all(weight == 1.0 for weight in importance.values())
 
 
 def _turned(space: Space, cells: Cells) -> Space:
@@ -300,7 +300,7 @@ def _turned(space: Space, cells: Cells) -> Space:
 
 
 def can_be_turned(space: Space) -> bool:
-    """Whether there is a nominal column that varies, and not too many axes."""
+    """Check if there is a nominal column that varies, and not too many axes."""
     nominal = any(isinstance(column, Coded) and not column.constant for column in space.columns)
     return nominal and space._size <= WIDEST_TURN
 

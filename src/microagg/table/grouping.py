@@ -72,7 +72,9 @@ class Groups:
         `heaviest` is the largest weight of the whole table, where these are records of a part of
         it.
 
-        >>> Groups.of(np.array([0, 0, 1])).means(np.array([[1.0], [4.0], [7.0]]), np.array([2.0, 1.0, 5.0])).tolist()
+        >>> Groups.of(np.array([0, 0, 1])).means(
+        ...     np.array([[1.0], [4.0], [7.0]]), np.array([2.0, 1.0, 5.0])
+        ... ).tolist()
         [[2.0], [7.0]]
         """
         labels = np.ascontiguousarray(self.labels, np.int32)
@@ -92,7 +94,9 @@ class Groups:
         """(groups,): of each group's values in their order the one in the middle; of two such
         the lower.
 
-        >>> Groups.of(np.array([0, 0, 0, 0, 1])).lower_medians(np.array([9.0, 1.0, 3.0, 5.0, 7.0])).tolist()
+        >>> Groups.of(np.array([0, 0, 0, 0, 1])).lower_medians(
+        ...     np.array([9.0, 1.0, 3.0, 5.0, 7.0])
+        ... ).tolist()
         [3.0, 7.0]
         """
         middle = self.starts + (self.sizes - 1) // 2
@@ -108,7 +112,9 @@ class Groups:
         """(groups,): the code that most records of each group have; ties go to the one of the
         larger `frequency`, then the lower.
 
-        >>> Groups.of(np.array([0, 0, 1])).most_frequent(np.array([0, 1, 0]), np.array([4, 7])).tolist()
+        >>> Groups.of(np.array([0, 0, 1])).most_frequent(
+        ...     np.array([0, 1, 0]), np.array([4, 7])
+        ... ).tolist()
         [1, 0]
         """
         if self.count == 0:
@@ -148,8 +154,10 @@ class Groups:
         >>> Groups.of(np.array([0, 0, 1])).drawn(7, "age").tolist()[1]
         2
         """
-        own = np.arange(self.count) if numbers is None else numbers
-        states = _mixed(random.seeded(*key)[0] + (own.astype(np.uint64) + np.uint64(1)) * GOLDEN)
+        group_numbers = np.arange(self.count) if numbers is None else numbers
+        states = _mixed(
+            random.seeded(*key)[0] + (group_numbers.astype(np.uint64) + np.uint64(1)) * GOLDEN
+        )
         sizes = self.sizes.astype(np.uint64)
         whole = np.uint64(0xFFFFFFFFFFFFFFFF)
         usable = whole - whole % sizes

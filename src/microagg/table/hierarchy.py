@@ -46,7 +46,7 @@ class Hierarchy:
     """The file that it was read from."""
 
     @staticmethod
-    def of(given: Any) -> Hierarchy:
+    def of(source: Any) -> Hierarchy:
         """A hierarchy from a file, a dict, a table, a list of paths, or one that is there already.
 
         A file has a line `value;parent;…;top` for each value and no header; a table has columns
@@ -55,15 +55,15 @@ class Hierarchy:
         >>> Hierarchy.of({"Rome": "Italy", "Pisa": "Italy", "Italy": "*"}).paths["Pisa"]
         ('Pisa', 'Italy', '*')
         """
-        if isinstance(given, Hierarchy):
-            return given
-        if isinstance(given, str | Path):
-            return Hierarchy.read(given)
-        if isinstance(given, Mapping):
-            return Hierarchy(_checked(_rows_of_dict(given)))
-        if isinstance(given, Sequence) and not isinstance(given, bytes):
-            return Hierarchy.from_data(given)
-        return Hierarchy(_checked(_rows_of_table(given)))
+        if isinstance(source, Hierarchy):
+            return source
+        if isinstance(source, str | Path):
+            return Hierarchy.read(source)
+        if isinstance(source, Mapping):
+            return Hierarchy(_checked(_rows_of_dict(source)))
+        if isinstance(source, Sequence) and not isinstance(source, bytes):
+            return Hierarchy.from_data(source)
+        return Hierarchy(_checked(_rows_of_table(source)))
 
     @staticmethod
     def read(path: str | Path) -> Hierarchy:
@@ -100,7 +100,7 @@ class Hierarchy:
 
     @property
     def depth(self) -> int:
-        """How many levels there are, values and top included."""
+        """Number of levels, values and top included."""
         return len(next(iter(self.paths.values())))
 
     @functools.cached_property
@@ -178,7 +178,9 @@ class Hierarchy:
         their centroid. What the tree does not know is a value of its own, which differs from others
         on all levels.
 
-        >>> tree = Hierarchy.of([["Rome", "Italy", "*"], ["Bonn", "Germany", "*"]]).with_nodes(["Italy", "?"])
+        >>> tree = Hierarchy.of([["Rome", "Italy", "*"], ["Bonn", "Germany", "*"]]).with_nodes(
+        ...     ["Italy", "?"]
+        ... )
         >>> tree.inner, tree.paths["?"]
         ({'Italy': 1}, ('?', '?', '*'))
         """
@@ -188,7 +190,7 @@ class Hierarchy:
         more: dict[str, tuple[str, ...]] = {}
         inner: dict[str, int] = {}
         for text in (
-            str(each) for each in levels if each is not None and self._value_of(each) is None
+            str(value) for value in levels if value is not None and self._value_of(value) is None
         ):
             level = next(
                 (level for level in range(1, self.depth) if (level, text) in some_path), None
@@ -234,12 +236,12 @@ class Hierarchy:
 
     @functools.cached_property
     def _by_number(self) -> dict[Decimal, str]:
-        found: dict[Decimal, str] = {}
+        by_number: dict[Decimal, str] = {}
         for value in self.paths:
             number = _number(value)
             if number is not None:
-                found.setdefault(number, value)
-        return found
+                by_number.setdefault(number, value)
+        return by_number
 
 
 def _number(text: str) -> Decimal | None:
@@ -277,11 +279,11 @@ def _cut(text: str, delimiter: str) -> list[Row]:
         return []
 
 
-def _rows_of_dict(given: Mapping[Any, Any]) -> list[Row]:
+def _rows_of_dict(tree: Mapping[Any, Any]) -> list[Row]:
     """The paths of a dict from values to parents, or from values to paths (with or without the
     value itself).
     """
-    entries = {_text(value): above for value, above in given.items()}
+    entries = {_text(value): above for value, above in tree.items()}
     if all(
         isinstance(above, Sequence) and not isinstance(above, str | bytes)
         for above in entries.values()
@@ -309,11 +311,11 @@ def _rows_of_dict(given: Mapping[Any, Any]) -> list[Row]:
     return rows
 
 
-def _rows_of_table(given: Any) -> list[Row]:
+def _rows_of_table(table: Any) -> list[Row]:
     import narwhals as nw
 
     try:
-        frame = nw.from_native(given, eager_only=True)
+        frame = nw.from_native(table, eager_only=True)
     except TypeError:
         raise InputError(
             "a hierarchy must be a file, a table, a dict or a list of paths from value to top."

@@ -1,8 +1,7 @@
-"""What a declared parameter takes, as JSON Schema: for editors of settings files, and for the check
-of such a file.
+"""JSON Schema of declared parameters, for editors of settings files and for checking such a file.
 
-A declaration of another room brings its own as `json_schema`. One that is not known takes anything
-here; its `parse` decides anyway.
+Other declarations bring their own as `json_schema`. An unknown one accepts anything here; its
+`parse` decides.
 """
 
 from __future__ import annotations
@@ -54,15 +53,19 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 
 def schema_of(declared: Parameter) -> Schema:
-    """What a parameter takes, with its help.
+    """Return the schema of a parameter, with its help.
 
     >>> from microagg.table.parameters import K
     >>> schema_of(K)
     {'description': 'The least number of records that must look alike.', 'type': 'integer', 'minimum': 2}
     """
-    own = getattr(declared, "json_schema", None)
-    told: Schema = {"description": declared.help} if declared.help else {}
-    return {**told, **(own if own is not None else _by_type(declared)), **_usual(declared)}
+    own_schema = getattr(declared, "json_schema", None)
+    description: Schema = {"description": declared.help} if declared.help else {}
+    return {
+        **description,
+        **(own_schema if own_schema is not None else _by_type(declared)),
+        **_usual(declared),
+    }
 
 
 def _usual(declared: Parameter) -> Schema:
@@ -119,8 +122,8 @@ def _of_columns(declared: ByColumn) -> Schema:
             return by_column({"type": "number", "exclusiveMinimum": 0})
         case Orders():
             levels = {"type": "array", "items": {"type": ["string", "number", "boolean"]}}
-            said = by_column({"anyOf": [levels, TEXT, {"const": True}]})
-            return {"anyOf": [said, *one_or_several({"type": ["string", "integer"]})["anyOf"]]}
+            schema = by_column({"anyOf": [levels, TEXT, {"const": True}]})
+            return {"anyOf": [schema, *one_or_several({"type": ["string", "integer"]})["anyOf"]]}
         case Hierarchies():
             paths = {
                 "type": "array",
@@ -135,24 +138,28 @@ def _of_columns(declared: ByColumn) -> Schema:
             return {"type": "object"}
 
 
-def one_or_several(each: Schema) -> Schema:
+def one_or_several(schema: Schema) -> Schema:
     """One of them, or a list of them."""
-    return {"anyOf": [each, {"type": "array", "items": each}]}
+    return {"anyOf": [schema, {"type": "array", "items": schema}]}
 
 
-def by_column(each: Schema) -> Schema:
+def by_column(schema: Schema) -> Schema:
     """Something for each of some columns."""
-    return {"type": "object", "additionalProperties": each}
+    return {"type": "object", "additionalProperties": schema}
 
 
 def fits(value: Any, schema: Schema) -> bool:
-    """Whether a value is of the shape that a schema of ours asks for; ranges are left to
-    `parse`, which has the sentences.
+    """Check if a value has the shape of a schema; ranges are left to `parse`, which has the
+    messages.
 
-    >>> fits(5, {"type": "integer"}), fits(True, {"type": "integer"}), fits(["a"], {"type": "array", "items": {"type": "integer"}})
+    >>> (
+    ...     fits(5, {"type": "integer"}),
+    ...     fits(True, {"type": "integer"}),
+    ...     fits(["a"], {"type": "array", "items": {"type": "integer"}}),
+    ... )
     (True, False, False)
     """
-    if "anyOf" in schema and not any(fits(value, each) for each in schema["anyOf"]):
+    if "anyOf" in schema and not any(fits(value, item) for item in schema["anyOf"]):
         return False
     if "const" in schema and value is not schema["const"]:
         return False
@@ -163,14 +170,14 @@ def fits(value: Any, schema: Schema) -> bool:
         if not any(_is_a(value, kind) for kind in kinds):
             return False
     if isinstance(value, list | tuple) and "items" in schema:
-        return all(fits(each, schema["items"]) for each in value)
+        return all(fits(item, schema["items"]) for item in value)
     if isinstance(value, Mapping) and isinstance(schema.get("additionalProperties"), dict):
-        return all(fits(each, schema["additionalProperties"]) for each in value.values())
+        return all(fits(item, schema["additionalProperties"]) for item in value.values())
     return True
 
 
 def kind_of(value: Any) -> str:
-    """What stands in a file, in words.
+    """Describe the type of a value of a file in words.
 
     >>> kind_of("5"), kind_of([1]), kind_of(2.5)
     ('text', 'a list', 'a number')

@@ -41,13 +41,13 @@ class ByColumn:
     describes: str = "column=value"
 
     def parse(self, value: Any) -> dict[str, Any]:
-        """What was given for each column, checked."""
-        found: dict[str, Any] = {}
-        for column, given in self._pairs(value):
+        """Return the checked value of each column."""
+        parsed: dict[str, Any] = {}
+        for column, entry in self._pairs(value):
             name = self._as_name(column)
-            checked = self._checked(name, given)
-            found[name] = self._joined(name, found[name], checked) if name in found else checked
-        return found
+            checked = self._checked(name, entry)
+            parsed[name] = self._joined(name, parsed[name], checked) if name in parsed else checked
+        return parsed
 
     def _pairs(self, value: Any) -> list[tuple[Any, Any]]:
         if value is None:
@@ -57,14 +57,14 @@ class ByColumn:
         listed = [value] if isinstance(value, str) else value
         if not isinstance(listed, list | tuple):
             self._refuse()
-        return [self._typed(each) for each in listed]
+        return [self._typed(item) for item in listed]
 
     def _typed(self, text: Any) -> tuple[Any, Any]:
         """The column and its value, from what was typed as column=value."""
         if not isinstance(text, str) or "=" not in text:
             self._refuse()
-        column, _, given = text.rpartition("=")
-        return column.strip(), given.strip()
+        column, _, value = text.rpartition("=")
+        return column.strip(), value.strip()
 
     def _as_name(self, column: Any) -> str:
         if isinstance(column, str) and column:
@@ -74,8 +74,8 @@ class ByColumn:
                 return str(operator.index(column))
         return self._refuse()
 
-    def _checked(self, column: str, given: Any) -> Any:
-        return given
+    def _checked(self, column: str, value: Any) -> Any:
+        return value
 
     def _joined(self, column: str, first: Any, second: Any) -> Any:
         if first != second:
@@ -99,8 +99,8 @@ class WordByColumn(ByColumn):
 
     choices: tuple[str, ...] = ()
 
-    def _checked(self, column: str, given: Any) -> str:
-        return _checked_word(self.name, self.choices, column, given)
+    def _checked(self, column: str, value: Any) -> str:
+        return _checked_word(self.name, self.choices, column, value)
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ class AggregateByColumn(ByColumn):
         """Return the names of all aggregates, and the words for weights."""
         return tuple(dict.fromkeys((*AGGREGATES, *OF_WEIGHT)))
 
-    def _checked(self, column: str, given: Any) -> str:
-        return _checked_word(self.name, self.choices, column, given)
+    def _checked(self, column: str, value: Any) -> str:
+        return _checked_word(self.name, self.choices, column, value)
 
 
 def _checked_word(name: str, choices: Sequence[str], column: str, value: Any) -> str:
@@ -136,10 +136,10 @@ class WeightByColumn(ByColumn):
 
     describes: str = "column=number"
 
-    def _checked(self, column: str, given: Any) -> float:
+    def _checked(self, column: str, value: Any) -> float:
         number = math.nan
         with contextlib.suppress(TypeError, ValueError, OverflowError):
-            number = math.nan if isinstance(given, bool) else float(given)
+            number = math.nan if isinstance(value, bool) else float(value)
         if not (math.isfinite(number) and number > 0.0):
             raise InputError(f"{self.name} of column {column!r} must be a number above 0.")
         # squares of distances would leave float64
@@ -177,33 +177,33 @@ class Orders(ByColumn):
         column, equals, order = text.partition("=")
         return (column.strip(), order.strip()) if equals else (text, None)
 
-    def located(self, given: Any, folder: Path) -> Any:
-        """What a file in this folder says, with the files it names where they are."""
-        if not isinstance(given, Mapping):
-            return given
+    def located(self, value: Any, folder: Path) -> Any:
+        """Resolve the files that a settings file in this folder names."""
+        if not isinstance(value, Mapping):
+            return value
         return {
-            name: f"@{folder / said[1:]}"
-            if isinstance(said, str) and said.startswith("@")
-            else said
-            for name, said in given.items()
+            name: f"@{folder / entry[1:]}"
+            if isinstance(entry, str) and entry.startswith("@")
+            else entry
+            for name, entry in value.items()
         }
 
     def file_form(self, column: str, levels: Any, folder: Path | None) -> Any:
-        """What a file of settings says of one column: its levels, or true where its type or its
-        numbers carry the order.
+        """Return the entry of a settings file: the levels, or true if type or numbers carry the
+        order.
         """
         return True if levels is None else list(levels)
 
-    def _checked(self, column: str, given: Any) -> tuple[Any, ...] | None:
-        if given is None or given is True:
+    def _checked(self, column: str, value: Any) -> tuple[Any, ...] | None:
+        if value is None or value is True:
             return None
-        if isinstance(given, str):
-            path = given[1:] if given.startswith("@") else None
-            given = given.split("<") if path is None else self._lines_of(Path(path), column)
-            given = [each.strip() for each in given] if path is None else given
-        if not isinstance(given, Iterable) or isinstance(given, bytes | Mapping | set | frozenset):
+        if isinstance(value, str):
+            path = value[1:] if value.startswith("@") else None
+            value = value.split("<") if path is None else self._lines_of(Path(path), column)
+            value = [item.strip() for item in value] if path is None else value
+        if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping | set | frozenset):
             self._refuse()
-        levels = tuple(map(self._level, given))
+        levels = tuple(map(self._level, value))
         if not levels or "" in levels:
             raise InputError(
                 f"the order of column {column!r} has an empty level; give each a name."
@@ -240,9 +240,9 @@ class Orders(ByColumn):
             ) from None
         return [line for line in text.split("\n") if line]
 
-    def public_form(self, given: Any) -> Any:
+    def public_form(self, value: Any) -> Any:
         """The columns alone: levels are values, and some of them may not be in the release."""
-        return list(given) if isinstance(given, Mapping) else given
+        return list(value) if isinstance(value, Mapping) else value
 
 
 @dataclass(frozen=True)
@@ -259,27 +259,25 @@ class Hierarchies(ByColumn):
         column, _, path = text.partition("=")
         return column.strip(), path.strip()
 
-    def located(self, given: Any, folder: Path) -> Any:
-        """What a file in this folder says, with the files it names where they are."""
-        if not isinstance(given, Mapping):
-            return given
+    def located(self, value: Any, folder: Path) -> Any:
+        """Resolve the files that a settings file in this folder names."""
+        if not isinstance(value, Mapping):
+            return value
         return {
             name: str(folder / tree) if isinstance(tree, str) else tree
-            for name, tree in given.items()
+            for name, tree in value.items()
         }
 
     def file_form(self, column: str, tree: Any, folder: Path | None) -> Any:
-        """What a file of settings says of one column: the file of its tree, seen from the folder,
-        or the tree itself.
-        """
+        """Return the entry of a settings file: the path of the tree's file, or the tree itself."""
         return (tree.reference(folder) if folder else None) or tree.as_data()
 
-    def _checked(self, column: str, given: Any) -> Any:
+    def _checked(self, column: str, value: Any) -> Any:
         from microagg.table.hierarchy import Hierarchy
 
-        return given if isinstance(given, Hierarchy) else Hierarchy.of(given)
+        return value if isinstance(value, Hierarchy) else Hierarchy.of(value)
 
-    def public_form(self, given: Any) -> Any:
+    def public_form(self, value: Any) -> Any:
         """The digest of each tree: whoever has the file can tell that it is the one, and its values
         stay inside.
         """
@@ -287,7 +285,7 @@ class Hierarchies(ByColumn):
 
         return {
             name: tree if isinstance(tree, str) else Hierarchy.of(tree).digest
-            for name, tree in given.items()
+            for name, tree in value.items()
         }
 
 
@@ -296,7 +294,10 @@ class Codes(ByColumn):
     """A parameter that takes codes for columns; those that are written as numbers are numbers,
     so that they match by value.
 
-    >>> Codes("special", "").parse("AGEYOUNG=97,refused"), Codes("special", "").parse({"AGEYOUNG": 97})
+    >>> (
+    ...     Codes("special", "").parse("AGEYOUNG=97,refused"),
+    ...     Codes("special", "").parse({"AGEYOUNG": 97}),
+    ... )
     ({'AGEYOUNG': (97, 'refused')}, {'AGEYOUNG': (97,)})
     """
 
@@ -311,9 +312,9 @@ class Codes(ByColumn):
         except csv.Error:
             self._refuse()
 
-    def _checked(self, column: str, given: Any) -> tuple[Any, ...]:
-        listed = given if isinstance(given, list | tuple) else [given]
-        codes = tuple(dict.fromkeys(self._code(column, each) for each in listed))
+    def _checked(self, column: str, value: Any) -> tuple[Any, ...]:
+        listed = value if isinstance(value, list | tuple) else [value]
+        codes = tuple(dict.fromkeys(self._code(column, item) for item in listed))
         if not codes:
             raise InputError(f"{self.name} names no code for column {column!r}; give one.")
         return codes
@@ -423,17 +424,17 @@ OF_COLUMNS = (KINDS, NOMINAL, ORDINAL, IMPORTANCE, AGGREGATE, HIERARCHY, SPECIAL
 """The parameters that `column_settings` puts together."""
 
 
-def column_settings(**given: Any) -> ColumnSettings:
-    """What is said of columns, checked and put together; one with different answers is refused.
+def column_settings(**value: Any) -> ColumnSettings:
+    """Check settings of columns and combine them; contradictory ones are refused.
 
     >>> column_settings(nominal=["sex"], ordinal={"education": ["P", "S"]}).kinds["education"].value
     'ordinal'
     """
     parsed: dict[str, Any] = {
-        each.name: each.parse(given.pop(each.name, each.default)) for each in OF_COLUMNS
+        item.name: item.parse(value.pop(item.name, item.default)) for item in OF_COLUMNS
     }
-    if given:
-        raise InputError(f"there is no {next(iter(given))!r} to be said of columns.")
+    if value:
+        raise InputError(f"there is no {next(iter(value))!r} to be said of columns.")
     answers: dict[str, tuple[Kind, str]] = {}
     for name, kind, said_by in (
         *((name, Kind(word), KINDS.name) for name, word in parsed["kinds"].items()),
@@ -445,7 +446,7 @@ def column_settings(**given: Any) -> ColumnSettings:
             raise InputError(
                 f"column {name!r} is {first} by {by} and {kind} by {said_by}; choose one."
             )
-    asked = ColumnSettings(
+    settings = ColumnSettings(
         kinds={name: kind for name, (kind, _) in answers.items()},
         levels={name: levels for name, levels in parsed["ordinal"].items() if levels is not None},
         importance=parsed["importance"],
@@ -454,20 +455,20 @@ def column_settings(**given: Any) -> ColumnSettings:
         special=parsed["special"],
         na=parsed["na"],
     )
-    _check_two_meanings(asked)
-    return asked
+    _check_two_meanings(settings)
+    return settings
 
 
-def _check_two_meanings(asked: ColumnSettings) -> None:
-    """What stands for a missing value is neither a special code nor a level, and a code is no
+def _check_two_meanings(settings: ColumnSettings) -> None:
+    """Refuse a marker of missing values that is a special code or a level, and a code that is a
     level.
     """
-    markers = {as_number(marker) for marker in asked.na}
-    for name in dict.fromkeys((*asked.special, *asked.levels)):
-        codes = set(asked.special.get(name, ()))
+    markers = {as_number(marker) for marker in settings.na}
+    for name in dict.fromkeys((*settings.special, *settings.levels)):
+        codes = set(settings.special.get(name, ()))
         levels = {
             as_number(level) if isinstance(level, str) else level
-            for level in asked.levels.get(name, ())
+            for level in settings.levels.get(name, ())
         }
         for what, both in (
             ("special and among na", codes & markers),

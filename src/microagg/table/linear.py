@@ -65,12 +65,12 @@ class RelationTotals(Reduction):
         """Add up columns of a table, or of a chunk that begins with record `first`; NaN where a
         cell has no value.
         """
-        found, every = RelationTotals(len(columns)), list(columns) == list(range(values.shape[1]))
+        totals, every = RelationTotals(len(columns)), list(columns) == list(range(values.shape[1]))
         for start in range(0, len(values), RUN):
             run = values[start : start + RUN]
             run = run if every else run[:, list(columns)]
-            found._add(run, _weights(np.arange(first + start, first + start + len(run))))
-        return found
+            totals._add(run, _weights(np.arange(first + start, first + start + len(run))))
+        return totals
 
     def _add(self, run: np.ndarray, weights: np.ndarray) -> None:
         missing = np.isnan(run)
@@ -84,16 +84,16 @@ class RelationTotals(Reduction):
         self.gaps += missing.sum(axis=0)
         complete = ~missing.any(axis=1)
         self.complete += int(complete.sum())
-        known = np.where(missing, 0.0, run)
-        self._add_rows(known, weights, slice(0, 1))
-        self._add_rows(known[complete], weights[complete], slice(1, 2))
+        filled = np.where(missing, 0.0, run)
+        self._add_rows(filled, weights, slice(0, 1))
+        self._add_rows(filled[complete], weights[complete], slice(1, 2))
         self.least = np.fmin(self.least, np.fmin.reduce(run, axis=0))
         self.most = np.fmax(self.most, np.fmax.reduce(run, axis=0))
 
-    def _add_rows(self, known: np.ndarray, weights: np.ndarray, places: slice) -> None:
+    def _add_rows(self, filled: np.ndarray, weights: np.ndarray, places: slice) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
-            self.totals[places] += weights @ known
-            self.sizes[places] += weights @ np.abs(known)
+            self.totals[places] += weights @ filled
+            self.sizes[places] += weights @ np.abs(filled)
 
     def combine(self, more: RelationTotals) -> RelationTotals:
         """Add the totals of another chunk."""
@@ -112,15 +112,15 @@ class RelationTotals(Reduction):
         """
         varying = np.flatnonzero(self.least < self.most)
         whole = [int(j) for j in varying if self.gaps[j] == 0]
-        found: dict[Relation, None] = {}
+        relations: dict[Relation, None] = {}
         if self.width < 2:
             return []
         if self.records >= FEWEST_RECORDS:
-            found |= dict.fromkeys(_matching(whole, self.totals[0], self.sizes[0], singles))
+            relations |= dict.fromkeys(_matching(whole, self.totals[0], self.sizes[0], singles))
         if self.complete >= FEWEST_RECORDS and len(whole) < len(varying):
             every = varying.tolist()
-            found |= dict.fromkeys(_matching(every, self.totals[1], self.sizes[1], singles))
-        return sorted(found, key=lambda relation: (len(relation), relation))[:MOST_CANDIDATES]
+            relations |= dict.fromkeys(_matching(every, self.totals[1], self.sizes[1], singles))
+        return sorted(relations, key=lambda relation: (len(relation), relation))[:MOST_CANDIDATES]
 
 
 def _weights(numbers: np.ndarray) -> np.ndarray:
@@ -138,37 +138,40 @@ def _matching(
     usable = [j for j in columns if np.isfinite(sizes[j])][:MOST_COLUMNS]
     doubt = np.array([_DOUBTFUL[singles[j]] for j in usable]) * sizes[usable]
     total = totals[usable]
-    found: list[Relation] = []
+    relations: list[Relation] = []
     kept: list[int] = []  # of columns that hold the same, or the same with another sign, the first
-    for place in range(len(usable)):
+    for index in range(len(usable)):
         for other in kept:
             for sign in (1, -1):
-                if abs(total[place] - sign * total[other]) <= doubt[place] + doubt[other]:
-                    found.append(_relation([(usable[place], 1), (usable[other], -sign)]))
+                if abs(total[index] - sign * total[other]) <= doubt[index] + doubt[other]:
+                    relations.append(_relation([(usable[index], 1), (usable[other], -sign)]))
                     break
             else:
                 continue
             break
         else:
-            kept.append(place)
+            kept.append(index)
     first, second = np.triu_indices(len(kept), 1)
     places = np.array(kept, np.int64)
-    a, b = (np.concatenate([each, each]) for each in (places[first], places[second]))
+    a, b = (
+        np.concatenate([terms_of_pair, terms_of_pair])
+        for terms_of_pair in (places[first], places[second])
+    )
     sign = np.repeat([1, -1], len(first))
     value, slack = total[a] + sign * total[b], doubt[a] + doubt[b]
     for k in kept:
         near = np.abs(np.abs(value) - abs(total[k])) <= slack + doubt[k]
-        for place in np.flatnonzero(near & (a != k) & (b != k) & (a < k)):
-            terms = [(usable[a[place]], 1), (usable[b[place]], int(sign[place]))]
+        for index in np.flatnonzero(near & (a != k) & (b != k) & (a < k)):
+            terms = [(usable[a[index]], 1), (usable[b[index]], int(sign[index]))]
             for side in (1, -1):
-                if abs(value[place] - side * total[k]) <= slack[place] + doubt[k]:
-                    found.append(_relation([*terms, (usable[k], -side)]))
+                if abs(value[index] - side * total[k]) <= slack[index] + doubt[k]:
+                    relations.append(_relation([*terms, (usable[k], -side)]))
     if len(kept) <= MOST_FOR_PAIRS:
-        found += [
-            _relation([(usable[j], coefficient) for j, coefficient in each])
-            for each in _pairs_of_pairs(a, b, sign, value, slack)
+        relations += [
+            _relation([(usable[j], coefficient) for j, coefficient in terms_of_pair])
+            for terms_of_pair in _pairs_of_pairs(a, b, sign, value, slack)
         ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(relations))
 
 
 def _pairs_of_pairs(
@@ -179,10 +182,10 @@ def _pairs_of_pairs(
     """
     order = np.argsort(np.abs(value), kind="stable")
     a, b, sign, value, slack = a[order], b[order], sign[order], value[order], slack[order]
-    sizes, found, widest = np.abs(value), [], 2.0 * slack.max(initial=0.0)
+    sizes, pairs, widest = np.abs(value), [], 2.0 * slack.max(initial=0.0)
     for step in range(1, len(order)):
         gaps = sizes[step:] - sizes[:-step]
-        if gaps.min() > widest or len(found) > MOST_CANDIDATES:
+        if gaps.min() > widest or len(pairs) > MOST_CANDIDATES:
             break
         near = np.flatnonzero(gaps <= slack[step:] + slack[:-step])
         for low in near.tolist():
@@ -190,11 +193,11 @@ def _pairs_of_pairs(
             if len({int(a[low]), int(b[low]), int(a[high]), int(b[high])}) < 4:
                 continue
             side = 1 if (value[low] >= 0) == (value[high] >= 0) else -1
-            found.append([
+            pairs.append([
                 (int(a[low]), 1), (int(b[low]), int(sign[low])),
                 (int(a[high]), -side), (int(b[high]), -side * int(sign[high])),
             ])  # fmt: skip
-    return found
+    return pairs
 
 
 def _relation(terms: Sequence[tuple[int, int]]) -> Relation:
@@ -237,7 +240,7 @@ def rule_of(relation: Relation, names: Sequence[str]) -> Rule:
 
 @dataclass(frozen=True)
 class Confirmed(Reduction):
-    """How a relation fares in some records."""
+    """Counts of the records in which a relation holds."""
 
     complete: int = 0
     """Records without a gap in its columns."""
@@ -261,7 +264,7 @@ class Confirmed(Reduction):
 
     @property
     def holds(self) -> bool:
-        """Whether it holds in all records, and in enough of them to be no chance."""
+        """True if it holds in all records, and in enough of them to be no chance."""
         return (
             self.missed == 0 and self.complete >= FEWEST_RECORDS and self.telling >= FEWEST_TELLING
         )
@@ -281,29 +284,29 @@ def confirm(
     >>> confirm(table, [0, 1, 2], [((0, 1), (1, 1), (2, -1))], [False] * 3)
     [Confirmed(complete=2, missed=1, telling=2)]
     """
-    found = [Confirmed() for _ in relations]
+    confirmed = [Confirmed() for _ in relations]
     for start in range(0, len(values), RUN):
         run = values[start : start + RUN]
-        for place, relation in enumerate(relations):
+        for index, relation in enumerate(relations):
             total, size, filled = (
                 np.zeros(len(run)),
                 np.zeros(len(run)),
                 np.zeros(len(run), np.int64),
             )
             for column, coefficient in relation:
-                own = run[:, columns[column]]
-                total += coefficient * own
-                size += np.abs(own)
-                filled += own != 0.0
-            known = ~np.isnan(total)
+                values_of_column = run[:, columns[column]]
+                total += coefficient * values_of_column
+                size += np.abs(values_of_column)
+                filled += values_of_column != 0.0
+            present = ~np.isnan(total)
             tolerated = _ROUNDING[any(singles[column] for column, _ in relation)] * size
             more = Confirmed(
-                int(known.sum()),
-                int((np.abs(total) > tolerated)[known].sum()),
-                int((filled[known] >= min(3, len(relation))).sum()),
+                int(present.sum()),
+                int((np.abs(total) > tolerated)[present].sum()),
+                int((filled[present] >= min(3, len(relation))).sum()),
             )
-            found[place] = found[place].combine(more)
-    return found
+            confirmed[index] = confirmed[index].combine(more)
+    return confirmed
 
 
 @dataclass(frozen=True)
@@ -338,32 +341,32 @@ class KeptSums:
                 continue
             chosen = wanted if wanted in units else units[-1]
             side = left.pop(chosen)
-            own = {part: -side * times for part, times in left.items()}
+            solution = {part: -side * times for part, times in left.items()}
             for column, parts in solved.items():
-                solved[column] = _substituted(parts, chosen, own)
-            solved[chosen] = own
+                solved[column] = _substituted(parts, chosen, solution)
+            solved[chosen] = solution
             kept.append(True)
         return KeptSums(solved), kept
 
-    def precisions(self, own: Sequence[Precision]) -> list[Precision]:
+    def precisions(self, original: Sequence[Precision]) -> list[Precision]:
         """Return what columns are rounded to so that sums have no more decimals than their
         columns.
         """
-        found = list(own)
+        rounded = list(original)
         for column, parts in self.of_parts.items():
-            limit = own[column].decimals
+            limit = original[column].decimals
             for part in parts:
-                decimals = found[part].decimals
-                if own[column].reason == "spread" or limit is None or decimals is None:
+                decimals = rounded[part].decimals
+                if original[column].reason == "spread" or limit is None or decimals is None:
                     continue
                 if limit < decimals:
-                    found[part] = replace(found[part], decimals=limit)
+                    rounded[part] = replace(rounded[part], decimals=limit)
         for column, parts in self.of_parts.items():
-            decimals = [found[part].decimals for part in parts]
-            known = [each for each in decimals if each is not None]
-            finest = max(known, default=0) if len(known) == len(decimals) else None
-            found[column] = replace(own[column], decimals=finest, reason="own")
-        return found
+            decimals = [rounded[part].decimals for part in parts]
+            present = [count for count in decimals if count is not None]
+            finest = max(present, default=0) if len(present) == len(decimals) else None
+            rounded[column] = replace(original[column], decimals=finest, reason="own")
+        return rounded
 
     def applied(
         self, rounded: Mapping[int, np.ndarray], precisions: Sequence[Precision]
@@ -371,23 +374,25 @@ class KeptSums:
         """Return the columns that are sums, from the rounded values of all; NaN where a group
         releases none.
         """
-        found = {}
+        totals = {}
         for column, parts in self.of_parts.items():
             total = np.zeros_like(rounded[column])
             for part, times in parts.items():
                 total = total + times * rounded[part]
             total = round_to(total, precisions[column].decimals)
-            known = np.isfinite(total) & ~np.isnan(rounded[column])
-            found[column] = np.where(known, total, rounded[column])
-        return found
+            present = np.isfinite(total) & ~np.isnan(rounded[column])
+            totals[column] = np.where(present, total, rounded[column])
+        return totals
 
 
-def _substituted(parts: Mapping[int, int], part: int, own: Mapping[int, int]) -> dict[int, int]:
+def _substituted(
+    parts: Mapping[int, int], part: int, replacement: Mapping[int, int]
+) -> dict[int, int]:
     """Return a sum with one of its parts replaced by the parts of that one."""
-    times, found = (
+    times, result = (
         parts.get(part, 0),
-        {each: count for each, count in parts.items() if each != part},
+        {column: count for column, count in parts.items() if column != part},
     )
-    for each, count in own.items():
-        found[each] = found.get(each, 0) + times * count
-    return {each: count for each, count in found.items() if count}
+    for column, count in replacement.items():
+        result[column] = result.get(column, 0) + times * count
+    return {column: count for column, count in result.items() if count}

@@ -42,12 +42,12 @@ class NewNames(ByColumn):
         # a column without a name can get one
         return "" if column == "" else super()._as_name(column)
 
-    def _checked(self, column: str, given: Any) -> str:
-        if not isinstance(given, str) or not given or not given.isprintable():
+    def _checked(self, column: str, value: Any) -> str:
+        if not isinstance(value, str) or not value or not value.isprintable():
             raise InputError(
                 f"{self.name} of column {column!r} must be a name: text that can be printed."
             )
-        return str(given)
+        return str(value)
 
 
 RENAME = NewNames(

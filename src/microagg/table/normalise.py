@@ -1,4 +1,4 @@
-"""What a text means: spellings of one value, and of one number, are told to be the same here."""
+"""Normalisation of text: recognises spellings of one value, and of one number, as equal."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _ODD = r"^[+-]?\.?[0-9]|^ | $|  |[\t-\r\x1c-\x1f]"
 
 
 def normalise(text: str) -> str | Decimal:
-    """What a text is compared by: its value where it is a number, else what case, width and blanks
-    leave of it.
+    """Return the key by which a text is compared: a number by value, others without case and
+    blanks.
 
     >>> normalise("100.0") == normalise("1e2"), normalise("  H I V"), normalise("007")
     (True, 'h i v', '007')
@@ -34,7 +34,7 @@ def normalise(text: str) -> str | Decimal:
 
 
 def outline_of(text: str) -> str | Decimal:
-    """What is left of a text without accents, marks and blanks; the meaning where that is nothing.
+    """Return a text without accents, marks and blanks; its normal form if nothing is left.
 
     >>> outline_of("Sjögren "), outline_of("flu."), outline_of("?")
     ('sjogren', 'flu', '?')
@@ -61,14 +61,14 @@ def merged(texts: Sequence[str | None], key: Callable[[str], Any]) -> tuple[np.n
     """
     places: dict[Any, int] = {}
     first = [
-        places.setdefault(None if text is None else (key(text),), place)
-        for place, text in enumerate(texts)
+        places.setdefault(None if text is None else (key(text),), index)
+        for index, text in enumerate(texts)
     ]
     return np.array(first, np.int64), len(first) - len(places)
 
 
 def merged_by_spelling(texts: pa.Array) -> tuple[np.ndarray, int]:
-    """What `merged` gives for `normalise`."""
+    """Return `merged` by `normalise`."""
     encoded = pc.dictionary_encode(keys_of(texts), null_encoding="encode")
     codes = np.asarray(encoded.indices)
     places = np.empty(len(encoded.dictionary), np.int64)
@@ -87,8 +87,10 @@ def keys_of(texts: pa.Array) -> pa.Array:
     odd = pc.fill_null(odd, False)
     keys = pc.ascii_lower(texts)
     meanings = map(normalise, pc.filter(texts, odd).to_pylist())
-    own = [meaning if isinstance(meaning, str) else _spelled(meaning) for meaning in meanings]
-    return pc.replace_with_mask(keys, odd, pa.array(own, keys.type))
+    texts_of_odd = [
+        meaning if isinstance(meaning, str) else _spelled(meaning) for meaning in meanings
+    ]
+    return pc.replace_with_mask(keys, odd, pa.array(texts_of_odd, keys.type))
 
 
 def _spelled(number: Decimal) -> str:
@@ -98,6 +100,6 @@ def _spelled(number: Decimal) -> str:
     (' -5e-1', ' 0')
     """
     sign, digits, exponent = number.as_tuple()
-    told = "".join(map(str, digits)).lstrip("0")
-    least = told.rstrip("0")
-    return f" {'-' * sign}{least}e{int(exponent) + len(told) - len(least)}" if least else " 0"
+    text = "".join(map(str, digits)).lstrip("0")
+    least = text.rstrip("0")
+    return f" {'-' * sign}{least}e{int(exponent) + len(text) - len(least)}" if least else " 0"

@@ -23,9 +23,7 @@ DIGITS = 15
 
 
 class ValueFrequencies(NamedTuple):
-    """Which records the cells of a column stand for, where it holds the different ones of a larger
-    table: for what is said of wrong cells.
-    """
+    """Records of the cells of a column of distinct values, for messages on wrong cells."""
 
     counts: np.ndarray
     """(cells,): how many records each stands for."""
@@ -42,7 +40,10 @@ def numbers_of(
     Infinite values are refused.
 
     >>> import datetime
-    >>> numbers_of(pa.chunked_array([[datetime.date(2024, 3, 1), None, datetime.date(2024, 2, 28)]]), "born").tolist()
+    >>> numbers_of(
+    ...     pa.chunked_array([[datetime.date(2024, 3, 1), None, datetime.date(2024, 2, 28)]]),
+    ...     "born",
+    ... ).tolist()
     [2.0, nan, 0.0]
     """
     kind = column.type
@@ -90,7 +91,7 @@ def _parsed(
 
 
 def _records(cells: np.ndarray, standing: ValueFrequencies | None) -> int:
-    """How many records have one of these cells."""
+    """Count the records that have one of these cells."""
     return int(cells.sum() if standing is None else standing.counts[cells].sum())
 
 
@@ -133,15 +134,17 @@ def places_among(
     """The place of each cell among declared levels, -1 where it is null; how many values are
     another spelling of a level.
 
-    >>> places_among(["low", "high"], pa.chunked_array([["high", "Low", None]]), "risk", exact=False)[0].tolist()
+    >>> places_among(
+    ...     ["low", "high"], pa.chunked_array([["high", "Low", None]]), "risk", exact=False
+    ... )[0].tolist()
     [1, 0, -1]
     """
     key = _by_letter if exact else _by_meaning
-    known: dict[Any, int] = {}
-    for place, level in enumerate(levels):
-        known.setdefault(key(level), place)
-    codes, found = _encoded(column)
-    places = np.array([known.get(key(value), len(levels)) for value in found] + [-1], np.int64)
+    ranks: dict[Any, int] = {}
+    for rank, level in enumerate(levels):
+        ranks.setdefault(key(level), rank)
+    codes, values = _encoded(column)
+    places = np.array([ranks.get(key(value), len(levels)) for value in values] + [-1], np.int64)
     lacking = _records(places[codes] == len(levels), standing)
     if lacking:
         raise InputError(
@@ -159,17 +162,17 @@ def places_of_values(column: pa.ChunkedArray, *, exact: bool) -> tuple[np.ndarra
     >>> places_of_values(pa.chunked_array([[7, None, 3]]), exact=False)[0].tolist()
     [1, -1, 0]
     """
-    codes, found = _encoded(column)
+    codes, values = _encoded(column)
     key = _by_letter if exact else _by_meaning
     try:
-        order = sorted(range(len(found)), key=lambda at: found[at])
+        order = sorted(range(len(values)), key=lambda index: values[index])
     except TypeError:  # values that know no order
-        order = sorted(range(len(found)), key=lambda at: str(found[at]))
+        order = sorted(range(len(values)), key=lambda index: str(values[index]))
     ranks: dict[Any, int] = {}
-    places = np.full(len(found) + 1, -1, np.int64)
-    for at in order:
-        places[at] = ranks.setdefault(key(found[at]), len(ranks))
-    return places[codes], len(found) - len(ranks)
+    places = np.full(len(values) + 1, -1, np.int64)
+    for index in order:
+        places[index] = ranks.setdefault(key(values[index]), len(ranks))
+    return places[codes], len(values) - len(ranks)
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:

@@ -21,7 +21,7 @@ MOST_STEPS = 1e6  # for each record: hours for a thousand records
 
 
 class Parameter(Protocol):
-    """What every declaration of a parameter has."""
+    """Base of every declaration of a parameter."""
 
     @property
     def name(self) -> str: ...
@@ -31,7 +31,7 @@ class Parameter(Protocol):
     def help(self) -> str: ...
     @property
     def describes(self) -> str:
-        """What may be given, in words."""
+        """Describe the accepted values in words."""
         ...
 
     def parse(self, value: Any) -> Any:
@@ -50,7 +50,7 @@ class Choice:
 
     @property
     def describes(self) -> str:
-        """What may be given, in words."""
+        """Describe the accepted values in words."""
         return " | ".join(self.choices)
 
     def parse(self, value: Any) -> str:
@@ -71,11 +71,11 @@ class Number:
     help: str
     whole: bool = False
     public: bool = True
-    """Whether everybody may know what was given; not so where a run adds what it found out."""
+    """True if the value may be public; False if a run adds what it detects."""
 
     @property
     def describes(self) -> str:
-        """What may be given, in words."""
+        """Describe the accepted values in words."""
         return f"{'whole number' if self.whole else 'number'} from {self.low:g} to {self.high:g}"
 
     def parse(self, value: Any) -> float | None:
@@ -94,7 +94,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard to search: one of a few words, or a number of steps for each record."""
+    """Effort of a search: one of a few words, or a number of steps for each record."""
 
     name: str
     words: tuple[str, ...]
@@ -103,7 +103,7 @@ class Effort:
 
     @property
     def describes(self) -> str:
-        """What may be given, in words."""
+        """Describe the accepted values in words."""
         return f"{' | '.join(self.words)} | steps for each record"
 
     def parse(self, value: Any) -> str | float:
@@ -153,7 +153,10 @@ class Names:
 class ColumnName:
     """A parameter that takes the name of one column, or none.
 
-    >>> ColumnName("weight", "", "others").parse("w"), ColumnName("weight", "", "others").parse(None)
+    >>> (
+    ...     ColumnName("weight", "", "others").parse("w"),
+    ...     ColumnName("weight", "", "others").parse(None),
+    ... )
     ('w', None)
     """
 
@@ -178,7 +181,9 @@ class ColumnName:
 class MultiChoice:
     """A parameter that takes any number of a few words: one, or a list of them.
 
-    >>> MultiChoice("accept_risk", ("full-precision", "single-columns"), "what is accepted").parse("single-columns")
+    >>> MultiChoice("accept_risk", ("full-precision", "single-columns"), "what is accepted").parse(
+    ...     "single-columns"
+    ... )
     ('single-columns',)
     """
 
@@ -189,17 +194,17 @@ class MultiChoice:
 
     @property
     def describes(self) -> str:
-        """What may be given, in words."""
+        """Describe the accepted values in words."""
         return f"any of {', '.join(self.choices)}"
 
     def parse(self, value: Any) -> tuple[str, ...]:
         """The words that were given, each once and in the order of the declaration."""
         words = [value] if isinstance(value, str) else value
         proper = isinstance(words, Iterable) and not isinstance(words, bytes | Mapping)
-        given = list(words) if proper else [None]
-        if not all(isinstance(word, str) and word in self.choices for word in given):
+        chosen = list(words) if proper else [None]
+        if not all(isinstance(word, str) and word in self.choices for word in chosen):
             raise InputError(f"{self.name} must be {self.describes}.")
-        return tuple(word for word in self.choices if word in given)
+        return tuple(word for word in self.choices if word in chosen)
 
 
 @dataclass(frozen=True)
@@ -214,7 +219,9 @@ class Caps:
     >>> caps = Caps("cap", "what values may be")
     >>> caps.parse({"income": "99.50 %", "rent": (0, 2000)})
     {'income': (None, '99.5%'), 'rent': (0.0, 2000.0)}
-    >>> caps.parse(["income=99.5%", "rent=0:2000"]) == caps.parse({"income": "99.5%", "rent": (0, 2000)})
+    >>> caps.parse(["income=99.5%", "rent=0:2000"]) == caps.parse(
+    ...     {"income": "99.5%", "rent": (0, 2000)}
+    ... )
     True
     """
 
@@ -225,13 +232,13 @@ class Caps:
 
     def parse(self, value: Any) -> dict[str, tuple[float | str | None, float | str | None]]:
         """The lowest and the highest of each column."""
-        given = [value] if isinstance(value, str) else () if value is None else value
-        if isinstance(given, Mapping):
-            pairs = list(given.items())
-        elif isinstance(given, list | tuple) and all(
-            isinstance(each, str) and "=" in each for each in given
+        entries = [value] if isinstance(value, str) else () if value is None else value
+        if isinstance(entries, Mapping):
+            pairs = list(entries.items())
+        elif isinstance(entries, list | tuple) and all(
+            isinstance(text, str) and "=" in text for text in entries
         ):
-            pairs = [self._typed(each) for each in given]
+            pairs = [self._typed(text) for text in entries]
         else:
             self._refuse()
         names = [str(name) if _is_number(name) else name for name, _ in pairs]
@@ -244,9 +251,12 @@ class Caps:
         return {name: self._limits(limits) for name, (_, limits) in zip(names, pairs, strict=True)}
 
     def file_form(self, column: str, limits: tuple[Any, Any], folder: Any = None) -> Any:
-        """What a file of settings says of one column, which has no word for nothing.
+        """Return the entry of a settings file for one column; TOML has no null.
 
-        >>> Caps("cap", "").file_form("income", (None, "99%")), Caps("cap", "").file_form("rent", (0.0, None))
+        >>> (
+        ...     Caps("cap", "").file_form("income", (None, "99%")),
+        ...     Caps("cap", "").file_form("rent", (0.0, None)),
+        ... )
         ('99%', '0.0:')
         """
         low, high = limits
@@ -259,13 +269,13 @@ class Caps:
         low, colon, high = limits.partition(":")
         return name.strip(), (low.strip() or None, high.strip() or None) if colon else limits
 
-    def _limits(self, given: Any) -> tuple[float | str | None, float | str | None]:
-        if isinstance(given, str) and ":" in given:
-            _, given = self._typed(f"={given}")
-        pair = tuple(given) if isinstance(given, list | tuple) else (None, given)
+    def _limits(self, limits: Any) -> tuple[float | str | None, float | str | None]:
+        if isinstance(limits, str) and ":" in limits:
+            _, limits = self._typed(f"={limits}")
+        pair = tuple(limits) if isinstance(limits, list | tuple) else (None, limits)
         if len(pair) != 2 or pair == (None, None):
             self._refuse()
-        low, high = (None if each is None else self._limit(each) for each in pair)
+        low, high = (None if limit is None else self._limit(limit) for limit in pair)
         if isinstance(low, str) and float(low[:-1]) > 50.0:
             raise InputError(
                 f"the lowest value of a {self.name} must be a percentile of at most 50%."
@@ -278,12 +288,12 @@ class Caps:
             raise InputError(f"the lowest value of a {self.name} must be below the highest.")
         return low, high
 
-    def _limit(self, given: Any) -> float | str:
-        share = isinstance(given, str) and given.strip().endswith("%")
+    def _limit(self, limit: Any) -> float | str:
+        share = isinstance(limit, str) and limit.strip().endswith("%")
         number = math.nan
         with contextlib.suppress(TypeError, ValueError, OverflowError):
-            if not isinstance(given, bool):
-                number = float(given.strip()[:-1] if share else given)
+            if not isinstance(limit, bool):
+                number = float(limit.strip()[:-1] if share else limit)
         if not math.isfinite(number) or (share and not 0.0 < number < 100.0):
             self._refuse()
         return f"{number:.12g}%" if share else number

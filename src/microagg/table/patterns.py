@@ -33,17 +33,17 @@ def expand_names(
     >>> expand_names(["q*", "age"], ["q1", "q2", "age"], "quasi")
     ('q1', 'q2', 'age')
     """
-    there, found = set(columns), []
+    present, names = set(columns), []
     for name in chosen:
-        if name in there or not is_pattern(name):
-            found.append(name)
+        if name in present or not is_pattern(name):
+            names.append(name)
             continue
-        fitting = [each for each in columns if fnmatchcase(each, name)]
+        fitting = [column for column in columns if fnmatchcase(column, name)]
         if not fitting:
             raise InputError(
                 f"{what} names {name!r}, but no column fits that pattern; the table has "
                 f"{list_names(columns)}."
             )
         free = set(columns if among is None else among)
-        found += [each for each in fitting if each in free]
-    return tuple(dict.fromkeys(found))
+        names += [column for column in fitting if column in free]
+    return tuple(dict.fromkeys(names))

@@ -76,7 +76,7 @@ class PrecisionFacts(Reduction):
     """Whether values were stored in single precision, which carries some seven digits."""
 
     @classmethod
-    def of_chunk(cls, known: np.ndarray, *, single: bool = False) -> PrecisionFacts:
+    def of_chunk(cls, values: np.ndarray, *, single: bool = False) -> PrecisionFacts:
         """Count the values of a column, or of a chunk of it.
 
         >>> facts = PrecisionFacts.of_chunk(np.array([1.5, 2.25, 0.0]))
@@ -84,8 +84,8 @@ class PrecisionFacts(Reduction):
         (2, [0, 1, 2])
         """
         facts = PrecisionFacts(single=single)
-        for start in range(0, len(known), RUN):
-            facts._count(known[start : start + RUN])
+        for start in range(0, len(values), RUN):
+            facts._count(values[start : start + RUN])
         return facts
 
     @staticmethod
@@ -147,10 +147,10 @@ class PrecisionFacts(Reduction):
 
     def _usual_exponent(self) -> int:
         """Return the binary exponent of the (upper) median of the sizes."""
-        place, before = sum(self.sizes.values()) // 2, 0
+        rank, before = sum(self.sizes.values()) // 2, 0
         for exponent in sorted(self.sizes):
             before += self.sizes[exponent]
-            if before > place:
+            if before > rank:
                 return exponent
         return _ZERO
 
@@ -170,17 +170,17 @@ class PrecisionFacts(Reduction):
             return Precision(
                 decimals_of_spread(at(places_of_spread(count)), count), whole, "spread"
             )
-        found = max(of_most, finest)
-        return Precision(found, whole, "own" if found == whole else "most")
+        decimals = max(of_most, finest)
+        return Precision(decimals, whole, "own" if decimals == whole else "most")
 
 
 def _add(counts: dict[int, int], exponents: np.ndarray) -> None:
     if len(exponents) == 0:
         return
     least = int(exponents.min())
-    for place, count in enumerate(np.bincount(exponents - least).tolist()):
+    for index, count in enumerate(np.bincount(exponents - least).tolist()):
         if count:
-            counts[least + place] = counts.get(least + place, 0) + count
+            counts[least + index] = counts.get(least + index, 0) + count
 
 
 def places_of_spread(count: int) -> tuple[int, ...]:
@@ -190,7 +190,7 @@ def places_of_spread(count: int) -> tuple[int, ...]:
     (0, 5, 25, 75, 95, 100)
     """
     low = (0, count // 20, count // 4)
-    return *low, *(count - 1 - place for place in reversed(low))
+    return *low, *(count - 1 - index for index in reversed(low))
 
 
 def decimals_of_spread(values: Mapping[int, float], count: int) -> int | None:
@@ -203,7 +203,7 @@ def decimals_of_spread(values: Mapping[int, float], count: int) -> int | None:
     >>> decimals_of_spread({0: -3.0, 5: -1.6, 25: -0.7, 75: 0.7, 95: 1.6, 100: 3.0}, 101)
     3
     """
-    ends = [Decimal(values[place]) for place in places_of_spread(count)]
+    ends = [Decimal(values[index]) for index in places_of_spread(count)]
     widths = [ends[3] - ends[2], ends[4] - ends[1], ends[5] - ends[0]]
     normal = (Decimal("1.349"), Decimal("3.29"), Decimal(6))
     for width, deviations in zip(widths, normal, strict=True):
@@ -221,16 +221,16 @@ def precision_of(variable: Variable, column: np.ndarray) -> Precision:
     >>> precision_of(Variable("age"), np.append(np.arange(20.0, 60.0), 1 / 3))
     Precision(decimals=0, written=None, reason='most')
     """
-    known = column if not np.isnan(column).any() else column[~np.isnan(column)]
-    if variable.unit or len(known) == 0:
+    present = column if not np.isnan(column).any() else column[~np.isnan(column)]
+    if variable.unit or len(present) == 0:
         return Precision()
 
     def at(places: Sequence[int]) -> dict[int, float]:
-        ordered = np.partition(known, sorted(set(places)))
-        return {place: float(ordered[place]) for place in places}
+        ordered = np.partition(present, sorted(set(places)))
+        return {index: float(ordered[index]) for index in places}
 
-    facts = PrecisionFacts.of_chunk(known, single=variable.single)
-    return facts.precision(decimals_of_origin(variable), len(known), at)
+    facts = PrecisionFacts.of_chunk(present, single=variable.single)
+    return facts.precision(decimals_of_origin(variable), len(present), at)
 
 
 def decimals_of_origin(variable: Variable) -> int:
@@ -246,7 +246,11 @@ def decimals_of(column: np.ndarray, *, single: bool = False) -> int | None:
     Values that were stored in single precision carry some seven digits: what lies beyond is not
     theirs.
 
-    >>> decimals_of(np.array([1.5, 2.25])), decimals_of(np.array([3.0, 4.0])), decimals_of(np.array([1 / 3]))
+    >>> (
+    ...     decimals_of(np.array([1.5, 2.25])),
+    ...     decimals_of(np.array([3.0, 4.0])),
+    ...     decimals_of(np.array([1 / 3])),
+    ... )
     (2, 0, None)
     """
     return PrecisionFacts.of_chunk(column, single=single).decimals()

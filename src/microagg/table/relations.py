@@ -37,12 +37,12 @@ class Records:
         """
         relations = [relation_of(rule, self.names) for rule in declared]
         candidates = [] if len(self.names) < 2 else self.totals().candidates(self.singles)
-        others = [each for each in candidates if each not in relations]
+        others = [entry for entry in candidates if entry not in relations]
         counts = self.confirmed([*relations, *others]) if relations or others else []
         holding = [
             rule_of(relation, self.names)
-            for relation, each in zip(others, counts[len(relations) :], strict=True)
-            if each.holds
+            for relation, entry in zip(others, counts[len(relations) :], strict=True)
+            if entry.holds
         ]
         return counts[: len(relations)], holding
 
@@ -51,8 +51,11 @@ def plain_columns(variables: Sequence[Variable]) -> list[int]:
     """Return the places of columns of plain numbers."""
     return [
         j
-        for j, each in enumerate(variables)
-        if each.kind is Kind.NUMERIC and not each.unit and not each.origin and not each.coarse
+        for j, variable in enumerate(variables)
+        if variable.kind is Kind.NUMERIC
+        and not variable.unit
+        and not variable.origin
+        and not variable.coarse
     ]
 
 
@@ -60,9 +63,9 @@ def records_of(cells: Cells) -> Records:
     """Return the records of a table in memory."""
     columns = plain_columns(cells.variables)
     chosen = [cells.variables[j] for j in columns]
-    singles = [each.single for each in chosen]
+    singles = [variable.single for variable in chosen]
     return Records(
-        [each.name for each in chosen],
+        [variable.name for variable in chosen],
         singles,
         lambda: RelationTotals.of_chunk(cells.values, columns),
         lambda relations: confirm(cells.values, columns, relations, singles),
@@ -80,6 +83,9 @@ def independent(
     """
     every = [*given, *rules]
     _, solved = KeptSums.of(
-        [(relation_of(each, names), list(names).index(each.left)) for each in every]
+        [
+            (relation_of(rule_or_declared, names), list(names).index(rule_or_declared.left))
+            for rule_or_declared in every
+        ]
     )
     return [rule for rule, new in zip(rules, solved[len(given) :], strict=True) if new]

@@ -42,8 +42,8 @@ class Rule:
     def text(self) -> str:
         """The rule as it is written, and as `parse` reads it."""
         words = [_quoted(self.left), "="]
-        for place, (sign, name) in enumerate(self.terms):
-            if place or sign < 0:
+        for index, (sign, name) in enumerate(self.terms):
+            if index or sign < 0:
                 words.append("+" if sign > 0 else "-")
             words.append(_quoted(name))
         return " ".join(words)
@@ -70,9 +70,9 @@ class Rule:
         signs, names = [1], [parts[0].strip()] if parts else [""]
         if not names[0] and len(parts) > 2:  # a sign before the first term
             signs, names, parts = [], [], ["", *parts[1:]]
-        for place in range(1, len(parts) - 1, 2):
-            signs.append(1 if parts[place] == "+" else -1)
-            names.append(parts[place + 1].strip())
+        for index in range(1, len(parts) - 1, 2):
+            signs.append(1 if parts[index] == "+" else -1)
+            names.append(parts[index + 1].strip())
         shown = [
             quoted[int(name[1:-1])] if re.fullmatch("\0\\d+\0", name) else name
             for name in (left.strip(), *names)
@@ -103,19 +103,19 @@ class Rules(Names):
 
     def parse(self, value: Any) -> tuple[str, ...]:
         """The rules as they are written, each once."""
-        given = [value] if isinstance(value, str) else value
-        if not isinstance(given, Iterable) or isinstance(given, bytes | dict):
+        texts_given = [value] if isinstance(value, str) else value
+        if not isinstance(texts_given, Iterable) or isinstance(texts_given, bytes | dict):
             raise InputError(
                 f"{self.name} must be a rule or a list of rules, such as 'total = wage + other'."
             )
-        texts = list(given)
-        if not all(isinstance(each, str) for each in texts):
+        texts = list(texts_given)
+        if not all(isinstance(rule, str) for rule in texts):
             raise InputError(
                 f"{self.name} must be a rule or a list of rules, such as 'total = wage + other'."
             )
         if texts == [NO_RULES]:
             return (NO_RULES,)
-        return tuple(dict.fromkeys(Rule.parse(each).text for each in texts))
+        return tuple(dict.fromkeys(Rule.parse(rule).text for rule in texts))
 
 
 RULES = Rules(

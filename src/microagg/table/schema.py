@@ -1,4 +1,4 @@
-"""What each column of a table is for (its role) and what its values are like (its kind)."""
+"""Roles and kinds of the columns of a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Role(StrEnum):
-    """What a column is for."""
+    """Role of a column in a release."""
 
     IDENTIFIER = "identifier"
     QUASI = "quasi"
@@ -29,7 +29,7 @@ class Role(StrEnum):
 
 
 class Kind(StrEnum):
-    """What the values of a column are like."""
+    """Kind of the values of a column."""
 
     NUMERIC = "numeric"
     ORDINAL = "ordinal"

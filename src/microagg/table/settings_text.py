@@ -59,7 +59,7 @@ def toml_value(value: Any) -> str:
         return (
             "{"
             + ", ".join(
-                f"{toml_key(str(name))} = {toml_value(each)}" for name, each in value.items()
+                f"{toml_key(str(name))} = {toml_value(item)}" for name, item in value.items()
             )
             + "}"
         )
@@ -77,7 +77,7 @@ def entry(name: str, value: Any) -> str:
     line = f"{toml_key(name)} = {toml_value(value)}"
     if len(line) <= WIDTH or not isinstance(value, list | tuple):
         return line
-    return listed(name, [(each, "") for each in value])
+    return listed(name, [(item, "") for item in value])
 
 
 def listed(name: str, members: Sequence[tuple[Any, str]]) -> str:
@@ -89,8 +89,8 @@ def listed(name: str, members: Sequence[tuple[Any, str]]) -> str:
     ]
     """
     lines = [
-        f"    {toml_value(each)},{f'  # {in_a_comment(told)}' if told else ''}"
-        for each, told in members
+        f"    {toml_value(item)},{f'  # {in_a_comment(text)}' if text else ''}"
+        for item, text in members
     ]
     return "\n".join([f"{toml_key(name)} = [", *lines, "]"])
 

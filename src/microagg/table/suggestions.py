@@ -20,10 +20,10 @@ def nearest_names(name: str, names: Iterable[str], most: int = MOST_NEAREST) -> 
     import difflib
 
     by_folded: dict[str, list[str]] = {}
-    for each in names:
-        by_folded.setdefault(each.casefold(), []).append(each)
+    for other in names:
+        by_folded.setdefault(other.casefold(), []).append(other)
     alike = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=LIKE_ENOUGH)
-    return [each for folded in alike for each in by_folded[folded]][:most]
+    return [other for folded in alike for other in by_folded[folded]][:most]
 
 
 def list_names(names: Sequence[str], most: int = MOST_LISTED) -> str:

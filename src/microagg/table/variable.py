@@ -25,7 +25,7 @@ NO_ATOM = -1
 
 @dataclass(frozen=True)
 class Variable:
-    """What the numbers of one quasi-identifying column stand for.
+    """Variable of one quasi-identifying column: the meaning of its numbers.
 
     >>> Variable("education", Kind.ORDINAL, levels=("P", "S", "PS")).levels[1]
     'S'
@@ -108,7 +108,7 @@ class Cells:
     @property
     def is_plain(self) -> bool:
         """Whether all columns are plain numbers without atoms: what a matrix holds."""
-        return self.atoms is None and all(each.kind is Kind.NUMERIC for each in self.variables)
+        return self.atoms is None and all(item.kind is Kind.NUMERIC for item in self.variables)
 
     def rows(self, chosen: slice | np.ndarray) -> Cells:
         """The cells of some records."""

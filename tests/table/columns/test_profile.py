@@ -79,10 +79,16 @@ def test_kinds(values: Any, kind: Kind, whole: bool) -> None:
 
 
 def test_what_has_to_be_said() -> None:
-    assert look(["1", "2"]).said is Kind.NUMERIC, "text is nominal by type"
-    assert look(["1", "2"], typed=False).said is None, "a file without types is read as numbers"
-    assert look(["007", "008"], typed=False).said is Kind.NOMINAL, "it would be read as numbers"
-    assert look(["1", "2", "many"], typed=False).said is Kind.NOMINAL, "it would be refused"
+    assert look(["1", "2"]).declared_kind is Kind.NUMERIC, "text is nominal by type"
+    assert look(["1", "2"], typed=False).declared_kind is None, (
+        "a file without types is read as numbers"
+    )
+    assert look(["007", "008"], typed=False).declared_kind is Kind.NOMINAL, (
+        "it would be read as numbers"
+    )
+    assert look(["1", "2", "many"], typed=False).declared_kind is Kind.NOMINAL, (
+        "it would be refused"
+    )
 
 
 def test_lists_cannot_be_released() -> None:
@@ -130,7 +136,7 @@ def test_every_type_is_what_a_release_takes_it_for(gaps: bool) -> None:
         (column,) = frame.columns
         found = profile_column(frame, column)
         assert found.readable, name
-        assert (found.said or found.kind) is found.kind, name
-        if found.said is None:
+        assert (found.declared_kind or found.kind) is found.kind, name
+        if found.declared_kind is None:
             assert found.kind is suggested_kind(frame, column), name
         assert found.values == len(frame) - 2 * gaps, name

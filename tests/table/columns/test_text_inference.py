@@ -281,7 +281,7 @@ def test_numbers_below_missing_cells_are_numbers(
 ) -> None:
     path = written(tmp_path / "in.csv", [leading, leading, *values])
     table = read_table(
-        path, asked=column_settings(**options)
+        path, settings=column_settings(**options)
     )  # a column that is not protected keeps its text
     column = table.schema.field("a")
     assert means_numbers(column) or pa.types.is_integer(column.type)

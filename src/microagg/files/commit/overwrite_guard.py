@@ -21,7 +21,7 @@ def check_other_kind(path: Path, kind: str, recognise: Callable[[bytes], object]
 
     >>> check_other_kind(
     ...     Path("survey.html"), "a report", lambda beginning: False
-    ... )  # nothing is there
+    ... )
     """
     try:
         regular = stat.S_ISREG(os.stat(path).st_mode)

@@ -50,7 +50,8 @@ PARTS = {
     "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
     f'Type="{_DOCUMENT}/officeDocument" '
     'Target="xl/workbook.xml"/></Relationships>',
-    "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_DOCUMENT}"><sheets><sheet name="table" '
+    "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_DOCUMENT}">'
+    '<sheets><sheet name="table" '
     f'sheetId="1" r:id="rId1"/>'
     "</sheets></workbook>",
     "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">'
@@ -126,7 +127,8 @@ def _sheet(
         for number, cells in enumerate(zip(*pieces, strict=True), start + 2):
             # readers leave out rows with nothing in them
             has_values = any(cell != "<c/>" for cell in cells)
-            yield f'<row r="{number}">{"".join(cells if has_values else (_text(""), *cells[1:]))}</row>'
+            shown = cells if has_values else (_text(""), *cells[1:])
+            yield f'<row r="{number}">{"".join(shown)}</row>'
     yield "</sheetData></worksheet>"
 
 
@@ -177,7 +179,7 @@ def prepared(name: str, column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Cell]
 
 
 def exact_numbers(name: str, column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
-    """Return numbers as float64, or as whole numbers that it holds; refuse those that would change."""
+    """Return numbers as float64, or as whole numbers that it holds; refuse others."""
     kind = column.type
     if pa.types.is_integer(kind):
         ends = pc.min_max(column).as_py()

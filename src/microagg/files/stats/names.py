@@ -62,7 +62,8 @@ RULES = {
         r"\w",
         32,
         "characters",
-        r"_all|_b|byte|_coef|_cons|double|float|if|in|int|long|_n|_N|_pi|_pred|_rc|_skip|str\d*|strL|using|with",
+        r"_all|_b|byte|_coef|_cons|double|float|if|in|int|long|_n|_N|_pi|_pred|_rc|_skip"
+        r"|str\d*|strL|using|with",
         "letters, digits and _, begin with a letter or _",
         folds=False,
     ),

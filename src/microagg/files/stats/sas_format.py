@@ -107,7 +107,7 @@ READ_ONLY = "can be read and not written; name a .xpt file, which SAS reads, too
 
 def holds(labels: Labels, column: pa.ChunkedArray) -> Labels:
     """Return the labels that a transport file holds: that of the column only."""
-    from microagg.files.stats.writing import held_by
+    from microagg.files.stats.held_labels import held_by
 
     return held_by("SAS", labels, column)
 

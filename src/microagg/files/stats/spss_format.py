@@ -94,7 +94,7 @@ def holds(labels: Labels, column: pa.ChunkedArray) -> Labels:
     """Return the labels that an SPSS file holds: all, within its lengths and rules for missing
     codes.
     """
-    from microagg.files.stats.writing import held_by
+    from microagg.files.stats.held_labels import held_by
 
     return held_by("SPSS", labels, column)
 

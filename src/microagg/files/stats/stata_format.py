@@ -71,14 +71,14 @@ def write(table: pa.Table, path: Path) -> None:
 
 def holds(labels: Labels, column: pa.ChunkedArray) -> Labels:
     """Return the labels that a Stata file holds: none of texts or fractions, and no measure."""
-    from microagg.files.stats.writing import held_by
+    from microagg.files.stats.held_labels import held_by
 
     return held_by("Stata", labels, column)
 
 
 def codes(labels: Labels, column: pa.ChunkedArray) -> dict[Any, Any]:
     """Map codes declared missing to those of .a to .z, as which they are read back."""
-    from microagg.files.stats.writing import tags_for
+    from microagg.files.stats.held_labels import tags_for
     from microagg.table.columns.labels import code_of_tag
 
     return (

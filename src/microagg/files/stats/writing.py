@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,9 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.files.excel.writer import exact_numbers
+from microagg.files.stats.held_labels import held_by, tags_for
 from microagg.files.stats.names import check_names
+from microagg.files.stats.targets import FIRST_DAY, LARGEST, SMALLEST, TARGETS, Target
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text
 from microagg.table.columns.labels import (
@@ -26,92 +27,10 @@ from microagg.table.columns.labels import (
     Labels,
     code_of_tag,
     labels_of,
-    occurring,
-    plain_code,
-    tag_of_code,
 )
 
-CUT = "…"
 ROOM_LEFT = 1 << 16
 """Bytes that must still fit on the disk after a file was written."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """Limits of the files of one package."""
-
-    longest_text: int
-    trailing: bool
-    """True if blanks at the end of a text are kept."""
-    label: int
-    """Longest label of a column in bytes, and of a value; 0 if there is none."""
-    value: int
-    origin: int
-    """The first day, counted from 1970; `day` units of a date make a day, `second` of a moment a
-    second.
-    """
-    day: int
-    second: int
-    formats: Mapping[str, str]
-    """Display formats of dates, moments, times, whole and other numbers."""
-    measures: bool = False
-
-
-TARGETS = {
-    "SPSS": Target(
-        32_767,
-        False,
-        256,
-        120,
-        141_428,
-        86_400,
-        1,
-        measures=True,
-        formats={
-            "date": "SDATE10",
-            "moment": "DATETIME23.3",
-            "time": "TIME11.2",
-            "whole": "F{width}.0",
-            "number": "F{width}.{digits}",
-        },
-    ),
-    "Stata": Target(
-        2_000_000_000,
-        True,
-        80,
-        32_000,
-        3_653,
-        1,
-        1000,
-        formats={
-            "date": "%td",
-            "moment": "%tc",
-            "time": "%tcHH:MM:SS",
-            "whole": "%{width}.0f",
-            "number": "%{width}.0g",
-        },
-    ),
-    "SAS": Target(
-        32_767,
-        False,
-        256,
-        0,
-        3_653,
-        1,
-        1,
-        formats={
-            "date": "E8601DA10.",
-            "moment": "E8601DT23.3",
-            "time": "E8601TM12.3",
-            "whole": "",
-            "number": "",
-        },
-    ),
-}
-SMALLEST, LARGEST = -2_147_483_647, 2_147_483_620
-"""The whole numbers that Stata stores as such, and can label."""
-FIRST_DAY = {"SPSS": -141_427, "Stata": -679_350, "SAS": -138_061}
-"""The first day of the calendar that each package knows: 15 October 1582, the year 110, 1582."""
 
 
 def write_by(package: str, table: pa.Table, path: Path, *, packed: bool = False) -> None:
@@ -179,7 +98,7 @@ class _Said:
 
 
 def _meant(package: str, message: str) -> Exception:
-    """Return an error by the subject of the writer's message, which itself could quote the table."""
+    """Return an error by the subject of the writer's message, which could quote the table."""
     if "reserved" in message:
         return InputError(
             f"a column has a name that {package} keeps for itself, such as int, long or "
@@ -203,7 +122,7 @@ def _prepared(
     labels: Labels,
     metadata: _Said,
 ) -> Any:
-    """Return a column as pyreadstat takes it: numbers, texts, or numbers mixed with Stata's tags."""
+    """Return a column for pyreadstat: numbers, texts, or numbers mixed with Stata's tags."""
     name, kind = field.name, column.type
     if pa.types.is_dictionary(kind):
         column = pc.cast(column, kind.value_type)
@@ -241,7 +160,7 @@ def _prepared(
 def _numbers(
     package: str, target: Target, name: str, column: pa.ChunkedArray
 ) -> tuple[str, pa.ChunkedArray]:
-    """Return the meaning of a column that is no text, and its numbers as the package counts them."""
+    """Return the meaning of a column that is no text, and its numbers in the package's units."""
     kind = column.type
     if pa.types.is_boolean(kind):
         return "whole", pc.cast(pc.cast(column, pa.int8()), pa.int32())
@@ -338,25 +257,6 @@ def _shown(target: Target, means: str, numbers: pa.ChunkedArray) -> str:
     return target.formats[means].format(width=min(width, 25), digits=digits)
 
 
-def tags_for(labels: Labels, column: pa.ChunkedArray) -> dict[Code, str]:
-    """Return Stata's tag for each code that is declared missing and occurs: its own, else a free
-    one.
-
-    >>> tags_for(Labels(missing=(-9, -8)), pa.chunked_array([[1, -8, -9]]))
-    {-9: 'a', -8: 'b'}
-    """
-    if is_text(column.type) or pa.types.is_dictionary(column.type):
-        return {}
-    codes = sorted(code for code in occurring(column) if labels.is_missing(code))
-    original = {code: tag for code in codes if (tag := tag_of_code(code)) and tag != "_"}
-    free = [tag for tag in "abcdefghijklmnopqrstuvwxyz" if tag not in original.values()]
-    others = [code for code in codes if code not in original]
-    if len(others) > len(free):
-        return {}
-    tags = original | dict(zip(others, free, strict=False))
-    return {code: tags[code] for code in codes}
-
-
 def _tagged(
     name: str, numbers: pa.ChunkedArray, tags: Mapping[Code, str], labels: Labels, metadata: _Said
 ) -> list[Any]:
@@ -393,89 +293,3 @@ def _frame(names: list[str], columns: list[Any]) -> Any:
         for name, column in zip(names, columns, strict=True)
     ]
     return polars.DataFrame(made)
-
-
-def held_by(package: str, labels: Labels, column: pa.ChunkedArray) -> Labels:
-    """Return the labels of a column that a file of a package holds, as they are read back."""
-    if not labels:
-        return labels
-    target = TARGETS[package]
-    label = _cut(labels.label, target.label)
-    if package == "SAS":
-        return Labels(label)
-    text = is_text(column.type) or pa.types.is_dictionary(column.type)
-    plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    values = {
-        code: _cut(value_label, target.value)
-        for code, value_label in labels.values.items()
-        if value_label
-    }
-    if not (text or plain):
-        return Labels(label, {}, labels.measure if target.measures else "")
-    values = {
-        code: value_label for code, value_label in values.items() if isinstance(code, str) == text
-    }
-    if package == "SPSS":
-        missing = _declared(labels, column, text=text)
-        if text:
-            values = {
-                code: value_label for code, value_label in values.items() if _can_be_labelled(code)
-            }
-        return Labels(label, values, labels.measure, missing)
-    if text:
-        return Labels(label)
-    tags = tags_for(labels, column)
-    for code in tags:
-        values.setdefault(code, str(code) if tag_of_code(code) is None else "")
-    recoded = replace(labels, label=label, values=values, measure="", missing=tuple(tags)).recoded(
-        {code: code_of_tag(tag) for code, tag in tags.items()}
-    )
-    kept = {
-        code: value_label
-        for code, value_label in recoded.values.items()
-        if value_label
-        and not isinstance(code, str)
-        and (code in recoded.missing or (code == int(code) and SMALLEST <= code <= LARGEST))
-    }
-    return Labels(
-        label, dict(sorted(kept.items())), "", tuple(sorted(recoded.missing, reverse=True))
-    )  # fmt: skip
-
-
-def _can_be_labelled(code: Code) -> bool:
-    return isinstance(code, str) and 0 < len(code.encode()) <= 120
-
-
-def _cut(text: str, longest: int) -> str:
-    """Shorten a text to a number of bytes; the sidecar file has the whole of it."""
-    if len(text.encode()) <= longest:
-        return text
-    return text.encode()[: longest - len(CUT.encode())].decode(errors="ignore").rstrip() + CUT
-
-
-def _declared(labels: Labels, column: pa.ChunkedArray, *, text: bool) -> tuple[Any, ...]:
-    """Return missing codes as SPSS declares them: three, or a range and one more; none if
-    impossible.
-    """
-    if text:
-        codes = [
-            code for code in labels.missing if isinstance(code, str) and len(code.encode()) <= 8
-        ]
-        return tuple(codes) if len(codes) == len(labels.missing) <= 3 else ()
-    ranges = [code for code in labels.missing if isinstance(code, tuple)]
-    codes = sorted(code for code in labels.missing if not isinstance(code, tuple | str))
-    if not ranges and len(codes) <= 3:
-        return tuple(codes)
-    if len(ranges) == 1 and len(codes) <= 1:
-        return (*ranges, *codes)
-    values = [value for value in occurring(column) if not labels.is_missing(value)]
-    if ranges:
-        return ()
-    for low, high, rest in (
-        (codes[0], codes[-1], []),
-        (codes[0], codes[-2], codes[-1:]),
-        (codes[1], codes[-1], codes[:1]),
-    ):
-        if not any(not isinstance(value, str) and low <= value <= high for value in values):
-            return ((float(low), float(high)), *map(plain_code, rest))
-    return ()

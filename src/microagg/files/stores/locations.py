@@ -284,10 +284,10 @@ def parse_location(path: str | Path | Url) -> Path | Url:
     ...     str(parse_location("file:///data/in%20put.parquet")),
     ... )
     ('in.parquet', Url('s3://bucket/in.parquet'), '/data/in put.parquet')
-    >>> parse_location(Path("ftp://me:secret@somewhere/in.parquet"))
+    >>> parse_location(Path("ftp://me:secret@somewhere/in.parquet"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    microagg.errors.InputError: nothing is read from or written to ftp://; name a path, or an address of s3, gs, gcs, abfs, abfss, hdfs, viewfs, file.
+    microagg.errors.InputError: nothing is read from or written to ftp://; name a path, or ...
     """
     if isinstance(path, Url):
         return path

@@ -85,7 +85,7 @@ def text_stream(path: Path, packing: str, encoding: str, skipped: int = 0) -> An
 
 def names_of_text(path: Path, packing: str, encoding: str, delimiter: str) -> list[str]:
     """Return the names in the header of a text file that was just written."""
-    from microagg.files.text.csv_format import LONGEST_HEADER, header_in, names_in
+    from microagg.files.text.csv_header import LONGEST_HEADER, header_in, names_in
 
     with text_stream(path, packing, encoding) as stream:
         first = bytes(stream.read(LONGEST_HEADER)).removeprefix(codecs.BOM_UTF8)

@@ -5,17 +5,19 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import functools
-import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
 from microagg.files.format import Format
-from microagg.files.text.decoding import MAGIC, OTHERS, Source, open_text
+from microagg.files.text.csv_errors import check_csv, check_open_quote
+from microagg.files.text.csv_header import delimiter_in, header_of, line_end_of, names_in
+from microagg.files.text.decoding import Source, open_text
+from microagg.files.text.encoding_detection import MAGIC, OTHERS
+from microagg.files.text.formulas import escaped_column, unescaped, with_texts
 from microagg.files.text.headers import FirstRow, check_unclear_names
 from microagg.files.text.quoting import with_gaps_at, with_unquoted_gaps
 from microagg.table.columns.text_options import (
@@ -32,14 +34,8 @@ if TYPE_CHECKING:
 
     from microagg.files.text.dialect import Dialect
 
-LONGEST_HEADER = 1 << 20
 LONGEST_RECORD = 1 << 30
-LONGEST_ROW = 1 << 26
 NO_TEXT = set(range(32)) - set(b"\t\n\r\f")
-FORMULA = r"(?s)^'*[=+\-@\t\r]."
-ESCAPED = r"(?s)^'+[=+\-@\t\r]."
-RAGGED = re.compile(r"CSV parse error: Row #(\d+): Expected \d+ columns, got \d+")
-"""Beginning of Arrow's message on a row with too few or too many cells; the rest quotes the row."""
 
 
 def read(
@@ -47,36 +43,20 @@ def read(
     delimiter: str | None = None,
     *,
     header: bool | None = None,
-    skip_rows: int | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    dates: str | None = None,
     line_end: str | None = None,
     escape_formulas: bool = False,
     unquoted_gaps: Sequence[int] | None = None,
-    packing: str = "",
-    usual: str = ",",
+    **options: Any,
 ) -> pa.Table:
     """Read all columns as text; the table keeps its dialect in its metadata.
 
     An empty cell without quotes is missing. So is NA without quotes in columns of quoted text,
     which are detected, or are those with the indices `unquoted_gaps`.
 
-    Unless `header` is given, a first row that looks like a record is refused. `packing` and the
-    `usual` delimiter are those of the format.
+    Unless `header` is given, a first row that looks like a record is refused. The other `options`
+    are those of `begun`; `line_end` is detected, whatever is given.
     """
-    dialect, source, first = begun(
-        path,
-        delimiter,
-        encoding=encoding,
-        decimal=decimal,
-        thousands=thousands,
-        dates=dates,
-        skip_rows=skip_rows,
-        packing=packing,
-        usual=usual,
-    )
+    dialect, source, first = begun(path, delimiter, **options)
     table = _read(path, source, first, dialect.delimiter, header, gaps=unquoted_gaps)
     table = unescaped(table) if escape_formulas else table
     return dialect.put_on(table)
@@ -95,14 +75,17 @@ def begun(
     usual: str = ",",
     aside: Path | None = None,
 ) -> tuple[Dialect, Source, str]:
-    """Return dialect, text and first row of a text file; options of the user take precedence."""
+    """Return dialect, text and first row of a text file; options of the user take precedence.
+
+    `packing` and the `usual` delimiter are those of the format.
+    """
     from microagg.files.text.dialect import Dialect
 
     check_same_signs({"decimal": decimal, "thousands": thousands})
     source = open_text(path, packing, encoding, aside).without_rows(skip_rows or 0)
     if source is None:
         raise InputError(f"{str(path)!r} has no more than skip_rows={skip_rows} rows; skip fewer.")
-    first = _header_of(source)
+    first = header_of(source)
     if not first.strip():
         raise InputError(
             f"{str(path)!r} is empty or begins with an empty line; it needs a header and "
@@ -110,9 +93,9 @@ def begun(
             "later, say how many rows to pass over: --skip-rows (in Python skip_rows)."
         )
     dialect = Dialect(
-        delimiter or _delimiter_in(first, usual),
+        delimiter or delimiter_in(first, usual),
         source.encoding,
-        _line_end_of(first),
+        line_end_of(first),
         decimal,
         thousands,
         dates,
@@ -239,7 +222,7 @@ def write(
 
     check_same_signs({"decimal": decimal, "thousands": thousands})
     table, bare, gaps = as_they_were_read(table, Style(decimal, thousands), dates)
-    table = _with_texts(table, _escaped) if escape_formulas else table
+    table = with_texts(table, escaped_column) if escape_formulas else table
     with TextSink(path, packing, encoding) as sink:
         end = LINE_ENDS[line_end]
         if (
@@ -280,81 +263,15 @@ def in_pieces(
     style, end = Style(decimal, thousands), LINE_ENDS[line_end]
     with TextSink(path, packing, encoding) as sink:
         first = schema.empty_table()
-        first = _with_texts(first, _escaped) if escape_formulas else first
+        first = with_texts(first, escaped_column) if escape_formulas else first
         write_header(first.column_names, sink, delimiter, end)
 
         def write_piece(rows: pa.Table) -> None:
             table, bare, gaps = as_they_were_read(rows, style, dates)
-            table = _with_texts(table, _escaped) if escape_formulas else table
+            table = with_texts(table, escaped_column) if escape_formulas else table
             write_lines(table, sink, delimiter, bare, end, gaps)
 
         yield write_piece
-
-
-def formulas_in(column: pa.ChunkedArray) -> bool:
-    """Check if a column holds texts that a spreadsheet would take for formulas.
-
-    Such texts are no numbers, but begin with =, +, - or @.
-    """
-    import pyarrow as pa
-
-    from microagg.table.columns.arrow import compute, is_text
-
-    if pa.types.is_dictionary(column.type):
-        column = compute.cast(column, column.type.value_type)
-    if (
-        not is_text(column.type)
-        or not compute.any(compute.match_substring_regex(column, FORMULA)).as_py()
-    ):
-        return False  # numbers are looked for only where there is need to
-    return bool(compute.any(_matches(column, FORMULA)).as_py())
-
-
-def _matches(column: Any, pattern: str) -> Any:
-    from microagg.files.reading import NUMBER
-    from microagg.table.columns.arrow import compute
-
-    number = compute.match_substring_regex(column, NUMBER)
-    return compute.and_(compute.match_substring_regex(column, pattern), compute.invert(number))
-
-
-def _escaped(column: Any) -> Any:
-    from microagg.table.columns.arrow import compute
-
-    with_mark = compute.binary_join_element_wise("'", column, "")
-    return compute.if_else(_matches(column, FORMULA), with_mark, column)
-
-
-def unescaped(table: pa.Table) -> pa.Table:
-    """Remove the apostrophes that `escape_formulas` put before texts."""
-    return _with_texts(table, _unescaped)
-
-
-def _unescaped(column: Any) -> Any:
-    from microagg.table.columns.arrow import compute
-
-    return compute.if_else(
-        _matches(column, ESCAPED), compute.utf8_slice_codeunits(column, 1), column
-    )
-
-
-def _with_texts(table: pa.Table, change: Callable[[Any], Any]) -> pa.Table:
-    """Apply a function to all texts of a table, and to the names of its columns."""
-    import pyarrow as pa
-
-    from microagg.table.columns.arrow import compute, is_text
-
-    columns = []
-    for column in table.columns:
-        if pa.types.is_dictionary(column.type) and is_text(column.type.value_type):
-            column = compute.cast(column, column.type.value_type)
-        columns.append(change(column) if is_text(column.type) else column)
-    names = change(pa.array(table.column_names, pa.string())).to_pylist()
-    fields = [
-        pa.field(name, column.type, metadata=field.metadata)
-        for name, column, field in zip(names, columns, table.schema, strict=True)
-    ]
-    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 def detect(path: Path, packing: str = "", usual: str = ",") -> dict[str, Any]:
@@ -367,15 +284,17 @@ def found_in(path: Path, packing: str = "", usual: str = ",") -> Dialect:
     from microagg.files.text.dialect import Dialect
 
     source = open_text(path, packing)
-    first = _header_of(source)
-    return Dialect(_delimiter_in(first, usual), source.encoding, _line_end_of(first))
+    first = header_of(source)
+    return Dialect(delimiter_in(first, usual), source.encoding, line_end_of(first))
 
 
 def recognise(beginning: bytes) -> bool:
     r"""Check if a file begins as text does, and neither as JSON nor as a web page.
 
-    >>> recognise(b"age;income\n"), recognise(b"PAR1\x15\x04"), recognise(b'{"k": 5}'), recognise("größe\n".encode("cp1252"))
-    (True, False, False, True)
+    >>> recognise(b"age;income\n"), recognise("größe\n".encode("cp1252"))
+    (True, True)
+    >>> recognise(b"PAR1\x15\x04"), recognise(b'{"k": 5}')
+    (False, False)
     """
     if beginning.startswith((*OTHERS, *MAGIC.values())):
         return False
@@ -402,107 +321,6 @@ def recognise_columns(beginning: bytes) -> bool:
 
 def _recognise_packed(packing: str) -> Callable[[bytes], bool]:
     return lambda beginning: beginning.startswith(MAGIC[packing])
-
-
-def _delimiter_in(header: str, usual: str) -> str:
-    """Return the most frequent delimiter of a header outside quotes; if tied, the usual one.
-
-    A comma between digits may be a decimal sign.
-    """
-    bare = re.sub(r'"[^"]*"', "", header)
-    decimals = len(re.findall(r"(?<=\d),(?=\d)", bare))
-    return max(
-        ",;\t|",
-        key=lambda mark: (bare.count(mark) - (decimals / 2 if mark == "," else 0), mark == usual),
-    )
-
-
-def _line_end_of(header: str) -> str:
-    return next((word for word in ("crlf", "lf", "cr") if header.endswith(LINE_ENDS[word])), "lf")
-
-
-def _header_of(source: Source) -> str:
-    """Return the first line of a text file, and the next ones while a quoted name continues."""
-    return header_in(source.beginning(LONGEST_HEADER).decode("utf-8", errors="ignore"))
-
-
-def header_in(text: str) -> str:
-    """Return the header at the beginning of a text."""
-    lines = io.StringIO(text, newline="")
-    header = lines.readline()
-    while header.count('"') % 2 and (line := lines.readline()):
-        header += line
-    return header
-
-
-def names_in(header: str, delimiter: str, path: Path) -> list[str]:
-    """Return the names of columns in a header."""
-    try:
-        names = next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter))
-    except csv.Error:
-        raise InputError(
-            f"the header of {str(path)!r} is not that of a csv file; check the file."
-        ) from None
-    return names
-
-
-def check_csv(
-    path: Path, source: Source, parse: Any, names: list[str], *, header: bool
-) -> NoReturn:
-    """Say why Arrow could not read a csv file, and where; its own message would quote the row."""
-    ragged = _first_ragged_row(source, parse, names, header=header)
-    if ragged is not None:
-        raise InputError(
-            f"{str(path)!r}, row {ragged} (header not counted) does not have the "
-            f"{len(names)} columns of the header; "
-            "mend it, say another delimiter='…', put double quotes around values with a "
-            "separator in them, or say "
-            "skip_rows if the header comes after other rows."
-        )
-    raise InputError(
-        f"{str(path)!r} is not a readable csv file; check its delimiter and its quotes."
-    )
-
-
-def _first_ragged_row(source: Source, parse: Any, names: list[str], *, header: bool) -> int | None:
-    """Return the number of the first record with too few or too many cells; None if there is none.
-
-    Arrow's message has the number. Its `invalid_row_handler` would have it too, but no Python
-    function may be passed to a streaming reader. An Arrow thread drops the function some time after
-    the reader is closed; if the interpreter is exiting by then, the process aborts.
-    """
-    import pyarrow as pa
-    import pyarrow.csv as arrow_csv
-
-    # rows are numbered on one thread only, so read again
-    reading = arrow_csv.ReadOptions(
-        use_threads=False, column_names=None if header else names, block_size=LONGEST_ROW
-    )
-    texts = arrow_csv.ConvertOptions(column_types={name: pa.string() for name in names})
-    try:
-        with arrow_csv.open_csv(source.to_read(), reading, parse, texts) as reader:
-            for _ in reader:
-                pass
-    except (pa.ArrowException, OSError) as error:
-        if row := RAGGED.match(str(error)):
-            return int(row[1]) - header
-    return None
-
-
-def check_open_quote(path: Path, source: Source, table: pa.Table, rows: int) -> None:
-    """Refuse a table of so many `rows` whose last quote is never closed.
-
-    Arrow then reads on to the end of the file and loses the records after the quote.
-    """
-    last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
-    if last is None or not {"\n", "\r"} & set(last):
-        return
-    if not source.ending(64).rstrip(b"\r\n").endswith(b'"'):
-        raise InputError(
-            f"{str(path)!r}, row {rows} (header not counted): a double quote is opened "
-            f"and never closed; "
-            "close or remove it."
-        )
 
 
 def _entry(name: str, delimiter: str, packing: str = "", *, fixed: bool = False) -> Format:

@@ -148,7 +148,7 @@ def _pattern(field: pa.Field, dates: str | None) -> Pattern | None:
     """Return the pattern of a column's dates: the declared one if it fits the type, else the
     original.
     """
-    declared = None if dates is None else Pattern(told=dates)
+    declared = None if dates is None else Pattern(declared=dates)
     return declared if declared is not None and declared.fits(field.type) else pattern_of(field)
 
 
@@ -220,7 +220,7 @@ def _cells(column: pa.Array, gap: str) -> pa.Array:
 
 def _quoted(text: pa.Array, gap: str = "") -> pa.Array:
     doubled = pc.replace_substring(pc.cast(text, pa.large_string()), '"', '""')
-    quote, nothing = (pa.scalar(text_constant, pa.large_string()) for text_constant in ('"', ""))
+    quote, nothing = (pa.scalar(value, pa.large_string()) for value in ('"', ""))
     return pc.fill_null(pc.binary_join_element_wise(quote, doubled, quote, nothing), gap)
 
 

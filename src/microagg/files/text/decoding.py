@@ -10,45 +10,28 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
+from microagg.files.text.encoding_detection import (
+    BLOCK,
+    ENDINGS,
+    MAGIC,
+    blocks_of,
+    check_encoding,
+    check_other_files,
+    check_utf8,
+    check_zeros,
+    encoding_of,
+)
 from microagg.files.unpacking import check_larger, memory_limit, memory_of_text
 from microagg.table.columns.text_options import UTF8, UTF8_WITH_MARK
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BLOCK = 1 << 20
 UNPACKED = "without packing it"
-BEGINNING = 1 << 16
 LONGEST_SKIPPED = 1 << 20
-MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
-ENDINGS = {"gzip": ".gz", "zstd": ".zst"}
-OTHERS = {
-    b"PK\x03\x04": "a zip or Excel file",
-    b"PAR1": "a parquet file",
-    b"ARROW1": "an Arrow file",
-    b"%PDF": "a PDF",
-    b"\xd0\xcf\x11\xe0": "an old Excel file",
-    b"$FL2": "an SPSS file",
-    b"$FL3": "an SPSS file",
-    b"<stata_dta>": "a Stata file",
-    b"SQLite format 3": "a database",
-    b"7z\xbc\xaf": "a 7z file",
-    b"BZh": "packed with bzip2",
-    b"\xfd7zXZ": "packed with xz",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"GIF8": "a picture",
-}
-MARKS = {
-    codecs.BOM_UTF8: UTF8_WITH_MARK,
-    codecs.BOM_UTF16_LE: "utf-16-le",
-    codecs.BOM_UTF16_BE: "utf-16-be",
-}
-UNUSED_IN_CP1252 = "\udc81\udc8d\udc8f\udc90\udc9d"
-"""Bytes without a letter in CP1252, as a decoder for UTF-8 hands on bytes that it cannot read."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +92,7 @@ class Source:
         Without them no value spans several lines, and reading is faster.
         """
         begun = False
-        for block in _blocks(self.content, self.skipped):
+        for block in blocks_of(self.content, self.skipped):
             if block.find(b'"', 0 if begun else max(0, block.find(b"\n"))) >= 0:
                 return True
             begun = True
@@ -143,10 +126,10 @@ def open_text(
         if packing:
             kept = _Kept.of(path, aside, "unpacked")
             content, lines = _unpacked(path, packing, kept), kept.lines
-        detected = encoding or _encoding_of(path, content)
+        detected = encoding or encoding_of(path, content)
         if detected in (UTF8, UTF8_WITH_MARK):
             if encoding is not None:
-                _check_unless_utf8(path, content)
+                check_utf8(path, content)
             return Source(
                 content, UTF8_WITH_MARK if _begins_with_mark(content) else UTF8, lines=lines
             )
@@ -211,20 +194,8 @@ def _explain_full_disk(target: Path | None) -> Iterator[None]:
         ) from None
 
 
-def _blocks(content: Path | pa.Buffer, skipped: int = 0) -> Iterator[bytes]:
-    if isinstance(content, Path):
-        with content.open("rb") as file:
-            file.seek(skipped)
-            while block := file.read(BLOCK):
-                yield block
-    else:
-        whole = memoryview(content)
-        for start in range(skipped, len(whole), BLOCK):
-            yield whole[start : start + BLOCK].tobytes()
-
-
 def _begins_with_mark(content: Path | pa.Buffer) -> bool:
-    return next(_blocks(content), b"").startswith(codecs.BOM_UTF8)
+    return next(blocks_of(content), b"").startswith(codecs.BOM_UTF8)
 
 
 def _unpacked(path: Path, packing: str, kept: _Kept) -> Path | pa.Buffer:
@@ -245,7 +216,7 @@ def _unpacked(path: Path, packing: str, kept: _Kept) -> Path | pa.Buffer:
                 held += len(block)
                 # no text in any encoding: what is made to fill memory is mostly so
                 if b"\0" * 64 in block:
-                    _check_zeros(path, held - len(block) + block.index(b"\0"))
+                    check_zeros(path, held - len(block) + block.index(b"\0"))
                 if (
                     len(block) == BLOCK and block.isspace()
                 ):  # readers keep the blocks before a record in memory
@@ -263,160 +234,20 @@ def _unpacked(path: Path, packing: str, kept: _Kept) -> Path | pa.Buffer:
     return kept.content()
 
 
-def _encoding_of(path: Path, content: Path | pa.Buffer) -> str:
-    """Detect the encoding of a file by its first bytes and its content."""
-    first = next(_blocks(content), b"")
-    _check_other_files(path, first)
-    if first.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        raise InputError(f"{str(path)!r} is in UTF-32; say encoding='utf-32'.")
-    for mark, name in MARKS.items():
-        if first.startswith(mark) and name != UTF8_WITH_MARK:
-            return name
-    if evident := _evident_utf16(first[:BEGINNING]):
-        return evident
-    decoder, done, plain = codecs.getincrementaldecoder(UTF8)(), 0, True
-    for block in _blocks(content):
-        if b"\0" in block:
-            _check_zeros(path, done + block.index(b"\0"))
-        try:
-            if not (plain and block.isascii()):
-                plain = False
-                decoder.decode(block)
-        except UnicodeDecodeError:
-            return _not_utf8(path, content)
-        done += len(block)
-    try:
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return _not_utf8(path, content)
-    return UTF8
-
-
-def _check_unless_utf8(path: Path, content: Path | pa.Buffer) -> None:
-    """Check that a file declared as UTF-8 is valid."""
-    first = next(_blocks(content), b"")
-    _check_other_files(path, first)
-    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _evident_utf16(
-        first[:BEGINNING]
-    ):
-        raise InputError(f"{str(path)!r} is not in UTF-8 but in UTF-16; say encoding='utf-16'.")
-    decoder, done = codecs.getincrementaldecoder(UTF8)(), 0
-    for block in (*_blocks(content), b""):
-        try:
-            decoder.decode(block, final=not block)
-        except UnicodeDecodeError as error:
-            _check_encoding(path, content, UTF8, done + error.start)
-        done += len(block)
-
-
-def _evident_utf16(first: bytes) -> str | None:
-    """UTF-16 without a mark shows by its zeros: every other byte, on one side, where text is mostly
-    of Latin letters.
-    """
-    low, high = first[0::2].count(0), first[1::2].count(0)
-    half = len(first) // 2
-    if half < 2 or max(low, high) < 0.4 * half or min(low, high) > 0.01 * half:
-        return None
-    return "utf-16-le" if high > low else "utf-16-be"
-
-
-def _not_utf8(path: Path, content: Path | pa.Buffer) -> str:
-    """CP1252, unless the file has bytes that it has no letters for, or is in UTF-8 but for some of
-    its bytes.
-    """
-    decoder = codecs.getincrementaldecoder(UTF8)(
-        errors="surrogateescape"
-    )  # a wrong byte becomes half a letter
-    letters, wrong, first_wrong, unused, done = 0, 0, -1, False, 0
-    for block in _blocks(content):
-        if b"\0" in block:
-            _check_zeros(path, done + block.index(b"\0"))
-        text = decoder.decode(block)
-        right = text.encode(UTF8, errors="ignore")
-        letters += len(text) - len(text.encode("ascii", errors="ignore"))
-        unused = unused or any(letter in text for letter in UNUSED_IN_CP1252)
-        if len(right) < len(text.encode(UTF8, errors="surrogateescape")) and first_wrong < 0:
-            first_wrong = done + _first_wrong(text)
-        wrong += len(text.encode(UTF8, errors="surrogateescape")) - len(right)
-        done += len(block)
-    if letters > 2 * wrong:  # the wrong ones were counted as letters, too
-        raise InputError(
-            f"{str(path)!r} is in UTF-8 but for some bytes "
-            f"({_place(content, first_wrong)}); mend it, or say encoding='cp1252' if it "
-            "is that."
-        )
-    if unused:
-        raise InputError(
-            f"{str(path)!r} is neither in UTF-8 nor in UTF-16 nor in CP1252 "
-            f"({_place(content, first_wrong)}); "
-            "say encoding='…' with the one that it is in."
-        )
-    return "cp1252"
-
-
-def _first_wrong(text: str) -> int:
-    """Return the number of bytes before the first invalid one."""
-    for index, letter in enumerate(text):
-        if "\udc80" <= letter <= "\udcff":
-            return len(text[:index].encode(UTF8))
-    return 0
-
-
 def _decoded(path: Path, content: Path | pa.Buffer, encoding: str, kept: _Kept) -> Path | pa.Buffer:
     """Decode a text from another encoding to UTF-8."""
-    _check_other_files(path, next(_blocks(content), b""))
+    check_other_files(path, next(blocks_of(content), b""))
     decoder, done, begun = codecs.getincrementaldecoder(encoding)(), 0, False
     try:
-        for block in _blocks(content):
+        for block in blocks_of(content):
             text = decoder.decode(block)
             if not begun and text:
                 text, begun = text.removeprefix("\ufeff"), True
             if "\0" in text:
-                _check_zeros(path, done)
+                check_zeros(path, done)
             kept.write(text.encode(UTF8))
             done += len(block)
         decoder.decode(b"", final=True)
     except UnicodeError as error:
-        _check_encoding(path, content, encoding, done + max(0, getattr(error, "start", 0)))
+        check_encoding(path, content, encoding, done + max(0, getattr(error, "start", 0)))
     return kept.content()
-
-
-def _check_encoding(path: Path, content: Path | pa.Buffer, encoding: str, offset: int) -> NoReturn:
-    raise InputError(
-        f"{str(path)!r} is not in {encoding} ({_place(content, offset)}); say "
-        "encoding='…' with the one that it is in."
-    ) from None
-
-
-def _check_other_files(path: Path, first: bytes) -> None:
-    """Refuse a file that is no text, and name its format if its first bytes identify it."""
-    for packing, magic in MAGIC.items():
-        if first.startswith(magic):
-            raise InputError(
-                f"{str(path)!r} is packed with {packing}; let its name end in "
-                f"{ENDINGS[packing]}, or unpack it first."
-            )
-    for magic, what in OTHERS.items():
-        if first.startswith(magic):
-            raise InputError(
-                f"{str(path)!r} is {what} and no text; give it the ending of its format, "
-                "or save it as text."
-            )
-
-
-def _check_zeros(path: Path, offset: int) -> NoReturn:
-    raise InputError(
-        f"{str(path)!r} has zero bytes (about byte {offset + 1:,}), so it is damaged or "
-        "no text; mend it, or say its encoding='…'."
-    )
-
-
-def _place(content: Path | pa.Buffer, offset: int) -> str:
-    """Return the line and column of a byte, as an editor shows them."""
-    line, left = 1, offset
-    for block in _blocks(content):
-        line += block[:left].count(b"\n")
-        left -= len(block)
-        if left <= 0:
-            break
-    return f"line {line:,}, byte {offset + 1:,} of the file"

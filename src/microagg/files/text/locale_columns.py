@@ -146,7 +146,7 @@ def in_plain_terms(written: pa.Table, table: pa.Table, options: Mapping[str, Any
         elif (
             dates is not None
             and pa.types.is_temporal(field.type)
-            and Pattern(told=dates).fits(field.type)
+            and Pattern(declared=dates).fits(field.type)
         ):
             moments = pc.strptime(column, format=dates, unit="s", error_is_null=True)
             written = written.set_column(index, field.name, pc.cast(moments, field.type))

@@ -1,5 +1,6 @@
-"""Arrow's compute functions, which are made at run time, where no type checker sees them: their one
-door; what they compare; and tables that hold their values and nothing else.
+"""Access to Arrow's compute functions, and tables that hold their values and nothing else.
+
+The compute functions are made at run time, where no type checker sees them.
 """
 
 from __future__ import annotations
@@ -19,19 +20,16 @@ compute: Any = pyarrow.compute
 MUCH = 1 << 26
 """Bytes below which an estimate of what texts take need not be exact."""
 OURS = b"microagg"
-"""How the names of our marks begin; `marks.py` has the others."""
+"""Prefix of our metadata keys; `field_metadata.py` has the others."""
 NUMBERS_AS_TEXT = {OURS: b"numbers as text"}
-"""What a text column of a file without types carries along if it means numbers: its text is given
-back to the letter.
-"""
+"""Key of a text column that means numbers in a file without types; its text is kept."""
 
 
 def strip_metadata(table: pa.Table, *, marked: bool = False) -> pa.Table:
-    """A table's values and nothing else: no metadata of any kind, no category that no record has,
-    plain types where Arrow has views.
+    """Return the values of a table and nothing else: no metadata, no unused categories, no views.
 
-    Columns of a type that some library has added become what they are stored as. With `marked`,
-    columns keep our marks, such as that they mean numbers. Whatever is written goes through here.
+    Extension types become their storage types. With `marked`, columns keep our metadata, such as
+    that they mean numbers. Every written table passes through this function.
 
     >>> towns = pa.DictionaryArray.from_arrays(pa.array([2, 2]), pa.array(["Bonn", "Kiel", "Ulm"]))
     >>> strip_metadata(pa.table({"town": towns})).column("town").chunk(0).dictionary.to_pylist()
@@ -50,18 +48,17 @@ def strip_metadata(table: pa.Table, *, marked: bool = False) -> pa.Table:
 
 
 def means_numbers(field: pa.Field) -> bool:
-    """Whether a text column is marked as one of numbers."""
+    """Check if a text column is marked as one of numbers."""
     return (field.metadata or {}).get(OURS) == NUMBERS_AS_TEXT[OURS]
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a type holds text, in whichever way."""
+    """Check if a type holds text, in any layout."""
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
 
 
 def bytes_of(rows: pa.Table | pa.RecordBatch) -> int:
-    """How many bytes rows take; where Arrow before 24 cannot tell, for views of text, those of all
-    their buffers.
+    """Return the bytes of some rows; for views of text before Arrow 24, those of all buffers.
 
     >>> bytes_of(pa.table({"age": pa.array([31, 32], pa.int64())}))
     16
@@ -75,9 +72,11 @@ def bytes_of(rows: pa.Table | pa.RecordBatch) -> int:
 
 
 def without_runs(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without runs (run-end encoding), which few functions of Arrow know.
+    """Return a column without run-end encoding, which few functions of Arrow support.
 
-    >>> runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(["Ulm", "Bonn"]))
+    >>> runs = pa.RunEndEncodedArray.from_arrays(
+    ...     pa.array([2, 3], pa.int32()), pa.array(["Ulm", "Bonn"])
+    ... )
     >>> without_runs(pa.chunked_array([runs])).to_pylist()
     ['Ulm', 'Ulm', 'Bonn']
     """
@@ -90,26 +89,31 @@ def without_runs(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def names_within(fields: Iterable[pa.Field]) -> list[str]:
-    """The names of all fields and of the parts of their types, and those of time zones; raises
-    UnicodeDecodeError.
+    """Return the names of all fields, nested ones included, and of time zones.
 
-    >>> names_within(pa.schema([("seen", pa.timestamp("s", "UTC")), ("home", pa.struct([("town", pa.string())]))]))
+    Raises UnicodeDecodeError.
+
+    >>> names_within(
+    ...     pa.schema(
+    ...         [("seen", pa.timestamp("s", "UTC")), ("home", pa.struct([("town", pa.string())]))]
+    ...     )
+    ... )
     ['seen', 'UTC', 'home', 'town']
     """
-    found = []
+    names = []
     for field in fields:
         kind: Any = field.type
         while pa.types.is_dictionary(kind):
             kind = kind.value_type
         zone = kind.tz if pa.types.is_timestamp(kind) else None
-        found += [field.name, *([zone] if zone else ())]
-        found += names_within(kind.field(place) for place in range(kind.num_fields))
-    return found
+        names += [field.name, *([zone] if zone else ())]
+        names += names_within(kind.field(index) for index in range(kind.num_fields))
+    return names
 
 
 def without_unknown_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of moments without its time zone, if nobody here knows that one: then they can be
-    told as text.
+    """Return a column of moments without its time zone if that is unknown here, so that it can be
+    shown.
     """
     if not pa.types.is_timestamp(column.type) or _is_known_zone(column.type.tz):
         return column
@@ -118,7 +122,7 @@ def without_unknown_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 @functools.cache
 def _is_known_zone(zone: str | None) -> bool:
-    """Whether both Arrow and Python can tell the time in a zone, or there is none to know."""
+    """Check if both Arrow and Python know a time zone; True without a zone."""
     if zone is None:
         return True
     moment = pa.array([0], pa.timestamp("s", zone))
@@ -131,8 +135,7 @@ def _is_known_zone(zone: str | None) -> bool:
 
 
 def bytes_spelled_out(table: pa.Table) -> int:
-    """How many bytes a table takes if each text of a column of categories, or of runs, is written
-    for each of its records.
+    """Return the bytes of a table with categories and runs expanded to one value per record.
 
     >>> towns = pa.table({"town": pa.array(["Ulm", "Ulm", "Ulm"]).dictionary_encode()})
     >>> bytes_spelled_out(towns) > 9
@@ -146,8 +149,8 @@ def bytes_spelled_out(table: pa.Table) -> int:
 
 
 def _bytes_repeated(chunk: Any) -> int:
-    """What values take that are held once and stand for several records; at most, and exactly only
-    where it is much.
+    """Return an upper bound on the bytes of shared values repeated per record; exact if it is
+    large.
     """
     if pa.types.is_dictionary(chunk.type):
         values, times = chunk.dictionary, chunk.indices
@@ -173,7 +176,7 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def of_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without views, runs and types that some library has added."""
+    """Return a column without views, runs and extension types."""
     column = without_runs(column)
     while isinstance(column.type, pa.BaseExtensionType):
         chunks = [chunk.storage for chunk in column.chunks]
@@ -187,9 +190,7 @@ def of_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _plain(kind: pa.DataType, *, within: bool = False) -> pa.DataType:
-    """The type without views and, within lists and the like, without categories, which cannot be
-    tidied there.
-    """
+    """Return a type without views and, in nested types, without categories."""
     if isinstance(kind, pa.BaseExtensionType):
         return _plain(kind.storage_type, within=within)
     if pa.types.is_run_end_encoded(kind):
@@ -215,12 +216,11 @@ def _plain(kind: pa.DataType, *, within: bool = False) -> pa.DataType:
 
 
 def of_used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of categories without those that do not occur: in the order of an ordered type, else
+    """Return a column of categories without unused ones: in the order of an ordered type, else
     sorted.
 
-    The order that a library gave to categories without one is often that in which they first
-    appear: it would tell who came first. So a dictionary follows from the values that a column
-    holds, and from a declared order alone.
+    Libraries often order categories by first appearance, which would reveal the first record. So a
+    dictionary follows from the values of a column, and from a declared order alone.
 
     >>> towns = pa.array(["Ulm", "Bonn", "Ulm"]).dictionary_encode()
     >>> of_used_categories(pa.chunked_array([towns])).chunk(0).dictionary.to_pylist()
@@ -249,9 +249,12 @@ def of_used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def with_one_dictionary(column: pa.ChunkedArray) -> Any:
-    """A column of categories as one array.
+    """Return a column of categories as one array.
 
-    >>> parts = [pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(each, pa.string())) for each in (["a"], [None])]
+    >>> parts = [
+    ...     pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(each, pa.string()))
+    ...     for each in (["a"], [None])
+    ... ]
     >>> with_one_dictionary(pa.chunked_array(parts)).to_pylist()
     ['a', None]
     """
@@ -267,9 +270,9 @@ def with_one_dictionary(column: pa.ChunkedArray) -> Any:
 
 
 def _without_missing_categories(array: Any) -> pa.DictionaryArray:
-    """Categories of which none is missing: cells that had such a one are missing themselves."""
-    there = array.dictionary.is_valid().to_numpy(zero_copy_only=False)
-    places = np.append(np.where(there, np.cumsum(there) - 1, -1), -1)
+    """Remove missing categories; their cells become missing."""
+    valid = array.dictionary.is_valid().to_numpy(zero_copy_only=False)
+    places = np.append(np.where(valid, np.cumsum(valid) - 1, -1), -1)
     indices = places[compute.fill_null(compute.cast(array.indices, pa.int64()), -1).to_numpy()]
     return pa.DictionaryArray.from_arrays(
         pa.array(indices, mask=indices < 0).cast(array.type.index_type),
@@ -279,19 +282,17 @@ def _without_missing_categories(array: Any) -> pa.DictionaryArray:
 
 
 INDEX_TYPE = pa.int32()
-"""Of the categories in files: that of a table in memory would tell how many categories there were
-before.
-"""
+"""Index type of categories in files: the original's would reveal its number of categories."""
 
 
 def with_written_indices(table: pa.Table) -> pa.Table:
-    """A table whose columns of categories have indices of the type that files have.
+    """Return a table whose categories have the index type of files.
 
     >>> towns = pa.array(["Ulm"]).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string()))
     >>> with_written_indices(pa.table({"town": towns})).schema.field("town").type.index_type
     DataType(int32)
     """
-    for place, field in enumerate(table.schema):
+    for index, field in enumerate(table.schema):
         kind: Any = field.type
         if pa.types.is_dictionary(kind) and kind.index_type != INDEX_TYPE:
             kind = pa.dictionary(INDEX_TYPE, kind.value_type, kind.ordered)
@@ -299,20 +300,20 @@ def with_written_indices(table: pa.Table) -> pa.Table:
                 pa.DictionaryArray.from_arrays(
                     compute.cast(chunk.indices, INDEX_TYPE), chunk.dictionary, ordered=kind.ordered
                 )
-                for chunk in table.column(place).chunks
+                for chunk in table.column(index).chunks
             ]
-            table = table.set_column(place, field.with_type(kind), pa.chunked_array(chunks, kind))
+            table = table.set_column(index, field.with_type(kind), pa.chunked_array(chunks, kind))
     return table
 
 
 def _encoded_categories(categories: pa.Array) -> Any:
-    """Categories as different values and the place of each: a dictionary may hold one value twice,
-    or a missing one.
-    """
+    """Encode categories by distinct value: a dictionary may hold a value twice, or null."""
     try:
         return compute.dictionary_encode(categories)
     except pa.ArrowNotImplementedError:  # lists and the like
-        texts = compute.dictionary_encode(pa.array([repr(each) for each in categories.to_pylist()]))
+        texts = compute.dictionary_encode(
+            pa.array([repr(value) for value in categories.to_pylist()])
+        )
         _, first = np.unique(texts.indices.to_numpy(), return_index=True)
         return pa.DictionaryArray.from_arrays(
             texts.indices, compute.take(categories, pa.array(first))
@@ -320,8 +321,7 @@ def _encoded_categories(categories: pa.Array) -> Any:
 
 
 def sorted_places(values: pa.Array) -> np.ndarray:
-    """The places of different values in ascending order; that of their texts where their type has
-    no order.
+    """Return the indices that sort distinct values; by their text if their type has no order.
 
     >>> sorted_places(pa.array(["b", "a"])).tolist()
     [1, 0]
@@ -343,7 +343,7 @@ def release_unused_memory() -> None:
 
 
 def _without_nan(numbers: pa.ChunkedArray) -> pa.ChunkedArray:
-    """What is no number is missing, like what is null."""
+    """Replace NaN by null."""
     wrong = compute.is_nan(numbers)
     if not compute.any(wrong).as_py():
         return numbers
@@ -351,7 +351,7 @@ def _without_nan(numbers: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column that Arrow can group by, with equal values where the given one has them."""
+    """Return a column that Arrow can group by, with equal values where the original has them."""
     kind = column.type
     if pa.types.is_floating(kind):
         numbers = compute.add(compute.cast(column, pa.float64()), 0.0)  # 0 and -0 are one number

@@ -1,9 +1,8 @@
-"""One form for each value: readers differ in whether 0 and -0, or NaN and a missing value, are the
-same.
+"""Canonical form of values: one zero and one missing value.
 
-pandas groups NaN with missing values; polars, DuckDB and Arrow do not. So columns that make classes
-are released with one zero and one missing value, and classes are counted by the strictest of these
-readers.
+pandas groups NaN with missing values; polars, DuckDB and Arrow do not. So columns that define
+classes are released with one zero and one missing value. Classes are counted by the strictest of
+these readers.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ NAN = np.array([np.nan]).view(np.int64)[0]
 
 
 def canonical(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column with one zero and one missing value: -0 becomes 0, and NaN becomes null.
+    """Return a column with -0 as 0, and NaN as null.
 
     >>> canonical(pa.chunked_array([[-0.0, 0.0, float("nan"), None]])).to_pylist()
     [0.0, 0.0, None, None]
@@ -37,9 +36,12 @@ def canonical(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def has_other_forms(column: pa.ChunkedArray) -> bool:
-    """Whether a column holds NaN, or a zero with a sign.
+    """Check if a column holds NaN, or a zero with a sign.
 
-    >>> has_other_forms(pa.chunked_array([[0.0, None]])), has_other_forms(pa.chunked_array([[-0.0]]))
+    >>> (
+    ...     has_other_forms(pa.chunked_array([[0.0, None]])),
+    ...     has_other_forms(pa.chunked_array([[-0.0]])),
+    ... )
     (False, True)
     """
     if pa.types.is_dictionary(column.type):
@@ -51,10 +53,12 @@ def has_other_forms(column: pa.ChunkedArray) -> bool:
 
 
 def exactly(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column that Arrow can group by, in which 0 and -0, and NaN and a missing value, are
-    different; all NaN are one.
+    """Return a column that Arrow can group by, with 0, -0, NaN and null distinct; all NaN are
+    equal.
 
-    >>> pc.count_distinct(exactly(pa.chunked_array([[0.0, -0.0, float("nan"), None]])), mode="all").as_py()
+    >>> pc.count_distinct(
+    ...     exactly(pa.chunked_array([[0.0, -0.0, float("nan"), None]])), mode="all"
+    ... ).as_py()
     4
     """
     kind: Any = column.type

@@ -1,6 +1,4 @@
-"""Columns of categories beyond memory: on their way they are their values, and in the end they get
-the categories that are released.
-"""
+"""Categories out of core: processed as plain values, and restored with the released categories."""
 
 from __future__ import annotations
 
@@ -14,8 +12,7 @@ from microagg.table.columns.arrow import of_plain_type, sorted_places, with_one_
 
 
 def in_plain_types(table: pa.Table) -> pa.Table:
-    """The same cells without views, and with values in place of categories: what can be put
-    together and taken apart at will.
+    """Return a table without views and categories, whose parts can be concatenated.
 
     >>> towns = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array(["Bonn", "Ulm"]))
     >>> in_plain_types(pa.table({"town": towns})).column("town").to_pylist()
@@ -33,16 +30,16 @@ def in_plain_types(table: pa.Table) -> pa.Table:
 
 
 def categories_in(table: pa.Table) -> dict[str, pa.Array]:
-    """The categories of each column that has some, in their order, whether they occur or not."""
-    found = {}
+    """Return the categories of each categorical column in their order, used or not."""
+    categories = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_dictionary(column.type):
-            found[name] = with_one_dictionary(of_plain_type(column)).dictionary
-    return found
+            categories[name] = with_one_dictionary(of_plain_type(column)).dictionary
+    return categories
 
 
 def joined(one: pa.Array, other: pa.Array) -> pa.Array:
-    """The categories of two parts of a column, those of the first part first.
+    """Return the categories of two parts of a column, those of the first part first.
 
     >>> joined(pa.array(["a", "b"]), pa.array(["c", "a"])).to_pylist()
     ['a', 'b', 'c']
@@ -54,24 +51,25 @@ def joined(one: pa.Array, other: pa.Array) -> pa.Array:
 def with_categories(
     rows: pa.Table, kinds: Mapping[str, Any], categories: Mapping[str, pa.Array]
 ) -> pa.Table:
-    """Columns of values as columns of these categories; `kinds` has their types."""
-    for name, own in categories.items():
+    """Convert columns of values to these categories; `kinds` has their types."""
+    for name, values_of_column in categories.items():
         kind = kinds[name]
         values = rows.column(name).combine_chunks()
         values = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values
-        indices = pc.cast(pc.index_in(values, value_set=own), kind.index_type)
-        column = pa.DictionaryArray.from_arrays(indices, own, ordered=kind.ordered)
+        indices = pc.cast(pc.index_in(values, value_set=values_of_column), kind.index_type)
+        column = pa.DictionaryArray.from_arrays(indices, values_of_column, ordered=kind.ordered)
         rows = rows.set_column(rows.schema.get_field_index(name), name, column)
     return rows
 
 
 def with_kinds(schema: pa.Schema, kinds: Mapping[str, Any]) -> pa.Schema:
-    """The schema of such rows."""
+    """Return the schema of such rows."""
     return pa.schema([field.with_type(kinds.get(field.name, field.type)) for field in schema])
 
 
 def used_among(categories: pa.Array, values: Any, *, ordered: bool) -> pa.Array:
-    """Those categories that occur among some values: in their order, or (not `ordered`) sorted.
+    """Return the categories that occur among some values: in their order, or (not `ordered`)
+    sorted.
 
     >>> used_among(pa.array(["c", "a", "b"]), pa.array(["b", None, "c"]), ordered=True).to_pylist()
     ['c', 'b']
@@ -85,6 +83,6 @@ def used_among(categories: pa.Array, values: Any, *, ordered: bool) -> pa.Array:
 
 
 def used_in(values: Any) -> pa.Array:
-    """The different values of a column."""
-    found = pc.unique(pc.drop_null(values))
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    """Return the distinct values of a column."""
+    unique = pc.unique(pc.drop_null(values))
+    return unique.combine_chunks() if isinstance(unique, pa.ChunkedArray) else unique

@@ -1,4 +1,4 @@
-"""From a table of any library to cells: numbers, atoms, and what they stand for."""
+"""Conversion of a table of any library to cells: numbers, atoms, and what they stand for."""
 
 from __future__ import annotations
 
@@ -31,14 +31,13 @@ def cells_of(
     na: Sequence[str] = (),
     hierarchies: Mapping[str, Hierarchy] = {},
 ) -> Cells:
-    """The cells of these columns.
+    """Return the cells of these columns.
 
-    Null, NaN, NaT, None and the `na` markers are one atom, each special code is one of its own;
-    both are matched by value. Levels of ordinal columns are those declared, else the categories of
-    an ordered type, else the values that occur: numbers by value, text by code point. Levels of
-    nominal columns are the values that occur, in the order of their type if it has one, else sorted
-    in the same way; None comes last where cells are missing. A column with nothing but missing
-    cells has that one level.
+    Null, NaN, NaT, None and the `na` markers are one atom; each special code is another. Both are
+    matched by value. Levels of ordinal columns are those declared, else the categories of an
+    ordered type, else the values that occur: numbers by value, text by code point. Levels of
+    nominal columns are the values that occur, in the order of their type, else sorted in the same
+    way. None comes last if cells are missing. A column of missing cells only has that one level.
 
     >>> frame = nw.from_native(pa.table({"age": [30, None, 97]}), eager_only=True)
     >>> from microagg.table.schema import Role
@@ -82,9 +81,9 @@ def _read(frame: nw.DataFrame[Any], column: Column, codes: Codes) -> _Read:
             # to the last bit what it always was
             return read[0], values_of(frame, [column.name])[:, 0], None
     else:
-        found = distinct(arrow)
-        levels = levels_of(ValueCounts.of_chunk(found), field, column, codes, spelled=spelled)
-        read = levels.variable, *levels.cells_of(found)
+        values = distinct(arrow)
+        levels = levels_of(ValueCounts.of_chunk(values), field, column, codes, spelled=spelled)
+        read = levels.variable, *levels.cells_of(values)
     variable, _, atoms = read
     if variable.marks and variable.marks[-1] is None and atoms is not None:
         if (atoms == len(variable.marks) - 1).all():  # nothing but gaps is one category
@@ -93,12 +92,12 @@ def _read(frame: nw.DataFrame[Any], column: Column, codes: Codes) -> _Read:
 
 
 def nothing_but_gaps(variable: Variable) -> Variable:
-    """What a column is of which no cell has a value, nor a special code: one category."""
+    """Return the variable of a column without values and special codes: one category."""
     return Variable(variable.name, Kind.NOMINAL, (None,), gap=variable.gap)
 
 
 def _is_plain(frame: nw.DataFrame[Any], name: str, na: Sequence[str]) -> bool:
-    """Whether a column holds complete numbers that float64 holds: what `values_of` reads."""
+    """Check if a column holds complete numbers exact in float64, which `values_of` reads."""
     if any(number_of(text) is not None for text in na):
         return False
     if isinstance(native := frame.to_native(), pa.Table):
@@ -116,9 +115,7 @@ def _is_plain(frame: nw.DataFrame[Any], name: str, na: Sequence[str]) -> bool:
 
 
 def _is_plain_arrow(column: pa.ChunkedArray) -> bool:
-    """The same for Arrow, without the way through narwhals, which is felt where a table has
-    thousands of columns.
-    """
+    """Check the same for Arrow without narwhals, which is slow for thousands of columns."""
     if column.null_count:
         return False
     if column.type in (pa.float32(), pa.float64()):
@@ -133,9 +130,7 @@ def _is_single(frame: nw.DataFrame[Any], name: str) -> bool:
 
 
 def _is_short(least: int, most: int) -> bool:
-    """Whether whole numbers are read as they are: where they are too long, their differences may be
-    short enough; else they are refused.
-    """
+    """Check if whole numbers are exact in float64; of longer ones differences may be."""
     return max(-least, most) < LARGEST_WHOLE or most - least >= LARGEST_WHOLE
 
 

@@ -1,6 +1,4 @@
-"""Columns of a table that is never in memory as a whole: what they are in all, and how any part of
-them is read in these terms.
-"""
+"""Encoding of columns over all chunks, and reading of any chunk in this encoding."""
 
 from __future__ import annotations
 
@@ -33,35 +31,37 @@ from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
 MOST_LEVELS = 100_000
-"""Different values of a column of categories or of text, beyond memory: they are counted in memory.
+"""Largest number of distinct values of a column of categories or text out of core: they are counted
+in memory.
 """
 TOLD_APART = LARGEST_WHOLE / 4
-"""Differences that are less are exact in float64, so that nobody has to look up what they stood
-for.
-"""
+"""Largest difference that is exact in float64, so that no value needs to be looked up."""
 
 
 @dataclass(frozen=True)
 class ColumnEncoding(Variable):
-    """What the cells of a column stand for, and what it takes to read any part of it."""
+    """Encoding of a column: its variable, and what is needed to read any part of it."""
 
     special: tuple[Any, ...] = ()
     na: tuple[str, ...] = ()
     has_atoms: bool = False
-    """Whether any cell of the column is an atom."""
+    """True if any cell of the column is an atom."""
     places: dict[Any, tuple[float, int]] = field(default_factory=dict, repr=False)
-    """Of levels: for each value its place, and which atom it is."""
+    """Rank and atom of each value, for columns of levels."""
     absent: tuple[float, int] = (np.nan, NO_ATOM)
     """The same for what is missing."""
 
     @staticmethod
     def of(variable: Variable) -> ColumnEncoding:
-        """One that is read as the variable alone says: special codes are its marks, levels are
-        values to the letter.
+        """Return the encoding that follows from a variable alone.
+
+        Special codes are its marks, and levels are values to the letter.
         """
         if isinstance(variable, ColumnEncoding):
             return variable
-        own = {each.name: getattr(variable, each.name) for each in fields(Variable)}
+        attributes = {
+            attribute.name: getattr(variable, attribute.name) for attribute in fields(Variable)
+        }
         last = float(len(variable.levels) - 1)
         places = {level: (float(rank), NO_ATOM) for rank, level in enumerate(variable.levels)}
         special = tuple(mark for mark in variable.marks if mark is not None)
@@ -69,23 +69,27 @@ class ColumnEncoding(Variable):
             (last, NO_ATOM) if variable.kind is Kind.NOMINAL else (np.nan, len(variable.marks) - 1)
         )
         return ColumnEncoding(
-            **own, special=special, has_atoms=bool(variable.marks), places=places, absent=absent
+            **attributes,
+            special=special,
+            has_atoms=bool(variable.marks),
+            places=places,
+            absent=absent,
         )
 
     @property
     def variable(self) -> Variable:
-        """What the cells stand for, and nothing else."""
-        return Variable(**{each.name: getattr(self, each.name) for each in fields(Variable)})
+        """Variable of the column, without the encoding."""
+        return Variable(
+            **{attribute.name: getattr(self, attribute.name) for attribute in fields(Variable)}
+        )
 
 
 @dataclass
 class ColumnStats(Reduction):
-    """What a part of a column tells of the whole; what parts tell is put together in their
-    order.
-    """
+    """Statistics of a part of a column; parts are combined in their order."""
 
     name: str
-    told: pa.Field
+    arrow_field: pa.Field
     """Its name and type, and what it is marked with."""
     records: int = 0
     nulls: int = 0
@@ -95,7 +99,7 @@ class ColumnStats(Reduction):
     gaps: ValueCounts = field(default_factory=ValueCounts)
     """Numeric text: how missing cells are written."""
     values: ValueCounts | None = None
-    """Of levels and of text: the different values."""
+    """Distinct values, of levels and of text."""
     examples: Any = None
     """A cell for each of these, in their order: the first that has it."""
 
@@ -107,7 +111,7 @@ class ColumnStats(Reduction):
         return column_stats(column, told, part, codes)[0]
 
     def combine(self, more: ColumnStats) -> ColumnStats:
-        """Take in what the next part tells."""
+        """Add the statistics of the next part."""
         self.records += more.records
         self.nulls += more.nulls
         self.atoms = self.atoms + more.atoms
@@ -115,8 +119,8 @@ class ColumnStats(Reduction):
         self.gaps.combine(more.gaps)
         if self.values is not None and more.values is not None:
             new = [
-                place
-                for place, value in enumerate(more.values.counts)
+                index
+                for index, value in enumerate(more.values.counts)
                 if value not in self.values.counts
             ]
             if new:
@@ -136,64 +140,70 @@ class ColumnStats(Reduction):
 
 
 def column_stats(
-    column: Column, told: pa.Field, part: pa.ChunkedArray, codes: Codes
+    column: Column, field: pa.Field, part: pa.ChunkedArray, codes: Codes
 ) -> tuple[ColumnStats, ParsedNumbers | None]:
-    """What a part of a column tells; of a numeric one also what was found in it."""
+    """Return the statistics of a part of a column; of a numeric one also its parsed numbers."""
     part = plain_column(part)
-    if is_odd(part.type) or isinstance(told.type, pa.BaseExtensionType):
+    if is_odd(part.type) or isinstance(field.type, pa.BaseExtensionType):
         raise InputError(f"column {column.name!r} {UNKNOWN_TYPE}")
-    found = ColumnStats(
-        column.name, told, len(part), part.null_count, np.zeros(len(codes.special) + 1, np.int64)
+    stats = ColumnStats(
+        column.name, field, len(part), part.null_count, np.zeros(len(codes.special) + 1, np.int64)
     )
     numeric = column.kind is Kind.NUMERIC
     if not numeric or is_text(part.type):
-        own = distinct(part)
-        found.values = ValueCounts.of_chunk(own)
+        distinct_values = distinct(part)
+        stats.values = ValueCounts.of_chunk(distinct_values)
         cells = part if not pa.types.is_dictionary(part.type) else part.cast(part.type.value_type)
-        found.examples = _as_one(cells.take(pa.array(own.first_rows[:-1])))
-        found._check_many()
+        stats.examples = _as_one(cells.take(pa.array(distinct_values.first_rows[:-1])))
+        stats._check_many()
     if not numeric:
-        return found, None
+        return stats, None
     if part.null_count == len(part):
-        found.atoms[-1] = found.gaps.missing = len(part)
-        return found, None
+        stats.atoms[-1] = stats.gaps.missing = len(part)
+        return stats, None
     looked = parse_column(part, codes)
-    found.extent = extent_of(looked, codes)
-    found.atoms[-1] = int(looked.missing.sum())
+    stats.extent = extent_of(looked, codes)
+    stats.atoms[-1] = int(looked.missing.sum())
     if looked.special is not None:
         held = looked.special[looked.special != NO_ATOM]
-        found.atoms[:-1] = np.bincount(held, minlength=len(codes.special))
+        stats.atoms[:-1] = np.bincount(held, minlength=len(codes.special))
     if is_text(part.type):
-        found.gaps = ValueCounts.of_chunk(distinct(part.filter(pa.array(looked.missing))))
-    return found, looked
+        stats.gaps = ValueCounts.of_chunk(distinct(part.filter(pa.array(looked.missing))))
+    return stats, looked
 
 
 def encode_column(column: Column, scan: ColumnStats, codes: Codes) -> ColumnEncoding:
-    """The column that all parts together are."""
-    kind = of_plain_kind(scan.told.type)
-    own = {"special": tuple(codes.special), "na": tuple(codes.na)}
+    """Return the encoding of the whole column."""
+    kind = of_plain_kind(scan.arrow_field.type)
+    markers = {"special": tuple(codes.special), "na": tuple(codes.na)}
     if column.kind is Kind.NUMERIC and scan.nulls < scan.records:
         terms = terms_of(kind, scan.extent, codes)
         _check_fine(column.name, kind, scan.extent, terms)
         gap = gap_among(scan.gaps) if is_text(kind) and scan.atoms[-1] else None
         marks = (*codes.special, None) if scan.atoms[-1] else tuple(codes.special)
         made = ColumnEncoding(
-            column.name, marks=marks, gap=gap, **terms, **own, has_atoms=bool(scan.atoms.any()),
+            column.name, marks=marks, gap=gap, **terms, **markers, has_atoms=bool(scan.atoms.any()),
         )  # fmt: skip
         return _gone(made) if scan.atoms[-1] == scan.records else made
     values = scan.values if scan.values is not None else ValueCounts({}, scan.records)
-    found = levels_of(values, scan.told.with_type(kind), column, codes, spelled=is_text(kind))
-    held = np.full(len(found.places), NO_ATOM) if found.atoms is None else found.atoms
-    each = list(zip(found.places.tolist(), held.tolist(), strict=True))
+    levels = levels_of(
+        values, scan.arrow_field.with_type(kind), column, codes, spelled=is_text(kind)
+    )
+    held = np.full(len(levels.places), NO_ATOM) if levels.atoms is None else levels.atoms
+    entries = list(zip(levels.places.tolist(), held.tolist(), strict=True))
     made = ColumnEncoding(
-        **{each.name: getattr(found.variable, each.name) for each in fields(Variable)},
-        **own,
-        has_atoms=found.atoms is not None,
-        places=dict(zip(found.values, each[:-1], strict=True)),
-        absent=each[-1],
+        **{item.name: getattr(levels.variable, item.name) for item in fields(Variable)},
+        **markers,
+        has_atoms=levels.atoms is not None,
+        places=dict(zip(levels.values, entries[:-1], strict=True)),
+        absent=entries[-1],
     )
     marks = made.marks
-    if marks and marks[-1] is None and values.each[held == len(marks) - 1].sum() == scan.records:
+    if (
+        marks
+        and marks[-1] is None
+        and values.all_counts[held == len(marks) - 1].sum() == scan.records
+    ):
         return _gone(made)
     return made
 
@@ -205,11 +215,9 @@ def _gone(column: ColumnEncoding) -> ColumnEncoding:
 
 
 def _check_fine(name: str, kind: Any, extent: Extent, terms: dict[str, Any]) -> None:
-    """Refuse numbers that float64 does not tell apart: what they stood for is looked up in the
-    whole column.
-    """
+    """Refuse numbers that float64 cannot distinguish: restoring them needs the whole column."""
     span: Any = 0
-    if times.is_time(kind) and extent.known:
+    if times.is_time(kind) and extent.count:
         span = (extent.most - extent.least) * times.NANOSECONDS[times.unit_of(kind)]
         span //= times.NANOSECONDS[terms["unit"]]
     elif pa.types.is_decimal(kind) and terms["origin"]:
@@ -225,17 +233,17 @@ def _check_fine(name: str, kind: Any, extent: Extent, terms: dict[str, Any]) -> 
 def read_part(
     part: pa.ChunkedArray, column: ColumnEncoding, first: int = 0
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Values and atoms of a part of a column that begins with record `first`, in the terms of the
+    """Return values and atoms of a part that begins with record `first`, in the encoding of the
     whole.
     """
     part = plain_column(part)
     if column.kind is not Kind.NUMERIC:
         if column.levels == (None,):
             return np.zeros(len(part)), None
-        found = distinct(part)
-        each = [*(column.places[value] for value in found.values), column.absent]
-        values = np.array([place for place, _ in each])[found.codes]
-        atoms = np.array([atom for _, atom in each], np.int16)[found.codes]
+        distinct_values = distinct(part)
+        entries = [*(column.places[value] for value in distinct_values.values), column.absent]
+        values = np.array([position for position, _ in entries])[distinct_values.codes]
+        atoms = np.array([atom for _, atom in entries], np.int16)[distinct_values.codes]
         return values, atoms if column.has_atoms else None
     codes = Codes(column.name, column.special, column.na, first)
     if part.null_count == len(part):
@@ -251,12 +259,12 @@ def read_part(
 
 
 def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without views: what most functions of Arrow can work on."""
+    """Return a column without views, which most functions of Arrow do not support."""
     return of_plain_type(column)
 
 
 def of_plain_kind(kind: pa.DataType) -> pa.DataType:
-    """The type that such a column has."""
+    """Return the type of such a column."""
     return of_plain_type(pa.chunked_array([], kind)).type
 
 
@@ -268,8 +276,7 @@ def _as_one(column: Any) -> pa.Array:
 
 
 def cells_in(table: pa.Table, variables: Sequence[Variable], first: int = 0) -> Cells:
-    """The cells of a part of a table, in the terms of the whole: what `cells_of` has for these
-    records.
+    """Return the cells of a part of a table as `cells_of` has them for the whole.
 
     >>> cells = cells_in(pa.table({"age": [30, None]}), [Variable("age", marks=(None,))])
     >>> cells.values[:, 0].tolist(), cells.atoms[:, 0].tolist()

@@ -1,6 +1,4 @@
-"""Tables in other containers than data frames: dicts of lists, Series, record batches, pandas with
-unusual columns.
-"""
+"""Tables in containers other than data frames: dicts of lists, Series, record batches."""
 
 from __future__ import annotations
 
@@ -20,45 +18,44 @@ UNNAMED = "0"
 ONE_LENGTH = "the columns of a dict must be lists of one length; make them equally long."
 
 
-def as_table(given: Any) -> Any:
-    """Return a table that narwhals knows: the same, or a table made of a dict, a Series or a record
-    batch.
+def as_table(table: Any) -> Any:
+    """Return a table that narwhals supports, made of a dict, a Series or a record batch if needed.
 
     Integer names of pandas become text; periods of pandas become the moments at which they begin.
 
     >>> as_table({"age": [30, 40]}).to_pydict()
     {'age': [30, 40]}
     """
-    if isinstance(given, np.ndarray | pa.Table):
-        return given
-    if isinstance(given, pa.RecordBatch):
-        return pa.Table.from_batches([given])
-    if isinstance(given, Mapping):
-        return _table_of_columns(given)
-    if nw.dependencies.is_pandas_dataframe(given):
-        return _with_plain_columns(given)
-    series = as_series(given)
+    if isinstance(table, np.ndarray | pa.Table):
+        return table
+    if isinstance(table, pa.RecordBatch):
+        return pa.Table.from_batches([table])
+    if isinstance(table, Mapping):
+        return _table_of_columns(table)
+    if nw.dependencies.is_pandas_dataframe(table):
+        return _with_plain_columns(table)
+    series = as_series(table)
     if series is None:
-        return given
+        return table
     frame = series.alias(name_of(series)).to_frame().to_native()
     return _with_plain_columns(frame) if nw.dependencies.is_pandas_dataframe(frame) else frame
 
 
-def as_container(table: Any, given: Any) -> Any:
-    """Return a released table in the container that was given to `as_table`.
+def as_container(table: Any, source: Any) -> Any:
+    """Return a released table in the container that was passed to `as_table`.
 
     >>> as_container(pa.table({"age": [35, 35]}), {"age": [30, 40]})
     {'age': [35, 35]}
     """
-    if isinstance(given, pa.RecordBatch):
+    if isinstance(source, pa.RecordBatch):
         (batch,) = table.combine_chunks().to_batches()
         return batch
-    if isinstance(given, Mapping):
+    if isinstance(source, Mapping):
         return table.to_pydict()
-    if nw.dependencies.is_pandas_dataframe(given):
-        numbered = {str(name): name for name in given.columns if _is_whole_number(name)}
+    if nw.dependencies.is_pandas_dataframe(source):
+        numbered = {str(name): name for name in source.columns if _is_whole_number(name)}
         return table.rename(columns=numbered) if numbered else table
-    series = as_series(given)
+    series = as_series(source)
     if series is None:
         return table
     (released,) = nw.from_native(table, eager_only=True).iter_columns()
@@ -67,11 +64,9 @@ def as_container(table: Any, given: Any) -> Any:
     return native.rename(series.name) if kept and hasattr(native, "rename") else native
 
 
-def as_series(given: Any) -> nw.Series[Any] | None:
-    """Return a Series of pandas or polars, or a chunked array of Arrow, as one of narwhals; None
-    for anything else.
-    """
-    opened = nw.from_native(given, allow_series=True, pass_through=True)
+def as_series(table: Any) -> nw.Series[Any] | None:
+    """Return a Series of pandas or polars, or an Arrow array, as one of narwhals; else None."""
+    opened = nw.from_native(table, allow_series=True, pass_through=True)
     return opened if isinstance(opened, nw.Series) else None
 
 
@@ -111,17 +106,15 @@ def _table_of_columns(columns: Mapping[Any, Any]) -> pa.Table:
 
 
 def _with_plain_columns(frame: Any) -> Any:
-    """Return a pandas table with text for integer names, and dates for periods; the same if it has
-    neither.
-    """
+    """Return a pandas table with text for integer names, and dates for periods."""
     names = [str(name) if _is_whole_number(name) else name for name in frame.columns]
     if names != list(frame.columns):
         frame = frame.set_axis(names, axis=1)
-    periods = [place for place, kind in enumerate(frame.dtypes) if str(kind).startswith("period[")]
+    periods = [index for index, kind in enumerate(frame.dtypes) if str(kind).startswith("period[")]
     if not periods or len(set(names)) < len(names):
         return frame
     return frame.assign(
-        **{str(names[place]): frame.iloc[:, place].dt.to_timestamp() for place in periods}
+        **{str(names[index]): frame.iloc[:, index].dt.to_timestamp() for index in periods}
     )
 
 

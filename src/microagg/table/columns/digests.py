@@ -1,8 +1,7 @@
-"""Digests of tables: of their values in order, and of their rows in whatever order.
+"""Digests of tables: of their values in order, and of their rows in any order.
 
-Both are made run by run (65,536 records, by record number) and put together, so that a table that
-is never in memory as a whole has the same ones. Manifests up to format 2 have digests of whole
-columns; `repeat` still makes those.
+Both are made by runs of 65,536 records and combined, so that they are the same out of core.
+Manifests up to format 2 have digests of whole columns; `repeat` still computes those.
 """
 
 from __future__ import annotations
@@ -33,14 +32,16 @@ _AT_ONCE = 16  # runs whose digests are worth threads
 def digest_of(table: pa.Table) -> str:
     """SHA-256 over the names and values of a table, whatever file or library it came from.
 
-    >>> digest_of(pa.table({"a": [1, 2]})) == digest_of(pa.table({"a": pa.chunked_array([[1], [2]])}))
+    >>> digest_of(pa.table({"a": [1, 2]})) == digest_of(
+    ...     pa.table({"a": pa.chunked_array([[1], [2]])})
+    ... )
     True
     """
     return digest_of_runs(table.column_names, table.num_rows, digests_of_runs(table))
 
 
 def digests_of_runs(table: pa.Table) -> list[bytes]:
-    """The digest of each run of a table, or of a part of one that begins where a run does."""
+    """Return the digest of each run of a table, or of a part that begins at a run."""
     starts = range(0, table.num_rows, RUN)
     if len(starts) < _AT_ONCE:
         return [_digest_of_run(table.slice(first, RUN)) for first in starts]
@@ -49,7 +50,7 @@ def digests_of_runs(table: pa.Table) -> list[bytes]:
 
 
 def digest_of_runs(names: Sequence[str], records: int, runs: Iterable[bytes]) -> str:
-    """The digest of a table from those of its runs.
+    """Return the digest of a table from those of its runs.
 
     >>> table = pa.table({"a": [1, 2]})
     >>> digest_of_runs(["a"], 2, digests_of_runs(table)) == digest_of(table)
@@ -68,7 +69,7 @@ def _digest_of_run(table: pa.Table) -> bytes:
 
 
 def digest_of_whole_columns(table: pa.Table) -> str:
-    """The digest that manifests up to format 2 have."""
+    """Return the digest of manifests up to format 2."""
     digest = hashlib.sha256()
     _take_in(digest, table)
     return digest.hexdigest()
@@ -84,7 +85,7 @@ def _take_in(digest: Any, table: pa.Table) -> None:
 
 
 class RowSums(Reduction):
-    """What all rows of a table come to, whatever their order: added up run by run or all at once.
+    """Order-independent sums of the row hashes of a table, which can be added up by part.
 
     >>> table = pa.table({"a": [1, 2, 3]})
     >>> sums = RowSums.of_chunk(table.slice(2)).combine(RowSums.of_chunk(table.slice(0, 2)))
@@ -97,12 +98,12 @@ class RowSums(Reduction):
 
     @classmethod
     def of_chunk(cls, table: pa.Table) -> RowSums:
-        """Those of the rows of one table."""
+        """Return the sums of one table."""
         first, second = hashing.added_up(row_hashes(table))
         return RowSums(table.num_rows, (int(first), int(second)))
 
     def combine(self, other: RowSums) -> RowSums:
-        """Those of the rows of two tables."""
+        """Return the sums of the rows of two tables."""
         totals = tuple((a + b) % 2**64 for a, b in zip(self.totals, other.totals, strict=True))
         return RowSums(self.records + other.records, (totals[0], totals[1]))
 
@@ -118,22 +119,19 @@ class RowSums(Reduction):
 
 
 def digest_of_rows(table: pa.Table) -> str:
-    """SHA-256 over the names of the columns and the sums of hashes of all rows: the same whatever
-    the order of the rows.
+    """Return the SHA-256 of column names and sums of row hashes, which ignores the order of rows.
 
     >>> digest_of_rows(pa.table({"a": [1, 2]})) == digest_of_rows(pa.table({"a": [2, 1]}))
     True
     """
-    found = RowSums()
+    sums = RowSums()
     for first in range(0, table.num_rows, RUN):
-        found = found.combine(RowSums.of_chunk(table.slice(first, RUN)))
-    return found.digest(table.schema)
+        sums = sums.combine(RowSums.of_chunk(table.slice(first, RUN)))
+    return sums.digest(table.schema)
 
 
 def _parts_of(column: pa.ChunkedArray) -> tuple[str, Iterable[Any]]:
-    """What kind of values a column has, and their bytes, piece by piece and without a copy where
-    Arrow has them.
-    """
+    """Return the kind of a column's values, and their bytes, without a copy if possible."""
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         kind = "whole" if pa.types.is_integer(column.type) else "float"
         target = pa.int64() if kind == "whole" else pa.float64()
@@ -150,7 +148,7 @@ def _parts_of(column: pa.ChunkedArray) -> tuple[str, Iterable[Any]]:
 
 
 def _letters_of(texts: pa.LargeStringArray) -> memoryview:
-    """The bytes of all texts, one after another."""
+    """Return the bytes of all texts, concatenated."""
     if len(texts) == 0:
         return memoryview(b"")
     _, offsets, letters = texts.buffers()

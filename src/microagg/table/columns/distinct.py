@@ -1,6 +1,4 @@
-"""The different values of a column, of whatever type, as what Python has for them; and when two of
-them are one value.
-"""
+"""Distinct values of a column of any type as Python objects, and equality of such values."""
 
 from __future__ import annotations
 
@@ -35,13 +33,13 @@ class Distinct:
 
     @property
     def counts(self) -> np.ndarray:
-        """How often each value occurs; what is missing comes last."""
+        """Return the number of cells with each value; missing ones come last."""
         return np.bincount(self.codes % (len(self.values) + 1), minlength=len(self.values) + 1)
 
     @property
     def first_rows(self) -> np.ndarray:
-        """The first record with each value; what is missing comes last, with -1 where nothing
-        is.
+        """Return the first record with each value; missing ones come last, with -1 if there is
+        none.
         """
         rows = np.full(len(self.values) + 1, -1, np.int64)
         rows[self.codes[::-1]] = np.arange(len(self.codes) - 1, -1, -1)
@@ -49,7 +47,7 @@ class Distinct:
 
 
 def distinct(column: pa.ChunkedArray) -> Distinct:
-    """The different values of a column.
+    """Return the distinct values of a column.
 
     >>> found = distinct(pa.chunked_array([["b", None, "a", "b"]]))
     >>> found.codes.tolist(), found.values, found.first_rows.tolist()
@@ -86,7 +84,7 @@ def python_values(array: pa.Array) -> list[Any]:
 
 
 def number_of(value: Any) -> Decimal | None:
-    """The number that a value is, or that a text spells; None if there is none.
+    """Return the number that a value is, or that a text spells; None if there is none.
 
     >>> number_of(97.0) == number_of("97") == number_of(" 97.00"), number_of("007"), number_of(True)
     (True, None, None)
@@ -114,13 +112,13 @@ class Finder:
 
     def __init__(self, values: Sequence[Any]) -> None:
         self._places: dict[Any, list[int]] = {}
-        for place, value in enumerate(values):
+        for index, value in enumerate(values):
             for key in _keys(value):
-                self._places.setdefault(key, []).append(place)
+                self._places.setdefault(key, []).append(index)
 
     def places(self, wanted: Any) -> list[int]:
-        """The places of the values that are the wanted one."""
-        return sorted({place for key in _keys(wanted) for place in self._places.get(key, ())})
+        """Return the indices of the values equal to the wanted one."""
+        return sorted({index for key in _keys(wanted) for index in self._places.get(key, ())})
 
 
 def _keys(value: Any) -> list[Any]:

@@ -1,5 +1,5 @@
-"""A released column as the type that was given: dtype, categories, decimals, time unit and zone,
-text to the letter.
+"""Restoring of the original type of a released column: dtype, categories, decimals, time unit,
+text.
 """
 
 from __future__ import annotations
@@ -30,36 +30,33 @@ LAST_COUNT = 2.0**64 - 2048  # the largest float64 that an integer of 64 bits ho
 
 @dataclass(frozen=True)
 class ColumnContext:
-    """What has to be known of a whole column to give cells back where only a part of it is
-    there.
-    """
+    """Facts of a whole column that are needed to restore a part of it."""
 
     nulls: bool
-    """Whether any cell is null."""
+    """True if any cell is null."""
     examples: Any = None
-    """Of levels: an Arrow array with one cell of each value, the first that has it, in the order in
-    which they appear.
+    """Arrow array with the first cell of each value in the order of appearance, for columns of
+    levels.
     """
     values: ValueCounts | None = None
-    """Of text that spells numbers: how often it is spelled in which way."""
+    """Counts of spellings, for text that spells numbers."""
 
 
 def restore_column(
-    given: nw.Series[Any],
+    original: nw.Series[Any],
     variable: Variable,
     values: np.ndarray,
     atoms: np.ndarray | None,
     *,
     whole: bool,
-    known: ColumnContext | None = None,
+    context: ColumnContext | None = None,
 ) -> nw.Series[Any]:
-    """A released column as the type of the `given` one, whose cells the variable tells; coarse ones
-    become text.
+    """Return a released column with the type of the original; coarse columns become text.
 
     `values` and `atoms` are one column of `Cells`. With `whole`, numbers have the precision of the
-    column; without, columns of whole numbers and Decimals become float64, which can hold exact
-    means. Categories are those that occur, in their order. `known` is needed where the given column
-    is a part of one.
+    column. Without it, columns of whole numbers and Decimals become float64, which can hold exact
+    means. Categories are those that occur, in their order. `context` is needed if the original is
+    only a part of the column.
 
     >>> given = nw.from_native(pa.chunked_array([["b", "a", "b"]]), series_only=True).alias("town")
     >>> towns = Variable("town", Kind.NOMINAL, levels=("a", "b"))
@@ -67,31 +64,33 @@ def restore_column(
     ['b', 'b', 'a']
     """
     if variable.coarse:
-        return _coarse(given, variable, values, atoms)
+        return _coarse(original, variable, values, atoms)
     if variable.kind is not Kind.NUMERIC:
-        if known is not None and known.examples is not None:
-            given = _series(given, known.examples)
-        return canonical_column(of_used_values(_levels(given, variable, values, atoms)))
-    _, column = arrow_column(given.to_frame(), given.name)
+        if context is not None and context.examples is not None:
+            original = _series(original, context.examples)
+        return canonical_column(of_used_values(_levels(original, variable, values, atoms)))
+    _, column = arrow_column(original.to_frame(), original.name)
     if is_text(column.type):
-        found = (
+        spellings = (
             ValueCounts.of_chunk(distinct(column))
-            if known is None or known.values is None
-            else known.values
+            if context is None or context.values is None
+            else context.values
         )
-        return _spelled(given, column, variable, values, atoms, found, whole=whole)
+        return _spelled(original, column, variable, values, atoms, spellings, whole=whole)
     if times.is_time(column.type):
-        return _times(given, column, variable, values, atoms)
+        return _times(original, column, variable, values, atoms)
     if pa.types.is_decimal(column.type) and whole:
-        return _decimals(given, column, variable, values, atoms)
-    nulls = column.null_count > 0 if known is None else known.nulls
-    return _numbers(given, column, variable, values, atoms, whole=whole, nulls=nulls)
+        return _decimals(original, column, variable, values, atoms)
+    nulls = column.null_count > 0 if context is None else context.nulls
+    return _numbers(original, column, variable, values, atoms, whole=whole, nulls=nulls)
 
 
 def canonical_column(series: nw.Series[Any]) -> nw.Series[Any]:
-    """A column with one zero and one missing value, of the same type: see `canonical`.
+    """Return a column with one zero and one missing value, of the same type (see `canonical`).
 
-    >>> shares = nw.from_native(pa.chunked_array([[-0.0, 0.0, None]]), series_only=True).alias("share")
+    >>> shares = nw.from_native(pa.chunked_array([[-0.0, 0.0, None]]), series_only=True).alias(
+    ...     "share"
+    ... )
     >>> [str(share) for share in canonical_column(shares)]
     ['0.0', '0.0', 'None']
     """
@@ -111,54 +110,56 @@ def canonical_column(series: nw.Series[Any]) -> nw.Series[Any]:
 
 
 def _places(variable: Variable, values: np.ndarray, atoms: np.ndarray | None) -> np.ndarray:
-    """Where each cell lies among levels and, after them, marks."""
+    """Return the index of each cell among levels and, after them, marks."""
     if atoms is None:
         return values.astype(np.int64)
-    there = atoms == NO_ATOM
+    is_level = atoms == NO_ATOM
     return np.where(
-        there, np.where(there, values, 0).astype(np.int64), len(variable.levels) + atoms
+        is_level, np.where(is_level, values, 0).astype(np.int64), len(variable.levels) + atoms
     )
 
 
 def _levels(
-    given: nw.Series[Any], variable: Variable, values: np.ndarray, atoms: np.ndarray | None
+    original: nw.Series[Any], variable: Variable, values: np.ndarray, atoms: np.ndarray | None
 ) -> nw.Series[Any]:
-    """Each cell is taken from a record that has its level: so it is of the type that was given,
-    whatever that is.
+    """Take each cell from a record with its level, so that it has the original type, whatever that
+    is.
     """
-    _, column = arrow_column(given.to_frame(), given.name)
-    found = distinct(column)
-    first, finder = found.first_rows, Finder(found.values)
-    own = {value: at for at, value in enumerate(found.values)}
+    _, column = arrow_column(original.to_frame(), original.name)
+    distinct_values = distinct(column)
+    first, finder = distinct_values.first_rows, Finder(distinct_values.values)
+    indices = {value: index for index, value in enumerate(distinct_values.values)}
     places = _places(variable, values, atoms)
     used = np.flatnonzero(np.bincount(places))
     rows = np.full(len(variable.levels) + len(variable.marks) + 1, -1, np.int64)
-    for place in used:
-        level = (*variable.levels, *variable.marks)[place]
+    for position in used:
+        level = (*variable.levels, *variable.marks)[position]
         wanted = variable.gap if level is None else level
         if wanted is None:
-            rows[place] = first[-1]
+            rows[position] = first[-1]
             continue
-        at = own.get(wanted, next(iter(finder.places(wanted)), None))
-        if at is None:
+        index = indices.get(wanted, next(iter(finder.places(wanted)), None))
+        if index is None:
             raise GuaranteeError(
-                f"column {given.name!r} would get a value that it never had; nothing was "
+                f"column {original.name!r} would get a value that it never had; nothing was "
                 f"released. This is a bug: report it."
             )
-        rows[place] = first[at]
-    return _taken(given, rows[places])
+        rows[position] = first[index]
+    return _taken(original, rows[places])
 
 
-def _taken(given: nw.Series[Any], rows: np.ndarray) -> nw.Series[Any]:
-    """The cells of these records, of the very type; null for -1."""
-    native = given.to_native()
+def _taken(original: nw.Series[Any], rows: np.ndarray) -> nw.Series[Any]:
+    """Return the cells of these records with their exact type; null for -1."""
+    native = original.to_native()
     gone = rows < 0
-    if given.implementation.is_pandas_like():
+    if original.implementation.is_pandas_like():
         array = native.array.take(rows, allow_fill=True) if gone.any() else native.array.take(rows)
-        taken = given.__native_namespace__().Series(array, native.index, native.dtype, given.name)
-        if given.__native_namespace__().api.types.is_object_dtype(native.dtype) and gone.any():
+        taken = original.__native_namespace__().Series(
+            array, native.index, native.dtype, original.name
+        )
+        if original.__native_namespace__().api.types.is_object_dtype(native.dtype) and gone.any():
             taken[gone] = None
-    elif given.implementation.is_polars():
+    elif original.implementation.is_polars():
         taken = native.gather(type(native)("rows", pa.array(rows, mask=gone)))
     else:
         indices = pa.array(rows, mask=gone)
@@ -166,35 +167,37 @@ def _taken(given: nw.Series[Any], rows: np.ndarray) -> nw.Series[Any]:
             taken = pc.cast(pc.take(pc.cast(native, pa.large_string()), indices), native.type)
         else:
             taken = pc.take(native, indices)
-    return nw.from_native(taken, series_only=True).alias(given.name)
+    return nw.from_native(taken, series_only=True).alias(original.name)
 
 
 def _coarse(
-    given: nw.Series[Any], variable: Variable, values: np.ndarray, atoms: np.ndarray | None
+    original: nw.Series[Any], variable: Variable, values: np.ndarray, atoms: np.ndarray | None
 ) -> nw.Series[Any]:
-    """Ranges and ancestors are text, whatever the column was."""
-    told = (*variable.levels, *variable.marks)
+    """Return ranges and ancestors as text, whatever the type of the original."""
+    texts_or_marks = (*variable.levels, *variable.marks)
     gap = None if variable.gap is None else str(variable.gap)
-    texts = pa.array([gap if each is None else str(each) for each in told], pa.large_string())
+    texts = pa.array(
+        [gap if value is None else str(value) for value in texts_or_marks], pa.large_string()
+    )
     text = pc.take(texts, pa.array(_places(variable, values, atoms)))
-    native = given.to_native()
-    if given.implementation.is_pyarrow():
+    native = original.to_native()
+    if original.implementation.is_pyarrow():
         kind = native.type if is_text(native.type) else pa.string()
-        return _series(given, pc.cast(text, kind))
-    backend: Any = given.implementation
-    series = nw.new_series(given.name, text.to_pylist(), nw.String, backend=backend)
-    return _with_index(given, series.to_native())
+        return _series(original, pc.cast(text, kind))
+    backend: Any = original.implementation
+    series = nw.new_series(original.name, text.to_pylist(), nw.String, backend=backend)
+    return _with_index(original, series.to_native())
 
 
-def _series(given: nw.Series[Any], array: pa.Array) -> nw.Series[Any]:
-    """An Arrow array as a column of the library, and the type, of the given one."""
-    native = given.to_native()
-    if given.implementation.is_pyarrow():
-        return nw.from_native(pa.chunked_array([array]), series_only=True).alias(given.name)
-    library: Any = given.__native_namespace__()
-    if given.implementation.is_polars():
+def _series(original: nw.Series[Any], array: pa.Array) -> nw.Series[Any]:
+    """Return an Arrow array as a column of the original's library and type."""
+    native = original.to_native()
+    if original.implementation.is_pyarrow():
+        return nw.from_native(pa.chunked_array([array]), series_only=True).alias(original.name)
+    library: Any = original.__native_namespace__()
+    if original.implementation.is_polars():
         return nw.from_native(
-            library.Series(given.name, array).cast(native.dtype), series_only=True
+            library.Series(original.name, array).cast(native.dtype), series_only=True
         )
     if isinstance(native.dtype, library.ArrowDtype):
         made = library.Series(library.arrays.ArrowExtensionArray(pa.chunked_array([array])))
@@ -204,17 +207,17 @@ def _series(given: nw.Series[Any], array: pa.Array) -> nw.Series[Any]:
         made = library.Series(objects[np.asarray(pc.fill_null(few.indices, -1))], dtype=object)
     else:
         made = library.Series(array.to_pandas())
-    return _with_index(given, made.astype(native.dtype))
+    return _with_index(original, made.astype(native.dtype))
 
 
-def _with_index(given: nw.Series[Any], made: Any) -> nw.Series[Any]:
-    if given.implementation.is_pandas_like():
-        made.index = given.to_native().index
-    return nw.from_native(made, series_only=True).alias(given.name)
+def _with_index(original: nw.Series[Any], made: Any) -> nw.Series[Any]:
+    if original.implementation.is_pandas_like():
+        made.index = original.to_native().index
+    return nw.from_native(made, series_only=True).alias(original.name)
 
 
 def _numbers(
-    given: nw.Series[Any],
+    original: nw.Series[Any],
     column: pa.ChunkedArray,
     variable: Variable,
     values: np.ndarray,
@@ -223,7 +226,7 @@ def _numbers(
     whole: bool,
     nulls: bool,
 ) -> nw.Series[Any]:
-    """Whole numbers and floats: what `column_like` does, with what stands for the atoms."""
+    """Return whole numbers and floats as `column_like` does, with special codes and gaps."""
     numbers: np.ndarray = np.array(values, np.float64)
     if atoms is not None:
         numbers[atoms != NO_ATOM] = 0.0
@@ -238,19 +241,17 @@ def _numbers(
     missing = None if atoms is None else _with_codes(numbers, variable, atoms)
     if missing is not None and pa.types.is_floating(column.type) and not nulls:
         numbers[missing], missing = np.nan, None  # the column writes gaps so
-    if pa.types.is_float16(column.type) or given.dtype == nw.Object:
-        return _odd_numbers(given, column.type, numbers, missing, whole=whole)
-    made = _with_index(given, column_like(given, numbers, whole=whole).to_native())
+    if pa.types.is_float16(column.type) or original.dtype == nw.Object:
+        return _odd_numbers(original, column.type, numbers, missing, whole=whole)
+    made = _with_index(original, column_like(original, numbers, whole=whole).to_native())
     return made if missing is None else _without(made, missing)
 
 
 def _with_codes(numbers: np.ndarray, variable: Variable, atoms: np.ndarray) -> np.ndarray | None:
-    """Put the special codes, and a marker where gaps have one, in their places; which cells become
-    null, if any.
-    """
+    """Insert special codes, and a marker for gaps if there is one; return the mask of nulls."""
     missing = np.zeros(len(numbers), bool)
-    for place, mark in enumerate(variable.marks):
-        here = atoms == place
+    for index, mark in enumerate(variable.marks):
+        here = atoms == index
         code = number_of(variable.gap if mark is None else mark)
         if code is None:
             missing |= here
@@ -260,21 +261,21 @@ def _with_codes(numbers: np.ndarray, variable: Variable, atoms: np.ndarray) -> n
 
 
 def _odd_numbers(
-    given: nw.Series[Any],
+    original: nw.Series[Any],
     kind: Any,
     numbers: np.ndarray,
     missing: np.ndarray | None,
     *,
     whole: bool,
 ) -> nw.Series[Any]:
-    """Numbers whose type narwhals does not know: half precision, objects of Python."""
+    """Return numbers of types that narwhals does not support: half precision, Python objects."""
     if not whole and (pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
         kind = pa.float64()
-    return _series(given, pa.array(numbers.astype(kind.to_pandas_dtype()), kind, mask=missing))
+    return _series(original, pa.array(numbers.astype(kind.to_pandas_dtype()), kind, mask=missing))
 
 
 def _without(series: nw.Series[Any], missing: np.ndarray) -> nw.Series[Any]:
-    """The column with null in these cells."""
+    """Return the column with null in these cells."""
     native = series.to_native()
     if series.implementation.is_pandas_like():
         cut = native.mask(missing)
@@ -286,129 +287,129 @@ def _without(series: nw.Series[Any], missing: np.ndarray) -> nw.Series[Any]:
 
 
 def _decimals(
-    given: nw.Series[Any],
+    original: nw.Series[Any],
     column: pa.ChunkedArray,
     variable: Variable,
     values: np.ndarray,
     atoms: np.ndarray | None,
 ) -> nw.Series[Any]:
     kind: Any = column.type
-    numbers, at = np.unique(values, return_inverse=True)
+    numbers, inverse = np.unique(values, return_inverse=True)
     with decimal.localcontext(decimal.Context(prec=DIGITS)):
         unit = Decimal(1).scaleb(-kind.scale)
         # what float64 cannot tell to the last digit is what the column has
         exact = (
-            {float(each - variable.origin): each for each in distinct(column).values}
+            {float(number - variable.origin): number for number in distinct(column).values}
             if variable.origin
             else {}
         )
-        own: list[Decimal | None] = [
+        decimals: list[Decimal | None] = [
             None
-            if np.isnan(each)
+            if np.isnan(number)
             else exact.get(
-                each, (Decimal(each) + variable.origin).quantize(unit, decimal.ROUND_HALF_EVEN)
+                number, (Decimal(number) + variable.origin).quantize(unit, decimal.ROUND_HALF_EVEN)
             )
-            for each in numbers.tolist()
+            for number in numbers.tolist()
         ]
-        for place, mark in enumerate(variable.marks):
+        for index, mark in enumerate(variable.marks):
             code = number_of(variable.gap if mark is None else mark)
             # others may be too long for the type
-            occurs = atoms is not None and (atoms == place).any()
-            own.append(code.quantize(unit) if code is not None and occurs else None)
-    places = at.reshape(-1)
+            occurs = atoms is not None and (atoms == index).any()
+            decimals.append(code.quantize(unit) if code is not None and occurs else None)
+    places = inverse.reshape(-1)
     if atoms is not None:
         places = np.where(atoms == NO_ATOM, places, len(numbers) + atoms)
-    return _series(given, pc.take(pa.array(own, kind), pa.array(places)))
+    return _series(original, pc.take(pa.array(decimals, kind), pa.array(places)))
 
 
 def _times(
-    given: nw.Series[Any],
+    original: nw.Series[Any],
     column: pa.ChunkedArray,
     variable: Variable,
     values: np.ndarray,
     atoms: np.ndarray | None,
 ) -> nw.Series[Any]:
-    """Stamps and the like, rounded to what their type counts."""
+    """Return dates and times, rounded to the unit of their type."""
     kind: Any = column.type
     missing = np.isnan(values)
-    there = np.where(missing, 0.0, values)
+    filled = np.where(missing, 0.0, values)
     factor = times.NANOSECONDS[variable.unit] // times.NANOSECONDS[times.unit_of(kind)]
-    whole = np.floor(there)
+    whole = np.floor(filled)
     # exact where the product as a whole were not
-    parts = np.rint((there - whole) * factor).astype(np.int64)
+    parts = np.rint((filled - whole) * factor).astype(np.int64)
     counts = np.clip(whole, 0.0, LAST_COUNT).astype(np.uint64)
-    if there.max(initial=0.0) >= LARGEST_WHOLE:
-        _make_exact(counts, there, _own_counts(column, variable, factor))
+    if filled.max(initial=0.0) >= LARGEST_WHOLE:
+        _make_exact(counts, filled, _own_counts(column, variable, factor))
     ticks = (counts.view(np.int64) + int(variable.origin)) * factor + parts
     if variable.wall:
         local = times.of_ticks(ticks, pa.timestamp(kind.unit))
         ticks = times.ticks_of(pa.chunked_array([times.from_the_wall(local, kind)]))
-    for place, mark in enumerate(variable.marks if atoms is not None else ()):
+    for index, mark in enumerate(variable.marks if atoms is not None else ()):
         tick = None if mark is None else times.tick_of(mark, kind)
         if tick is not None:
-            here = atoms == place
+            here = atoms == index
             ticks[here], missing[here] = tick, False
-    return _series(given, times.of_ticks(ticks, kind, missing))
+    return _series(original, times.of_ticks(ticks, kind, missing))
 
 
 def _own_counts(column: pa.ChunkedArray, variable: Variable, factor: int) -> np.ndarray:
-    """The numbers of a column of times before they became float64."""
-    own = column.drop_null()
-    ticks = times.ticks_of(pc.local_timestamp(own) if variable.wall else own)
+    """Return the exact numbers of a column of times."""
+    present = column.drop_null()
+    ticks = times.ticks_of(pc.local_timestamp(present) if variable.wall else present)
     return times.since(ticks // factor, int(variable.origin))
 
 
-def _make_exact(counts: np.ndarray, numbers: np.ndarray, own: np.ndarray) -> None:
-    """Numbers beyond those that float64 tells apart are the least of the column's that look the
-    same, if it has one.
-    """
-    own = np.sort(own)
-    looks = own.astype(np.float64)
-    at = np.minimum(np.searchsorted(looks, numbers), len(looks) - 1)
-    same = looks[at] == numbers
-    counts[same] = own[at[same]]
+def _make_exact(counts: np.ndarray, numbers: np.ndarray, exact: np.ndarray) -> None:
+    """Replace numbers too large for float64 by the least exact number that rounds to them."""
+    exact = np.sort(exact)
+    looks = exact.astype(np.float64)
+    nearest = np.minimum(np.searchsorted(looks, numbers), len(looks) - 1)
+    same = looks[nearest] == numbers
+    counts[same] = exact[nearest[same]]
 
 
 def _spelled(
-    given: nw.Series[Any],
+    original: nw.Series[Any],
     column: pa.ChunkedArray,
     variable: Variable,
     values: np.ndarray,
     atoms: np.ndarray | None,
-    found: ValueCounts,
+    spellings: ValueCounts,
     *,
     whole: bool,
 ) -> nw.Series[Any]:
-    """Numbers as text: as the column spells them where it has them, others with as many decimals as
-    its own have.
-    """
-    own = found.values
-    spelled = spelled_numbers(pa.array(own, pa.large_string()))
-    order = np.argsort(-found.each[:-1], kind="stable")
-    spelling = {float(spelled[at]): own[at] for at in order[::-1]}
+    """Return numbers as text: as the column spells them, others with its number of decimals."""
+    texts_of_column = spellings.values
+    spelled = spelled_numbers(pa.array(texts_of_column, pa.large_string()))
+    order = np.argsort(-spellings.all_counts[:-1], kind="stable")
+    spelling = {float(spelled[index]): texts_of_column[index] for index in order[::-1]}
     tails = {
-        _decimals_in(text) for text, number in zip(own, spelled, strict=True) if number == number
+        _decimals_in(text)
+        for text, number in zip(texts_of_column, spelled, strict=True)
+        if number == number
     }
     fixed = tails.pop() if len(tails) == 1 and whole else None
-    numbers, at = np.unique(values, return_inverse=True)
+    numbers, inverse = np.unique(values, return_inverse=True)
     texts: list[str | None] = [
-        None if np.isnan(each) else spelling.get(float(each), _written(float(each), fixed))
-        for each in numbers
+        None if np.isnan(value) else spelling.get(float(value), _written(float(value), fixed))
+        for value in numbers
     ]
-    finder = Finder([text.strip() for text in own])
+    finder = Finder([text.strip() for text in texts_of_column])
     for mark in variable.marks:
         same = [] if mark is None else finder.places(mark)
-        texts.append(variable.gap if mark is None else own[same[0]] if same else str(mark))
-    places = at.reshape(-1)
+        texts.append(
+            variable.gap if mark is None else texts_of_column[same[0]] if same else str(mark)
+        )
+    places = inverse.reshape(-1)
     if atoms is not None:
         places = np.where(atoms == NO_ATOM, places, len(numbers) + atoms)
     text = pc.take(pa.array(texts, pa.large_string()), pa.array(places))
-    kind = given.to_native().type if given.implementation.is_pyarrow() else column.type
-    return _series(given, pc.cast(text, kind))
+    kind = original.to_native().type if original.implementation.is_pyarrow() else column.type
+    return _series(original, pc.cast(text, kind))
 
 
 def _decimals_in(text: str) -> int | None:
-    """How many decimals a number is spelled with; None where an exponent hides it."""
+    """Return the number of decimals of a spelled number; None with an exponent."""
     _, _, tail = text.strip().partition(".")
     return None if "e" in text.lower() else len(tail)
 

@@ -1,5 +1,6 @@
-"""Quick looks at columns of text that spare most of them the closer one of `text_columns.py`: each
-says what that would say, or nothing.
+"""Fast paths of type inference that spare most text columns the full one of `text_inference.py`.
+
+Each returns the same result as the full inference, or none.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ MINUS, POINT, ZERO, NINE = b"-.09"
 
 
 def at_once(look: Callable[[Any], Any], things: Iterable[Any], records: int) -> list[Any]:
-    """What a look at each of some columns gives, on all cores where there are many records: Arrow's
-    functions let others run.
+    """Apply a function to some columns, in threads if there are many records.
+
+    Arrow's functions release the interpreter's lock.
 
     >>> at_once(len, [[1, 2], [3]], records=2)
     [2, 1]
@@ -37,13 +39,14 @@ def at_once(look: Callable[[Any], Any], things: Iterable[Any], records: int) -> 
 
 
 def plain_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """What `parsed_numbers` gives for texts that are spelled as programs do, in a fraction of
-    the time; None where it takes a closer look.
+    """Parse texts in plain spelling as `parsed_numbers` does, but faster; None if others occur.
 
-    Arrow's own cast tells: it takes digits, a sign and a point, and besides them hexadecimal
-    numbers, infinity and what is no number.
+    Arrow's cast accepts digits, a sign and a point, but also hexadecimal numbers, infinity and NaN.
 
-    >>> plain_numbers(pa.chunked_array([["7", None]])).to_pylist(), plain_numbers(pa.chunked_array([["7", "NA"]]))
+    >>> (
+    ...     plain_numbers(pa.chunked_array([["7", None]])).to_pylist(),
+    ...     plain_numbers(pa.chunked_array([["7", "NA"]])),
+    ... )
     ([7, None], None)
     """
     if column.null_count == len(column):
@@ -59,7 +62,7 @@ def plain_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 def has_sign(column: pa.ChunkedArray, sign: str) -> bool:
-    """Whether some cell has a sign: mostly one of the first does.
+    """Check if some cell has a sign, the first cells first.
 
     >>> has_sign(pa.chunked_array([["1.5"]]), "."), has_sign(pa.chunked_array([["15"]]), ".")
     (True, False)
@@ -68,9 +71,7 @@ def has_sign(column: pa.ChunkedArray, sign: str) -> bool:
 
 
 def cast_or_none(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
-    """A column as this type; None where some cell is none of it, which one of the first mostly
-    shows.
-    """
+    """Cast a column; None if some cell does not fit, which the first cells mostly show."""
     try:
         pc.cast(column.slice(0, 100), kind)
         return pc.cast(column, kind)
@@ -79,14 +80,16 @@ def cast_or_none(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray 
 
 
 def are_shortest(column: pa.ChunkedArray, numbers: pa.ChunkedArray) -> bool:
-    """Whether it is certain that writing these numbers gives the very texts that they were cast
-    from; False where it may or may not.
+    """Check if writing these numbers certainly gives the very texts that they were cast from.
 
-    So it is for digits with no zero to spare at either end, written without an exponent; with
-    decimals, up to fifteen of them.
+    That holds for digits without superfluous zeros at either end, without an exponent, and with at
+    most fifteen digits if there are decimals.
 
     >>> texts = pa.chunked_array([["1.5", "-20", "0.25"]])
-    >>> are_shortest(texts, texts.cast(pa.float64())), are_shortest(pa.chunked_array([["1.50"]]), pa.chunked_array([[1.5]]))
+    >>> (
+    ...     are_shortest(texts, texts.cast(pa.float64())),
+    ...     are_shortest(pa.chunked_array([["1.50"]]), pa.chunked_array([[1.5]])),
+    ... )
     (True, False)
     """
     if column.null_count:
@@ -155,9 +158,7 @@ def _bytes_of(column: pa.ChunkedArray) -> Iterator[tuple[np.ndarray, np.ndarray,
 
 
 def _has_letters(column: pa.ChunkedArray) -> bool:
-    """Whether there is an x, as hexadecimal numbers have; of a part of a column, perhaps in another
-    part.
-    """
+    """Check for an x, as in hexadecimal numbers; of a sliced column perhaps outside the slice."""
     return any(
         letters is not None and int(np.frombuffer(letters, np.uint8).max(initial=0)) > NINE
         for letters in (chunk.buffers()[2] for chunk in column.chunks)
@@ -165,9 +166,7 @@ def _has_letters(column: pa.ChunkedArray) -> bool:
 
 
 def is_mere_text(column: pa.ChunkedArray, pattern: str, apart: frozenset[str]) -> bool:
-    """Whether no text of a column, without blanks around it, matches a pattern or is one of those
-    set apart: by its different values.
-    """
+    """Check that no trimmed text of a column matches a pattern or is one of those set apart."""
     values = pc.utf8_trim_whitespace(pc.drop_null(pc.unique(column)))
     if len(values) == 0 or _any(pc.is_in(values, value_set=pa.array(sorted(apart), pa.string()))):
         return False
@@ -175,7 +174,7 @@ def is_mere_text(column: pa.ChunkedArray, pattern: str, apart: frozenset[str]) -
 
 
 def has_codes(column: pa.ChunkedArray) -> bool:
-    """Whether some of the numbers of a column begin with a zero that they do not need, such as 007.
+    """Check if some numbers of a column have a leading zero, such as 007.
 
     >>> has_codes(pa.chunked_array([["007"]])), has_codes(pa.chunked_array([["0.7", "0"]]))
     (True, False)

@@ -1,8 +1,7 @@
-"""What a column of a file without types carries along besides its values, so that it is understood
-and written as it was read.
+"""Metadata of columns of files without types, by which they are understood and written as read.
 
-Marks are metadata of an Arrow field under names of ours. They stay in memory: a csv file is written
-by them, other files without them.
+It is stored in Arrow fields under our own keys. It stays in memory: csv files are written by it,
+other files without it.
 """
 
 from __future__ import annotations
@@ -22,49 +21,49 @@ from microagg.table.columns.text_types import TYPED_AS, TextType
 
 _MARKERS = r"na|n/a|nan|null|\."
 MARKER = rf"(?i)^({_MARKERS})$"
-"""What stands for a missing value in a column that otherwise holds numbers or dates; in other text
-it may be a value.
+"""Pattern of markers of missing values in columns of numbers or dates; in other text they may be
+values.
 """
 MARKER_OR_EMPTY = rf"(?i)^\s*(|{_MARKERS})\s*$"
 """The same in text with blanks around it, or nothing at all."""
 
 MISSING = OURS + b"-missing"
-"""What a missing cell is written as."""
+"""Key of the text of a missing cell."""
 PATTERN = OURS + b"-pattern"
-"""How dates are written."""
+"""Key of the pattern of dates."""
 GAPS = OURS + b"-gaps"
-"""Of text to the letter that otherwise holds numbers, codes or dates: that NA and the like mean
-missing there.
+"""Key of text that otherwise holds numbers, codes or dates, and in which NA and the like mean
+missing.
 """
 GROUPED = OURS + b"-grouped"
-"""Of numbers: that their digits are written in groups."""
+"""Key of numbers whose digits are written in groups."""
 NOTES = OURS + b"-notes"
-"""Of a whole table: what its reader has to tell."""
+"""Key of a table's notes for the user."""
 MIXED = OURS + b"-mixed"
-"""Of text: that it was spelled from cells of several types, as spreadsheets have them."""
+"""Key of text that was spelled from cells of several types, as in spreadsheets."""
 LIKE_MARKERS = OURS + b"-values-like-markers"
-"""Of text: that NA and the like are values there."""
+"""Key of text in which NA and the like are values."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """How the dates or moments of a column are written, all alike.
+    """Pattern of all dates or moments of a column.
 
     >>> Pattern.of("2024-01-31T12:30:05.25Z", 2)
-    Pattern(separator='T', length=22, zone='Z', told='')
+    Pattern(separator='T', length=22, zone='Z', declared='')
     """
 
     separator: str = ""
     """Between day and time; empty for days."""
     length: int = 10
-    """Of the text without its zone."""
+    """Length of the text without its zone."""
     zone: str = ""
-    told: str = ""
-    """The pattern that somebody told, as `strftime` has it, in place of ISO 8601."""
+    declared: str = ""
+    """Pattern that the user declared, as for `strftime`, in place of ISO 8601."""
 
     @staticmethod
     def of(text: str, fraction: int) -> Pattern:
-        """The pattern of one of the texts, with so many digits after the seconds."""
+        """Return the pattern of one of the texts, with so many digits after the seconds."""
         zone = re.search(r"(?<=\d)(Z|[+-]\d{2}:?\d{2})$", text[10:])
         local = text[: len(text) - len(zone[0])] if zone else text
         length = len(local.partition(".")[0]) + (1 + fraction if fraction else 0)
@@ -72,9 +71,9 @@ class Pattern:
 
     @property
     def type_without_zone(self) -> pa.DataType:
-        """The type of days, or of moments in the unit that the digits need."""
-        if self.told:
-            return pa.timestamp("s") if has_clock(self.told) else pa.date32()
+        """Type of days, or of moments in the unit that the digits need."""
+        if self.declared:
+            return pa.timestamp("s") if has_clock(self.declared) else pa.date32()
         if not self.separator:
             return pa.date32()
         digits = max(0, self.length - len("2024-01-31T12:30:05."))
@@ -84,26 +83,26 @@ class Pattern:
 
     @property
     def type(self) -> pa.DataType:
-        """The type, with the zone if that is UTC; a fixed distance from it is kept in the pattern
-        alone.
-        """
+        """Type, with the zone if it is UTC; another fixed offset is kept in the pattern only."""
         plain = self.type_without_zone
         return pa.timestamp(plain.unit, "UTC") if self.zone == "Z" else plain
 
     def fits(self, kind: pa.DataType) -> bool:
-        """Whether values of this type can be written so."""
-        clock = has_clock(self.told) if self.told else bool(self.separator)
+        """Check if values of a type can be written in this pattern."""
+        clock = has_clock(self.declared) if self.declared else bool(self.separator)
         return pa.types.is_timestamp(kind) if clock else pa.types.is_date(kind)
 
     def written(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Dates or moments as text in this pattern.
+        """Return dates or moments as text in this pattern.
 
-        >>> Pattern("T", 16, "+01:00").written(pa.chunked_array([pa.array([0], pa.timestamp("s"))])).to_pylist()
+        >>> Pattern("T", 16, "+01:00").written(
+        ...     pa.chunked_array([pa.array([0], pa.timestamp("s"))])
+        ... ).to_pylist()
         ['1970-01-01T00:00+01:00']
         """
-        if self.told:
+        if self.declared:
             whole = pa.timestamp("s") if pa.types.is_timestamp(column.type) else pa.date32()
-            return pc.strftime(pc.cast(column, whole, safe=False), format=self.told, locale="C")
+            return pc.strftime(pc.cast(column, whole, safe=False), format=self.declared, locale="C")
         if not self.separator:
             return pc.cast(column, pa.string())
         text = pc.cast(pc.cast(column, pa.timestamp(column.type.unit)), pa.string())
@@ -112,8 +111,8 @@ class Pattern:
         return pc.binary_join_element_wise(text, self.zone, "")
 
     def as_mark(self) -> bytes:
-        """What metadata hold."""
-        return json.dumps([self.separator, self.length, self.zone, self.told]).encode()
+        """Return the pattern as metadata."""
+        return json.dumps([self.separator, self.length, self.zone, self.declared]).encode()
 
 
 def field_metadata(
@@ -127,7 +126,7 @@ def field_metadata(
     mixed: bool = False,
     typed: TextType | None = None,
 ) -> dict[bytes, bytes] | None:
-    """The metadata of a field that carries these marks; None if there are none."""
+    """Return the metadata of a field; None if it is empty."""
     marks = dict(NUMBERS_AS_TEXT) if numbers else {}
     if missing:
         marks[MISSING] = missing.encode()
@@ -147,21 +146,23 @@ def field_metadata(
 
 
 def missing_mark(field: pa.Field) -> str:
-    """What a missing cell of a column is written as; "" for an empty cell."""
+    """Return the text of a missing cell of a column; "" for an empty cell."""
     return (field.metadata or {}).get(MISSING, b"").decode()
 
 
 def markers_are_gaps(field: pa.Field) -> bool:
-    """Whether NA and the like mean missing in a column of text that was left to the letter.
+    """Check if NA and the like mean missing in a column of text that was kept to the letter.
 
-    >>> markers_are_gaps(pa.field("code", pa.string(), metadata=field_metadata(markers_are_gaps=True)))
+    >>> markers_are_gaps(
+    ...     pa.field("code", pa.string(), metadata=field_metadata(markers_are_gaps=True))
+    ... )
     True
     """
     return GAPS in (field.metadata or {})
 
 
 def groups_digits(field: pa.Field) -> bool:
-    """Whether the numbers of a column are written with their digits in groups.
+    """Check if the digits of a column's numbers are written in groups.
 
     >>> groups_digits(pa.field("income", pa.int64(), metadata=field_metadata(grouped=True)))
     True
@@ -170,16 +171,14 @@ def groups_digits(field: pa.Field) -> bool:
 
 
 def pattern_of(field: pa.Field) -> Pattern | None:
-    """How the dates of a column are written, where that is known and its type still is one of
-    dates.
-    """
+    """Return the pattern of a column's dates, if it has one that still fits its type."""
     mark = (field.metadata or {}).get(PATTERN)
     pattern = None if mark is None else Pattern(*json.loads(mark))
     return pattern if pattern is not None and pattern.fits(field.type) else None
 
 
 def columns_with_values_like_markers(table: pa.Table) -> list[str]:
-    """The columns of text in which NA and the like were taken for values: to be told.
+    """Return the columns of text in which NA and the like were taken for values, for a note.
 
     >>> field = pa.field("country", pa.string(), metadata=field_metadata(values_like_markers=True))
     >>> columns_with_values_like_markers(pa.schema([field]).empty_table())
@@ -208,38 +207,38 @@ def file_facts(table: Any) -> dict[str, dict[str, int | str]]:
 def _of_another_type(
     marks: dict[bytes, bytes], source: pa.Field, made: pa.Field
 ) -> dict[bytes, bytes]:
-    """What a column of another type keeps: how a gap is written, and the labels that still say
-    something of it.
-    """
+    """Return the metadata that a column of another type keeps: text of gaps, valid labels."""
     from microagg.table.columns.labels import LABELS, Labels, labelled, labels_of
 
     kept = {MISSING: marks[MISSING]} if MISSING in marks else {}
     if LABELS not in marks:
         return kept
     numbers = all(
-        pa.types.is_integer(each.type) or pa.types.is_floating(each.type) for each in (source, made)
+        pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+        for field in (source, made)
     )
     labels = labels_of(source) if numbers else Labels(labels_of(source).label)
     return {**kept, **(labelled(pa.field("", made.type), labels).metadata or {})}
 
 
 def with_metadata_of(table: pa.Table, source: pa.Table, coarse: Iterable[str] = ()) -> pa.Table:
-    """A table with the marks that the columns of another one have under the same names: those of
-    a release like the original's.
+    """Copy metadata to the columns of a release from those of the original by name.
 
-    Columns that are `coarse` hold ranges and the like, which are text in every file.
+    Columns in `coarse` hold ranges and the like, which are text in every file.
 
-    >>> given = pa.schema([pa.field("age", pa.int64(), metadata=field_metadata(missing="NA"))]).empty_table()
+    >>> given = pa.schema(
+    ...     [pa.field("age", pa.int64(), metadata=field_metadata(missing="NA"))]
+    ... ).empty_table()
     >>> missing_mark(with_metadata_of(pa.table({"age": [None, 3]}), given).schema.field("age"))
     'NA'
     """
     fields, coarse = [], set(coarse)
     for field in table.schema:
-        place = source.schema.get_field_index(field.name)
-        marks = {} if place < 0 else dict(source.schema.field(place).metadata or {})
+        index = source.schema.get_field_index(field.name)
+        marks = {} if index < 0 else dict(source.schema.field(index).metadata or {})
         ours = {name: mark for name, mark in marks.items() if name.startswith(OURS)}
-        if place >= 0 and source.schema.field(place).type != field.type:
-            ours = _of_another_type(ours, source.schema.field(place), field)
+        if index >= 0 and source.schema.field(index).type != field.type:
+            ours = _of_another_type(ours, source.schema.field(index), field)
         if field.name in coarse:
             ours.pop(TYPED_AS, None)
         fields.append(field.with_metadata({**(field.metadata or {}), **ours}))

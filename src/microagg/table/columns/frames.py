@@ -1,4 +1,4 @@
-"""DataFrames of any library, through narwhals."""
+"""Data frames of any library, through narwhals."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SPELLED = (
     datetime.time,
     datetime.timedelta,
 )
-"""Types of Python whose text tells their value."""
+"""Python types whose text identifies their value."""
 UNKNOWN_TYPE = "is of a type that cannot be released; make it numbers or text, or leave it out."
 KNOWN_TABLES = (
     "the table must be a pandas, polars or Arrow table, a LazyFrame of polars, a relation of "
@@ -53,11 +53,11 @@ LARGEST_WHOLE = 2.0**53  # from here on float64 skips whole numbers
 
 
 def open_frame(table: Any) -> nw.DataFrame[Any]:
-    """A narwhals frame over a pandas, polars or Arrow table, or a NumPy matrix with columns named
-    "0", "1", ...
+    """Return a narwhals frame of a pandas, polars or Arrow table, or of a NumPy matrix.
 
-    A LazyFrame of polars is collected, a relation of DuckDB fetched as an Arrow table; a dict of
-    lists, a record batch or a Series becomes a table (see `inputs.py`).
+    Columns of a matrix are named "0", "1", ... A LazyFrame of polars is collected, and a relation
+    of DuckDB fetched as an Arrow table. A dict of lists, a record batch or a Series becomes a table
+    (see `containers.py`).
     """
     table = as_table(table)
     if isinstance(table, np.ndarray):
@@ -89,7 +89,7 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
 
 
 def _collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
-    """The rows of a query; those of DuckDB come as an Arrow table."""
+    """Return the rows of a query; those of DuckDB as an Arrow table."""
     if frame.implementation not in (nw.Implementation.POLARS, nw.Implementation.DUCKDB):
         raise InputError(KNOWN_TABLES)
     try:
@@ -104,8 +104,8 @@ def _collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
 
 
 def _is_name(name: Any) -> bool:
-    """Whether Arrow takes it for a name: text in UTF-8 without an end in the middle (polars would
-    panic there).
+    """Check if Arrow accepts a name: text in UTF-8 without a zero byte, on which polars would
+    panic.
     """
     return (
         isinstance(name, str)
@@ -141,24 +141,24 @@ def _open_matrix(matrix: np.ndarray) -> nw.DataFrame[Any]:
     return nw.from_native(pa.table(columns), eager_only=True)
 
 
-def same_type(frame: nw.DataFrame[Any], given: Any) -> Any:
-    """The frame as the type that was given, without categories that no record has."""
-    if isinstance(given, np.ndarray):
+def same_type(frame: nw.DataFrame[Any], original: Any) -> Any:
+    """Return the frame as the type of the original, without unused categories."""
+    if isinstance(original, np.ndarray):
         return np.column_stack([frame[name].to_numpy() for name in frame.columns])
-    return as_container(_without_unused(frame), given)
+    return as_container(_without_unused(frame), original)
 
 
 def _without_unused(frame: nw.DataFrame[Any]) -> Any:
-    """The native table of a frame, without categories that no record has."""
+    """Return the native table of a frame, without unused categories."""
     native = frame.to_native()
     if isinstance(native, pa.Table):
         made = strip_metadata(native, marked=True).replace_schema_metadata(native.schema.metadata)
-        for place, field in enumerate(native.schema):
+        for index, field in enumerate(native.schema):
             if field.type == pa.string_view():  # which files do not have, but tables do
                 made = made.set_column(
-                    place,
-                    made.schema.field(place).with_type(field.type),
-                    made.column(place).cast(field.type),
+                    index,
+                    made.schema.field(index).with_type(field.type),
+                    made.column(index).cast(field.type),
                 )
         return made
     for name in frame.columns:
@@ -167,9 +167,7 @@ def _without_unused(frame: nw.DataFrame[Any]) -> Any:
 
 
 def of_used_values(series: nw.Series[Any]) -> nw.Series[Any]:
-    """A column without the categories that do not occur: in the order of an ordered type, else
-    sorted.
-    """
+    """Return a column without unused categories: in the order of an ordered type, else sorted."""
     if series.dtype not in (nw.Categorical, nw.Enum):
         return series
     native = series.to_native()
@@ -187,8 +185,9 @@ def of_used_values(series: nw.Series[Any]) -> nw.Series[Any]:
 
 
 def _of_used_in_polars(series: nw.Series[Any]) -> nw.Series[Any]:
-    """A Categorical of polars as it is: what it could hold lies in polars, not in the table, unless
-    polars is too old for that.
+    """Return a Categorical of polars unchanged, except in old versions.
+
+    Its categories are held by polars, not by the table.
     """
     library: Any = series.__native_namespace__()
     version = tuple(int(part) for part in re.findall(r"\d+", library.__version__)[:3])
@@ -224,32 +223,34 @@ def _sorted(categories: Any) -> Any:
         return sorted(categories, key=repr)
 
 
-def column_like(given: nw.Series[Any], values: np.ndarray, *, whole: bool) -> nw.Series[Any]:
-    """A column of these values under the name of a given one, and of its type where that can hold
+def column_like(original: nw.Series[Any], values: np.ndarray, *, whole: bool) -> nw.Series[Any]:
+    """Return values as a column with the name of the original, and with its type if that can hold
     them.
     """
-    series = nw.new_series(given.name, values, backend=given.implementation)
-    fits = (given.dtype.is_integer() and whole) or given.dtype in (nw.Float32, nw.Float64)
-    if fits and given.implementation.is_pandas_like():
+    series = nw.new_series(original.name, values, backend=original.implementation)
+    fits = (original.dtype.is_integer() and whole) or original.dtype in (nw.Float32, nw.Float64)
+    if fits and original.implementation.is_pandas_like():
         # in pandas a number has several homes (int64, Int64, int64[pyarrow]) that narwhals does not
         # tell apart
-        return nw.from_native(series.to_native().astype(given.to_native().dtype), series_only=True)
-    return series.cast(given.dtype) if fits else series
+        return nw.from_native(
+            series.to_native().astype(original.to_native().dtype), series_only=True
+        )
+    return series.cast(original.dtype) if fits else series
 
 
 def to_arrow(frame: nw.DataFrame[Any], withheld: Sequence[str] = ()) -> pa.Table:
-    """The frame's columns, and nothing else (no index, no unused categories), as an Arrow table.
+    """Return the frame's columns as an Arrow table, without index and unused categories.
 
-    Columns that Arrow cannot hold are refused. Those that are `withheld` become text, which nothing
-    but the digest of the table sees.
+    Columns that Arrow cannot hold are refused. Those in `withheld` become text, which only the
+    digest of the table uses.
     """
     try:
         odd = [name for name in withheld if not _fits_arrow(frame, name)]
         if odd:
             table = _as_arrow(frame.drop(odd))
-            for place, name in enumerate(frame.columns):
+            for index, name in enumerate(frame.columns):
                 if name in odd:
-                    table = table.add_column(place, name, _texts_of_objects(frame[name]))
+                    table = table.add_column(index, name, _texts_of_objects(frame[name]))
             return table
         return _as_arrow(frame)
     except MemoryError:
@@ -296,12 +297,13 @@ def _as_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
 
 
 def _in_order(frame: nw.DataFrame[Any], table: pa.Table) -> pa.Table:
-    """The Arrow table of a frame, where categories that have an order say so: older polars forgets
-    to tell it of an Enum.
+    """Return the Arrow table of a frame with ordered categories marked so.
+
+    Older polars loses the order of an Enum.
     """
     if not frame.implementation.is_polars():
         return table
-    for place, field in enumerate(table.schema):
+    for index, field in enumerate(table.schema):
         kind: Any = field.type
         if (
             pa.types.is_dictionary(kind)
@@ -310,16 +312,16 @@ def _in_order(frame: nw.DataFrame[Any], table: pa.Table) -> pa.Table:
         ):
             kind = pa.dictionary(kind.index_type, kind.value_type, ordered=True)
             chunks = [
-                pa.DictionaryArray.from_arrays(each.indices, each.dictionary, ordered=True)
-                for each in table.column(place).chunks
+                pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary, ordered=True)
+                for chunk in table.column(index).chunks
             ]
-            table = table.set_column(place, field.with_type(kind), pa.chunked_array(chunks, kind))
+            table = table.set_column(index, field.with_type(kind), pa.chunked_array(chunks, kind))
     return table
 
 
 def arrow_column(frame: nw.DataFrame[Any], name: str) -> tuple[pa.Field, pa.ChunkedArray]:
-    """One column as Arrow has it, categories that no record has included; types that no release
-    could hold are refused.
+    """Return one column as Arrow has it, with unused categories; refuse types that no release can
+    hold.
     """
     if frame.implementation.is_polars() and frame[name].dtype == nw.Object:
         raise InputError(f"column {name!r} {UNKNOWN_TYPE}")
@@ -339,7 +341,7 @@ def arrow_column(frame: nw.DataFrame[Any], name: str) -> tuple[pa.Field, pa.Chun
 
 
 def is_odd(kind: pa.DataType) -> bool:
-    """Whether a type is one of lists, bytes and the like, of which no quasi-identifier can be."""
+    """Check if a type is one of lists, bytes and the like, which no quasi-identifier can have."""
     if pa.types.is_dictionary(kind):
         return is_odd(kind.value_type)
     bytes_ = (
@@ -351,7 +353,7 @@ def is_odd(kind: pa.DataType) -> bool:
 
 
 def _odd_column(frame: nw.DataFrame[Any]) -> tuple[str, str]:
-    """The first column that no Arrow table can hold, and why."""
+    """Return the first column that no Arrow table can hold, and the reason."""
     for name in frame.columns:
         try:
             _as_arrow(frame.select(name))
@@ -378,23 +380,22 @@ def check_odd_types(frame: nw.DataFrame[Any], names: Sequence[str]) -> None:
 
 
 def column_facts(frame: nw.DataFrame[Any]) -> list[ColumnFacts]:
-    """What the type of each column tells, and its labels where it has any."""
-    told = understood_in(frame.to_native())
+    """Return the facts of each column by its type, and by its labels if it has any."""
+    understood = understood_in(frame.to_native())
     return [
         ColumnFacts(
             name,
             _is_numeric(frame[name].dtype),
-            (told[name].kind if name in told else None) or suggested_kind(frame, name),
+            (understood[name].kind if name in understood else None) or suggested_kind(frame, name),
             frame[name].dtype == nw.String,
-            told[name].levels if name in told else None,
+            understood[name].levels if name in understood else None,
         )
         for name in frame.columns
     ]
 
 
 def suggested_kind(frame: nw.DataFrame[Any], name: str) -> Kind:
-    """The kind that a column's type suggests: text is numeric only if it is marked as text that
-    means numbers.
+    """Return the kind that a column's type suggests; text is numeric only if it is marked so.
 
     Categories are ordinal if their type has an order (ordered ones of pandas and Arrow, Enum of
     polars), else nominal.
@@ -441,10 +442,9 @@ def values_of(frame: nw.DataFrame[Any], names: Sequence[str]) -> np.ndarray:
 
 
 def _sound_values(column: pa.ChunkedArray) -> np.ndarray | None:
-    """The numbers of a plain Arrow column; None if there is anything to be said about them.
+    """Return the numbers of a plain Arrow column; None if there is any problem with them.
 
-    Some twenty times as fast as the way through narwhals, which is felt where a table has thousands
-    of columns.
+    This is some twenty times as fast as narwhals, which matters for thousands of columns.
     """
     if column.null_count or not (
         column.type in (pa.float32(), pa.float64()) or pa.types.is_integer(column.type)

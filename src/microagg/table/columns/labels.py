@@ -1,9 +1,9 @@
-"""What files of statistical packages say of a column besides its values: its label, the labels of
-its values, its measure level and the codes that are declared missing.
+"""Labels of columns as statistical packages have them.
 
-Labels are a mark of an Arrow field (see `marks.py`): they come in with a table, tell kinds and
-special codes where nobody says otherwise, and go out with a release, as far as the values that they
-name occur there.
+They are the label of the column, labels of its values, its measure level, and codes declared
+missing. Labels are metadata of an Arrow field (see `field_metadata.py`). They determine kinds and
+special codes unless the user declares others. A release keeps the labels of values that occur in
+it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BEFORE_TAGS = -1_000_000_000_000
 
 @dataclass(frozen=True)
 class Labels:
-    """What is said of one column.
+    """Labels of one column.
 
     >>> sex = Labels("Sex of the person", {1: "female", 2: "male", -9: "refused"}, "nominal", (-9,))
     >>> Labels.from_data(sex.as_data()) == sex
@@ -51,18 +51,20 @@ class Labels:
         return bool(self.label or self.values or self.measure or self.missing)
 
     def as_data(self) -> dict[str, Any]:
-        """Plain data, such as a file beside a table holds."""
+        """Return plain data, as a sidecar file holds it."""
         data = {
             "label": self.label,
             "values": [[code, label] for code, label in self.values.items()],
             "measure": self.measure,
-            "missing": [list(each) if isinstance(each, tuple) else each for each in self.missing],
+            "missing": [
+                list(entry) if isinstance(entry, tuple) else entry for entry in self.missing
+            ],
         }
         return {name: value for name, value in data.items() if value}
 
     @staticmethod
     def from_data(data: Any) -> Labels:
-        """Labels from what `as_data` gave; ValueError for anything else."""
+        """Return labels from the data of `as_data`; raises ValueError for anything else."""
         if not isinstance(data, Mapping) or not set(data) <= {
             "label",
             "values",
@@ -82,33 +84,33 @@ class Labels:
                 raise ValueError("no labels")
             named[plain_code(pair[0])] = pair[1]
         declared = tuple(
-            tuple(float(plain_code(end)) for end in each)
-            if isinstance(each, list) and len(each) == 2
-            else plain_code(each)
-            for each in missing
+            tuple(float(plain_code(end)) for end in entry)
+            if isinstance(entry, list) and len(entry) == 2
+            else plain_code(entry)
+            for entry in missing
         )
         return Labels(label, named, measure, declared)  # type: ignore[arg-type]
 
     def is_missing(self, code: Any) -> bool:
-        """Whether a value is declared missing."""
+        """Check if a value is declared missing."""
         return any(
-            each[0] <= code <= each[1]
-            if isinstance(each, tuple) and not isinstance(code, str)
-            else each == code
-            for each in self.missing
+            entry[0] <= code <= entry[1]
+            if isinstance(entry, tuple) and not isinstance(code, str)
+            else entry == code
+            for entry in self.missing
         )
 
     def recoded(self, codes: Mapping[Any, Code]) -> Labels:
-        """The same of a column in which some codes have become others."""
+        """Return the labels of a column in which some codes have been replaced."""
         values = {codes.get(code, code): label for code, label in self.values.items()}
         missing = tuple(
-            each if isinstance(each, tuple) else codes.get(each, each) for each in self.missing
+            entry if isinstance(entry, tuple) else codes.get(entry, entry) for entry in self.missing
         )
         return replace(self, values=values, missing=missing)
 
 
 def plain_code(code: Any) -> Code:
-    """A code as Python has it, whole numbers as such, so that it is found by value.
+    """Return a code as a Python value, with whole numbers as int, so that it is found by value.
 
     >>> plain_code(3.0), plain_code("3")
     (3, '3')
@@ -125,8 +127,8 @@ def plain_code(code: Any) -> Code:
 
 
 def code_of_tag(tag: str) -> int:
-    """The number that stands for .a to .z of Stata and SAS, and for ._ of SAS, in a column of
-    numbers: always the same one.
+    """Return the fixed number of a tag .a to .z of Stata and SAS, or ._ of SAS, in a numeric
+    column.
 
     >>> code_of_tag("a"), code_of_tag("B"), tag_of_code(-1000000000002)
     (-1000000000001, -1000000000002, 'b')
@@ -135,17 +137,17 @@ def code_of_tag(tag: str) -> int:
 
 
 def tag_of_code(code: Any) -> str | None:
-    """The tag that a number stands for; None for all others."""
-    place = None if isinstance(code, str) else _BEFORE_TAGS - 1 - code
+    """Return the tag of a number; None for all others."""
+    index = None if isinstance(code, str) else _BEFORE_TAGS - 1 - code
     return (
-        TAGS[int(place)]
-        if place is not None and 0 <= place < len(TAGS) and place == int(place)
+        TAGS[int(index)]
+        if index is not None and 0 <= index < len(TAGS) and index == int(index)
         else None
     )
 
 
 def labels_of(field: pa.Field) -> Labels:
-    """The labels of a column; empty ones if it has none.
+    """Return the labels of a column; empty ones if it has none.
 
     >>> labels_of(labelled(pa.field("sex", pa.int64()), Labels("Sex"))).label
     'Sex'
@@ -155,7 +157,7 @@ def labels_of(field: pa.Field) -> Labels:
 
 
 def labelled(field: pa.Field, labels: Labels) -> pa.Field:
-    """A field with these labels and no others."""
+    """Return a field with these labels and no others."""
     marks = {name: mark for name, mark in (field.metadata or {}).items() if name != LABELS}
     if labels:
         marks[LABELS] = json.dumps(labels.as_data()).encode()
@@ -163,7 +165,7 @@ def labelled(field: pa.Field, labels: Labels) -> pa.Field:
 
 
 def with_labels(table: pa.Table, labels: Mapping[str, Labels]) -> pa.Table:
-    """A table whose columns have these labels, by their names; the others keep what they have."""
+    """Set the labels of columns by name; the others keep theirs."""
     fields = [
         labelled(field, labels[field.name]) if field.name in labels else field
         for field in table.schema
@@ -172,20 +174,20 @@ def with_labels(table: pa.Table, labels: Mapping[str, Labels]) -> pa.Table:
 
 
 def labels_in(table: Any) -> dict[str, Labels]:
-    """The labels of all columns that have any, by their names.
+    """Return the labels of all columns that have any, by name.
 
     >>> labels_in(with_labels(pa.table({"sex": [1], "age": [31]}), {"sex": Labels("Sex")}))
     {'sex': Labels(label='Sex', values={}, measure='', missing=())}
     """
     if not isinstance(table, pa.Table):
         return {}
-    found = {field.name: labels_of(field) for field in table.schema}
-    return {name: labels for name, labels in found.items() if labels}
+    labels_by_name = {field.name: labels_of(field) for field in table.schema}
+    return {name: labels for name, labels in labels_by_name.items() if labels}
 
 
 def in_use(labels: Labels, column: pa.ChunkedArray) -> Labels:
-    """The labels without those of values that the column does not have, and missing codes as far as
-    they occur: what may go out.
+    """Return the labels and missing codes of values that occur in the column, which may be
+    released.
 
     >>> towns = Labels("Town", {1: "Ulm", 2: "Bonn", -9: "refused"}, missing=((-99.0, -1.0),))
     >>> in_use(towns, pa.chunked_array([[1, 1, -9]]))
@@ -193,12 +195,12 @@ def in_use(labels: Labels, column: pa.ChunkedArray) -> Labels:
     """
     if not labels.values and not labels.missing:
         return labels
-    there = occurring(column)
-    codes = [code for code in labels.values if code in there]
+    present = occurring(column)
+    codes = [code for code in labels.values if code in present]
     if labels.measure != "ordinal" or not any(isinstance(code, str) for code in codes):
         codes.sort(key=_order)  # that of texts with an order is all that tells it
     values = {code: labels.values[code] for code in codes}
-    missing = sorted((code for code in there if labels.is_missing(code)), key=_order)
+    missing = sorted((code for code in present if labels.is_missing(code)), key=_order)
     return replace(labels, values=values, missing=tuple(missing))
 
 
@@ -207,18 +209,20 @@ def _order(code: Code) -> tuple[bool, Any]:
 
 
 def occurring(column: pa.ChunkedArray) -> set[Code]:
-    """The values of a column of numbers or texts that can have labels; none of other types."""
+    """Return the values of a column of numbers or texts, which can have labels; none of other
+    types.
+    """
     kind = column.type
     if pa.types.is_dictionary(kind):
         return occurring(pc.cast(column, kind.value_type))
     if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return set()
-    found = pc.drop_null(pc.unique(column)).to_pylist()
-    return {plain_code(value) for value in found if value == value}
+    unique = pc.drop_null(pc.unique(column)).to_pylist()
+    return {plain_code(value) for value in unique if value == value}
 
 
 def with_labels_in_use(table: pa.Table) -> pa.Table:
-    """A table whose labels name nothing that it does not hold."""
+    """Remove the labels of values that a table does not hold."""
     used = {
         field.name: in_use(labels_of(field), column)
         for field, column in zip(table.schema, table.columns, strict=True)
@@ -229,20 +233,20 @@ def with_labels_in_use(table: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True)
 class Understood:
-    """What labels tell of a column where nobody says otherwise."""
+    """Meaning of a column by its labels, unless the user declares another."""
 
     kind: Kind | None = None
     special: tuple[Code, ...] = ()
     codes: bool = False
-    """Whether it is a column of codes: all of its values are labelled."""
+    """True if it is a column of codes: all of its values are labelled."""
     partly: bool = False
-    """Whether it holds numbers of which some are labelled."""
+    """True if it holds numbers of which some are labelled."""
     levels: tuple[Code, ...] | None = None
     """The order of an ordinal column of texts, where that of the labels is all there is."""
 
 
 def understood(labels: Labels, column: pa.ChunkedArray) -> Understood:
-    """What labels tell of a column.
+    """Return the meaning of a column by its labels.
 
     A nominal or ordinal measure is a kind. Numbers that are all labelled are nominal unless the
     measure is ordinal. Codes that are declared missing, and occur, are special ones.
@@ -254,9 +258,9 @@ def understood(labels: Labels, column: pa.ChunkedArray) -> Understood:
     """
     if not labels:
         return Understood()
-    there = occurring(column)
-    special = tuple(sorted((code for code in there if labels.is_missing(code)), key=_order))
-    values = there - set(special)
+    present = occurring(column)
+    special = tuple(sorted((code for code in present if labels.is_missing(code)), key=_order))
+    values = present - set(special)
     named = values & set(labels.values)
     codes = bool(values) and named == values
     if is_text(_value_type(column.type)):
@@ -264,7 +268,7 @@ def understood(labels: Labels, column: pa.ChunkedArray) -> Understood:
             levels = tuple(code for code in labels.values if code in values)
             return Understood(Kind.ORDINAL, special, True, levels=levels)
         return Understood(None, special, codes)
-    if not there:  # dates and the like
+    if not present:  # dates and the like
         return Understood(_kind(labels.measure))
     if labels.measure in ("nominal", "ordinal"):
         return Understood(_kind(labels.measure), special, codes)
@@ -282,7 +286,7 @@ def _kind(measure: str) -> Kind | None:
 
 
 def understood_in(table: Any, names: Iterable[str] | None = None) -> dict[str, Understood]:
-    """What the labels of a table tell, by the names of its columns."""
+    """Return the meanings of a table's columns by their labels, by name."""
     return {
         name: understood(labels, _as_meant(table.schema.field(name), table.column(name)))
         for name, labels in labels_in(table).items()
@@ -291,53 +295,56 @@ def understood_in(table: Any, names: Iterable[str] | None = None) -> dict[str, U
 
 
 def _as_meant(field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text that is marked as numbers as those, what is none of them as missing."""
+    """Convert text that is marked as numbers; other text becomes missing."""
     if not (is_text(field.type) and means_numbers(field)):
         return column
     number = pc.match_substring_regex(column, r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
-    there = pc.if_else(
+    numbers = pc.if_else(
         pc.fill_null(number, False), pc.utf8_trim_whitespace(column), pa.scalar(None, column.type)
     )
-    return pc.cast(pc.utf8_ltrim(there, "+"), pa.float64())
+    return pc.cast(pc.utf8_ltrim(numbers, "+"), pa.float64())
 
 
-def as_labels_say(asked: ColumnSettings, table: Any) -> ColumnSettings:
-    """What was said of columns, and what the labels of a table say of the others. What somebody
-    said always wins.
+def as_labels_say(settings: ColumnSettings, table: Any) -> ColumnSettings:
+    """Complete the settings of columns from the labels of a table; the user's settings take
+    precedence.
 
-    A code that is declared missing is special beside those that were named, unless it was named as
-    a level or among na. This is the one place where labels become kinds and special codes. Labelled
-    codes that are said to be numbers have the median for their aggregate, which is one of them.
+    A code that is declared missing is special besides those of the user, unless the user names it
+    as a level or in na. Only here labels become kinds and special codes. Labelled codes declared as
+    numbers are aggregated by the median, which is one of them.
 
     >>> table = with_labels(pa.table({"age": [31, -9]}), {"age": Labels(missing=(-9,))})
-    >>> dict(as_labels_say(ColumnSettings(), table).special), dict(as_labels_say(ColumnSettings(na=("-9",)), table).special)
+    >>> (
+    ...     dict(as_labels_say(ColumnSettings(), table).special),
+    ...     dict(as_labels_say(ColumnSettings(na=("-9",)), table).special),
+    ... )
     ({'age': (-9,)}, {})
     """
-    found = understood_in(table)
-    if not found:
-        return asked
+    understood_columns = understood_in(table)
+    if not understood_columns:
+        return settings
     from microagg.table.kind_parameters import as_number
 
-    kinds, levels, special = dict(asked.kinds), dict(asked.levels), dict(asked.special)
-    aggregate = dict(asked.aggregate)
-    markers = {as_number(marker) for marker in asked.na} | set(asked.na)
-    for name, told in found.items():
-        if told.kind is not None and name not in kinds:
-            kinds[name] = told.kind
-            if told.levels is not None and name not in levels:
-                levels[name] = told.levels
+    kinds, levels, special = dict(settings.kinds), dict(settings.levels), dict(settings.special)
+    aggregate = dict(settings.aggregate)
+    markers = {as_number(marker) for marker in settings.na} | set(settings.na)
+    for name, column in understood_columns.items():
+        if column.kind is not None and name not in kinds:
+            kinds[name] = column.kind
+            if column.levels is not None and name not in levels:
+                levels[name] = column.levels
         kind = kinds.get(name, _kind_by_type(table.schema.field(name).type))
-        if told.codes and kind is Kind.NUMERIC:
+        if column.codes and kind is Kind.NUMERIC:
             _check_codes_stay(name, aggregate.setdefault(name, "median"))
         if kind is Kind.NOMINAL:  # where every code is a category
             continue
         taken = markers | {
-            as_number(each) if isinstance(each, str) else each for each in levels.get(name, ())
+            as_number(level) if isinstance(level, str) else level for level in levels.get(name, ())
         }
-        codes = [code for code in told.special if code not in taken]
+        codes = [code for code in column.special if code not in taken]
         if codes:
             special[name] = tuple(dict.fromkeys((*special.get(name, ()), *codes)))
-    return replace(asked, kinds=kinds, levels=levels, special=special, aggregate=aggregate)
+    return replace(settings, kinds=kinds, levels=levels, special=special, aggregate=aggregate)
 
 
 def _check_codes_stay(column: str, name: str) -> None:

@@ -1,8 +1,6 @@
-"""Ordinal and nominal columns: their levels, and the place of each value among them, from how often
-each value occurs.
+"""Levels of ordinal and nominal columns, and the rank of each value, from counts of values.
 
-What is known of the values of a whole column (`ValueCounts`) may come from parts of it, put
-together in their order.
+The counts of a whole column (`ValueCounts`) may be combined from its parts, in their order.
 """
 
 from __future__ import annotations
@@ -43,13 +41,13 @@ class ValueCounts(Reduction):
     """
 
     @classmethod
-    def of_chunk(cls, found: Distinct) -> ValueCounts:
-        """Those of a column or a part of one."""
-        *counts, missing = found.counts.tolist()
-        return ValueCounts(dict(zip(found.values, counts, strict=True)), missing, found.order)
+    def of_chunk(cls, distinct: Distinct) -> ValueCounts:
+        """Return the counts of a column or a part of one."""
+        *counts, missing = distinct.counts.tolist()
+        return ValueCounts(dict(zip(distinct.values, counts, strict=True)), missing, distinct.order)
 
     def combine(self, more: ValueCounts) -> ValueCounts:
-        """Take in what the next part tells."""
+        """Add the counts of the next part."""
         for value, count in more.counts.items():
             self.counts[value] = self.counts.get(value, 0) + count
         self.missing += more.missing
@@ -59,18 +57,18 @@ class ValueCounts(Reduction):
 
     @property
     def values(self) -> list[Any]:
-        """The different values."""
+        """Distinct values."""
         return list(self.counts)
 
     @property
-    def each(self) -> np.ndarray:
-        """(values + 1,): how often each occurs; what is missing comes last."""
+    def all_counts(self) -> np.ndarray:
+        """(values + 1,): count of each value; missing ones come last."""
         return np.array([*self.counts.values(), self.missing], np.int64)
 
 
 @dataclass(frozen=True)
 class Levels:
-    """An ordinal or nominal column: what its cells stand for, and what each of its values is."""
+    """Ordinal or nominal column: its variable, and the rank of each of its values."""
 
     variable: Variable
     values: list[Any]
@@ -81,20 +79,22 @@ class Levels:
     atoms: np.ndarray | None
     """(values + 1,) int16: which atom each value is, or -1; None where no cell is one."""
 
-    def cells_of(self, found: Distinct) -> tuple[np.ndarray, np.ndarray | None]:
-        """Values and atoms of the column whose different values these are, in the same order."""
-        return self.places[found.codes], None if self.atoms is None else self.atoms[found.codes]
+    def cells_of(self, distinct: Distinct) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return values and atoms of the column with these distinct values, in the same order."""
+        return self.places[distinct.codes], None if self.atoms is None else self.atoms[
+            distinct.codes
+        ]
 
 
 def levels_of(
-    found: ValueCounts, told: pa.Field, column: Column, codes: Codes, *, spelled: bool
+    counts: ValueCounts, field: pa.Field, column: Column, codes: Codes, *, spelled: bool
 ) -> Levels:
-    """The levels of a column; `spelled` says whether gaps are written as the column spells them."""
-    order = found.order
-    if is_text(told.type) and means_numbers(told):  # 9 before 10
-        order = sorted((text for text in found.values if number_of(text) is not None), key=_number)
+    """Return the levels of a column; with `spelled` gaps are written as the column spells them."""
+    order = counts.order
+    if is_text(field.type) and means_numbers(field):  # 9 before 10
+        order = sorted((text for text in counts.values if number_of(text) is not None), key=_number)
     make = _ordinal if column.kind is Kind.ORDINAL else _nominal
-    return make(found, order, column, codes, spelled=spelled)
+    return make(counts, order, column, codes, spelled=spelled)
 
 
 def _number(text: str) -> Any:
@@ -104,9 +104,7 @@ def _number(text: str) -> Any:
 def with_gaps(
     special: Sequence[Any], held: np.ndarray | None, missing: np.ndarray
 ) -> tuple[tuple[Any, ...], np.ndarray | None]:
-    """All special codes, whether they occur or not, and None for what is missing; where they
-    are.
-    """
+    """Return all marks (special codes, None for missing), and the atom of each cell."""
     marks = tuple(special)
     if not missing.any():
         return marks, held
@@ -116,88 +114,82 @@ def with_gaps(
 
 
 def gap_among(spellings: ValueCounts) -> Any:
-    """How a missing cell is written, by how often the missing cells of a column are written in
-    which way: as they mostly are.
-    """
-    counts = spellings.each
+    """Return the most frequent spelling of missing cells."""
+    counts = spellings.all_counts
     most = int(counts.argmax())
     return None if counts[most] == counts[-1] else spellings.values[most]
 
 
-def _gap(found: ValueCounts, missing: np.ndarray, *, spelled: bool) -> Any:
+def _gap(counts: ValueCounts, missing: np.ndarray, *, spelled: bool) -> Any:
     if not spelled:
         return None
     gone = {
         value: count
-        for (value, count), wanted in zip(found.counts.items(), missing, strict=False)
+        for (value, count), wanted in zip(counts.counts.items(), missing, strict=False)
         if wanted
     }
-    return gap_among(ValueCounts(gone, found.missing))
+    return gap_among(ValueCounts(gone, counts.missing))
 
 
 def _ordinal(
-    found: ValueCounts, order: list[Any] | None, column: Column, codes: Codes, *, spelled: bool
+    counts: ValueCounts, order: list[Any] | None, column: Column, codes: Codes, *, spelled: bool
 ) -> Levels:
-    missing, special = _atoms_among(found.values, codes)
-    there, occurs = ~missing & (special == NO_ATOM), found.each > 0
+    missing, special = _atoms_among(counts.values, codes)
+    is_value, occurs = ~missing & (special == NO_ATOM), counts.all_counts > 0
     if column.levels is not None:
-        levels, places = _declared(column, found, there)
+        levels, places = _declared(column, counts, is_value)
     else:
-        used = [value for value, kept in zip(found.values, there, strict=False) if kept]
+        used = [value for value, kept in zip(counts.values, is_value, strict=False) if kept]
         apart = Finder([*codes.special, *codes.na])
         levels = (
-            sorted(used) if order is None else [each for each in order if not apart.places(each)]
+            sorted(used) if order is None else [item for item in order if not apart.places(item)]
         )
-        place = {level: rank for rank, level in enumerate(levels)}
-        places = np.array([place.get(value, np.nan) for value in found.values] + [np.nan])
-    places[~there] = np.nan
+        ranks = {level: rank for rank, level in enumerate(levels)}
+        places = np.array([ranks.get(value, np.nan) for value in counts.values] + [np.nan])
+    places[~is_value] = np.nan
     held = special if (special[occurs] != NO_ATOM).any() else None
     gone = missing & occurs
     marks, atoms = with_gaps(codes.special, held, gone)
-    gap = _gap(found, missing, spelled=spelled) if gone.any() else None
+    gap = _gap(counts, missing, spelled=spelled) if gone.any() else None
     return Levels(
         Variable(column.name, Kind.ORDINAL, tuple(levels), marks, gap=gap),
-        found.values,
+        counts.values,
         places,
         atoms,
     )
 
 
 def _atoms_among(values: Sequence[Any], codes: Codes) -> tuple[np.ndarray, np.ndarray]:
-    """For each value whether it means missing, and which special code it is; the last place is what
-    is missing anyway.
-    """
+    """Return the mask of missing values, and the special code of each value; null comes last."""
     finder = Finder(values)
     missing = np.zeros(len(values) + 1, bool)
     missing[-1] = True
     for text in codes.na:
         missing[finder.places(text)] = True
     special = np.full(len(missing), NO_ATOM, np.int16)
-    for place, code in enumerate(codes.special):
-        for at in finder.places(code):
-            if not missing[at] and special[at] == NO_ATOM:
-                special[at] = place
+    for index, code in enumerate(codes.special):
+        for position in finder.places(code):
+            if not missing[position] and special[position] == NO_ATOM:
+                special[position] = index
     return missing, special
 
 
 def _declared(
-    column: Column, found: ValueCounts, there: np.ndarray
+    column: Column, counts: ValueCounts, is_value: np.ndarray
 ) -> tuple[list[Any], np.ndarray]:
-    """The declared levels, as the column spells them where they occur, and the place of each value
-    of the column among them.
-    """
-    values = found.values
+    """Return the declared levels as the column spells them, and the rank of each value."""
+    values = counts.values
     finder = Finder(values)
     levels: list[Any] = list(column.levels or ())
     places = np.full(len(values) + 1, np.nan)
     for rank, level in enumerate(levels):
-        same = [at for at in finder.places(level) if _is_level(values[at], level)]
-        for at in same:
-            places[at] = rank
-            levels[rank] = values[at]
-    lacking = np.isnan(places) & there
+        same = [index for index in finder.places(level) if _is_level(values[index], level)]
+        for index in same:
+            places[index] = rank
+            levels[rank] = values[index]
+    lacking = np.isnan(places) & is_value
     if lacking.any():
-        records = int(found.each[lacking].sum())
+        records = int(counts.all_counts[lacking].sum())
         raise InputError(
             f"the order of column {column.name!r} lacks values that {records} of its "
             f"records {'has' if records == 1 else 'have'}; name all levels in ordinal, "
@@ -207,31 +199,31 @@ def _declared(
 
 
 def _is_level(value: Any, level: Any) -> bool:
-    """Text is a level to the letter, all else by value."""
+    """Check if a value is a level: text to the letter, others by value."""
     return value == level if isinstance(value, str) and isinstance(level, str) else True
 
 
 def _nominal(
-    found: ValueCounts, order: list[Any] | None, column: Column, codes: Codes, *, spelled: bool
+    counts: ValueCounts, order: list[Any] | None, column: Column, codes: Codes, *, spelled: bool
 ) -> Levels:
     if codes.special and column.kind is Kind.NOMINAL:
         raise InputError(
             f"column {column.name!r} is nominal, where a special code is a value like "
             f"any other; leave it out of special."
         )
-    missing, _ = _atoms_among(found.values, Codes(column.name, (), codes.na))
-    used = {value for value, gone in zip(found.values, missing, strict=False) if not gone}
+    missing, _ = _atoms_among(counts.values, Codes(column.name, (), codes.na))
+    used = {value for value, gone in zip(counts.values, missing, strict=False) if not gone}
     levels: list[Any] = (
         sorted(used) if order is None else [level for level in order if level in used]
     )
-    place: dict[Any, float] = {level: float(rank) for rank, level in enumerate(levels)}
+    ranks: dict[Any, float] = {level: float(rank) for rank, level in enumerate(levels)}
     places = np.array(
-        [place.get(value, len(levels)) for value in found.values] + [len(levels)], np.float64
+        [ranks.get(value, len(levels)) for value in counts.values] + [len(levels)], np.float64
     )
     gap = None
-    if (missing & (found.each > 0)).any():
+    if (missing & (counts.all_counts > 0)).any():
         levels.append(None)
-        gap = _gap(found, missing, spelled=spelled)
+        gap = _gap(counts, missing, spelled=spelled)
     return Levels(
-        Variable(column.name, Kind.NOMINAL, tuple(levels), gap=gap), found.values, places, None
+        Variable(column.name, Kind.NOMINAL, tuple(levels), gap=gap), counts.values, places, None
     )

@@ -1,6 +1,4 @@
-"""How the numbers of a text file are spelled: with a decimal point or comma, their digits grouped
-or not.
-"""
+"""Locale numbers of text files: decimal point or comma, digits grouped or not."""
 
 from __future__ import annotations
 
@@ -19,11 +17,14 @@ POINT_IS_DECIMAL = r"^[+-]?(0?\.|\d*\.(\d{0,2}|\d{4,})([eE]|$)|\d{1,3}(,\d{3})+\
 
 @dataclass(frozen=True)
 class Style:
-    """How numbers are spelled.
+    """Spelling of numbers.
 
     >>> import pyarrow as pa
     >>> german = Style(",", ".")
-    >>> german.plain(pa.array(["1.234,50", "7"])).to_pylist(), german.spelled(pa.array(["1234.50", "-7"]), grouped=True).to_pylist()
+    >>> (
+    ...     german.plain(pa.array(["1.234,50", "7"])).to_pylist(),
+    ...     german.spelled(pa.array(["1234.50", "-7"]), grouped=True).to_pylist(),
+    ... )
     (['1234.50', '7'], ['1.234,50', '-7'])
     """
 
@@ -32,25 +33,25 @@ class Style:
 
     @property
     def is_plain(self) -> bool:
-        """Whether numbers are spelled as programs do."""
+        """True if numbers are in plain spelling, as programs write them."""
         return self.decimal == "." and not self.thousands
 
     @property
     def pattern(self) -> str:
-        """The regular expression of numbers, blanks around them aside."""
+        """Regular expression of trimmed numbers."""
         point = re.escape(self.decimal)
         groups = rf"|\d{{1,3}}({re.escape(self.thousands)}\d{{3}})+" if self.thousands else ""
         return rf"^[+-]?((\d+{groups})({point}\d*)?|{point}\d+){EXPONENT}$"
 
     def plain(self, text: Any) -> Any:
-        """Numbers that are spelled in this style as programs spell them."""
+        """Convert numbers of this style to plain spelling."""
         if self.thousands:
             text = pc.replace_substring(text, self.thousands, "")
         return text if self.decimal == "." else pc.replace_substring(text, self.decimal, ".")
 
     def spelled(self, text: Any, *, grouped: bool) -> Any:
-        """The other way: numbers as programs spell them in this style, with their digits in groups
-        if it has a sign for that.
+        """Convert numbers in plain spelling to this style, with grouped digits if it has a sign for
+        that.
         """
         if self.decimal != ".":
             text = pc.replace_substring(text, ".", self.decimal)
@@ -65,7 +66,7 @@ class Style:
         return text
 
     def groups(self, text: Any) -> bool:
-        """Whether some of the numbers have their digits in groups."""
+        """Check if some of the numbers have grouped digits."""
         return bool(self.thousands) and bool(
             pc.any(pc.match_substring(text, self.thousands)).as_py()
         )
@@ -78,7 +79,7 @@ def matching(text: Any, pattern: str) -> Any:
 
 @dataclass(frozen=True)
 class Signs:
-    """What the numbers of a column tell about decimal signs."""
+    """Evidence of the numbers of a column for decimal signs."""
 
     comma: bool = False
     """Its commas can only be decimal ones; `point` the same of points."""
@@ -86,16 +87,14 @@ class Signs:
     groups: bool = False
     """It has points that group digits before a decimal comma."""
     unclear: str = ""
-    """The sign with which it has numbers that can be read in two ways, and none that tells which.
-    """
+    """Sign of numbers that can be read in two ways, if no other number decides."""
 
 
 PLAIN, GERMAN, ENGLISH = Style(), Style(",", "."), Style(".", ",")
 
 
 def signs_in(text: Any) -> Signs:
-    """What a column of trimmed texts, its gaps left out, tells about decimal signs: nothing unless
-    all of it is numbers.
+    """Return the signs in a column of trimmed texts without gaps; none unless all are numbers.
 
     >>> import pyarrow as pa
     >>> signs_in(pa.array(["3,14", "900"])).comma, signs_in(pa.array(["1.200", "900"])).unclear
@@ -104,14 +103,14 @@ def signs_in(text: Any) -> Signs:
     if len(text) == 0 or not _looks_like_numbers(text.slice(0, 100).to_pylist()):
         return Signs()
     for sign, style in ((".", PLAIN), (",", GERMAN)):
-        there = pc.any(pc.match_substring(text, sign)).as_py()
-        if there and pc.all(pc.match_substring_regex(text, style.pattern)).as_py():
+        present = pc.any(pc.match_substring(text, sign)).as_py()
+        if present and pc.all(pc.match_substring_regex(text, style.pattern)).as_py():
             return signs_of_numbers(text, sign)
     return Signs()
 
 
 def signs_of_numbers(text: Any, sign: str) -> Signs:
-    """The same of numbers, of which some have this sign, as decimal sign if it is certain."""
+    """Return the same for numbers, some of which have this sign."""
     certain = _any_matches(text, POINT_IS_DECIMAL if sign == "." else COMMA_IS_DECIMAL)
     if sign == ".":
         return Signs(point=certain, unclear="" if certain else sign)
@@ -120,7 +119,7 @@ def signs_of_numbers(text: Any, sign: str) -> Signs:
 
 
 def _any_matches(text: Any, pattern: str) -> bool:
-    """Whether some cell matches: mostly one of the first does."""
+    """Check if some cell matches, the first cells first."""
     return any(
         pc.any(pc.match_substring_regex(part, pattern)).as_py()
         for part in (text.slice(0, 1000), text.slice(1000))
@@ -132,11 +131,14 @@ def _looks_like_numbers(cells: Iterable[str]) -> bool:
 
 
 def spelled_otherwise(text: Any) -> bool:
-    """Whether all of these texts are numbers, and some of them have signs that programs do not
-    write there.
+    """Check if all texts are numbers, and some have signs that plain spelling does not use.
 
     >>> import pyarrow as pa
-    >>> spelled_otherwise(pa.array(["1,200", "900"])), spelled_otherwise(pa.array(["1.2"])), spelled_otherwise(pa.array(["Ulm"]))
+    >>> (
+    ...     spelled_otherwise(pa.array(["1,200", "900"])),
+    ...     spelled_otherwise(pa.array(["1.2"])),
+    ...     spelled_otherwise(pa.array(["Ulm"])),
+    ... )
     (True, False, False)
     """
     if len(text) == 0 or pc.all(pc.match_substring_regex(text, PLAIN.pattern)).as_py():

@@ -1,6 +1,4 @@
-"""Arrow keeps some value even where a cell is missing, often the one that was there before: a file
-must not hold it.
-"""
+"""Removal of the values that Arrow keeps under nulls: a file must not hold them."""
 
 from __future__ import annotations
 
@@ -13,9 +11,11 @@ from microagg.table.columns.arrow import compute as pc
 
 
 def without_hidden_values(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same records, with nothing in memory where a cell is missing.
+    """Return the same records with no values in memory under nulls.
 
-    >>> ages = pa.Array.from_buffers(pa.int8(), 2, [pa.py_buffer(bytes([1])), pa.py_buffer(bytes([31, 47]))])
+    >>> ages = pa.Array.from_buffers(
+    ...     pa.int8(), 2, [pa.py_buffer(bytes([1])), pa.py_buffer(bytes([31, 47]))]
+    ... )
     >>> shown = without_hidden_values(pa.record_batch({"age": ages})).column(0)
     >>> ages.to_pylist(), bytes(ages.buffers()[1]), bytes(shown.buffers()[1])
     ([31, None], b'\\x1f/', b'\\x1f\\x00')
@@ -25,7 +25,7 @@ def without_hidden_values(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def emptied(column: Any) -> pa.Array:
-    """The same cells, zeros or nothing in memory where they are missing."""
+    """Return the same cells with zeros or nothing in memory under nulls."""
     kind = column.type
     if pa.types.is_nested(kind):  # what is missing may have parts, at any depth
         return pa.array(column.to_pylist(), kind)
@@ -64,7 +64,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _values(column: Any, valid: np.ndarray) -> pa.Buffer:
-    """The bytes of a column's values, zeros where there is none."""
+    """Return the bytes of a column's values, with zeros under nulls."""
     width = column.type.bit_width // 8
     held = np.frombuffer(column.buffers()[1], np.uint8)
     rows = held[column.offset * width : (column.offset + len(column)) * width].reshape(

@@ -1,6 +1,4 @@
-"""The numbers of a column written as its values, for the ends of ranges and for hierarchies: times
-as their type has them.
-"""
+"""Text of the numbers of a column, for ends of ranges and for hierarchies; times by their type."""
 
 from __future__ import annotations
 
@@ -19,8 +17,9 @@ from microagg.table.variable import Variable
 
 
 def texts_like(frame: nw.DataFrame[Any]) -> Texts:
-    """What writes numbers of the columns of this table: stamps on the clock of their zone,
-    durations as days and hours.
+    """Return a function that writes numbers of the columns of this table.
+
+    Moments are written in their time zone, durations as days and hours.
 
     >>> import datetime
     >>> frame = nw.from_native(pa.table({"lasts": [datetime.timedelta(hours=30)]}), eager_only=True)
@@ -55,7 +54,7 @@ def _stamps(ticks: np.ndarray, unit: str) -> list[str]:
 
 
 def _on_the_clock(ticks: np.ndarray, unit: str, zone: str) -> tuple[np.ndarray, str]:
-    """What the clocks of a zone show at stamps that count from Greenwich."""
+    """Return local times in a zone of ticks that count in UTC."""
     if unit == "D":
         ticks, unit = ticks * 86_400, "s"
     local = pc.local_timestamp(pa.array(ticks).cast(pa.timestamp(unit, zone)))
@@ -69,11 +68,15 @@ def _times_of_day(ticks: np.ndarray, unit: str) -> list[str]:
 
 
 def _durations(ticks: np.ndarray, unit: str) -> list[str]:
-    """Days, and hours where there are any: "-1 days 06:00:00" is thirty hours less than nothing."""
-    each = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}[
-        unit
-    ]
-    days, rest = np.divmod(np.abs(ticks), each)
+    """Return days, and hours if there are any: "-1 days 06:00:00" is minus thirty hours."""
+    ticks_per_day = {
+        "D": 1,
+        "s": 86_400,
+        "ms": 86_400_000,
+        "us": 86_400_000_000,
+        "ns": 86_400_000_000_000,
+    }[unit]
+    days, rest = np.divmod(np.abs(ticks), ticks_per_day)
     signs = np.where(ticks < 0, "-", "")
     heads = [f"{sign}{day} days" for sign, day in zip(signs.tolist(), days.tolist(), strict=True)]
     if unit == "D":

@@ -1,9 +1,8 @@
-"""Numeric columns of any type as float64: numbers, text that spells them, Decimals, dates and
-times; and what in them is an atom.
+"""Numeric columns of any type as float64, with their atoms: numbers, text, Decimals, dates, times.
 
-A column is looked at in two steps, so that it need not be there as a whole: of any part it is found
-out which cells are atoms and how far the others reach (`parse_column`, `extent_of`); with what all
-parts together come to (`terms_of`), each part has its numbers (`numbers_in`).
+A column is read in two steps, so that it need not be in memory as a whole. First each part is
+parsed: its atoms and the extent of its values (`parse_column`, `extent_of`). From the extent of all
+parts (`terms_of`), each part gets its numbers (`numbers_in`).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ DIGITS = 100  # more than any Decimal of Arrow has
 
 @dataclass(frozen=True)
 class Codes:
-    """What is no value in one column: special codes, in the order given, and markers of missing
+    """Cells of one column that are no values: special codes in their order, and markers of missing
     values.
     """
 
@@ -47,10 +46,10 @@ class Codes:
     name rows.
     """
 
-    def refuse(self, place: int, what: str) -> None:
-        """Say that a special code can match no cell."""
+    def refuse(self, index: int, what: str) -> None:
+        """Raise for a special code that can match no cell."""
         raise InputError(
-            f"special code number {place + 1} of column {self.name!r} is no {what}, and "
+            f"special code number {index + 1} of column {self.name!r} is no {what}, and "
             f"the column holds nothing else; "
             "correct it or leave it out."
         )
@@ -69,9 +68,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class ParsedNumbers:
-    """A part of a numeric column: which cells are atoms, and what the others are before it is known
-    what they count from.
-    """
+    """Part of a numeric column: its atoms, and its values before their origin is determined."""
 
     kind: pa.DataType
     exact: np.ndarray
@@ -81,39 +78,35 @@ class ParsedNumbers:
     special: np.ndarray | None
     """(n,) int16, see `Numbers`."""
     missing: np.ndarray
-    there: np.ndarray
+    is_value: np.ndarray
     """As long as `exact`: which of them are values."""
-    at: np.ndarray | None = None
-    """(n,): the place of each record's value in `exact`, where that has different ones."""
+    index: np.ndarray | None = None
+    """(n,): index of each record's value in `exact`, if that holds distinct values."""
     local: np.ndarray | None = None
-    """Of stamps with a zone: the ticks on the clock of that zone, where these tell all stamps
-    apart.
-    """
+    """Ticks in the local time of the zone, if these distinguish all moments."""
     whole: bool = False
-    """Of texts: whether all values are spelled as whole numbers."""
+    """True if all values of a text column are spelled as whole numbers."""
 
 
 @dataclass
 class Extent(Reduction):
-    """How far the values of a column reach, as far as that decides what they are counted from.
-    Extents of parts are put together.
-    """
+    """Range of the values of a column, as far as it determines their origin. Parts are combined."""
 
-    known: int = 0
+    count: int = 0
     least: Any = None
     most: Any = None
     common: int = 0
-    """Of times: the greatest common divisor of their ticks."""
+    """Greatest common divisor of the ticks, of times."""
     long: int | None = None
-    """The first record that is longer than float64 tells apart; of Decimals any."""
+    """First record that float64 cannot distinguish; any for Decimals."""
     wall: bool = True
-    """Of stamps with a zone: whether its clocks tell all of them apart; then the same of what the
-    clocks show:
+    """True if local times distinguish all moments of a zone; then the following refer to local
+    times.
     """
     wall_least: int | None = None
     wall_common: int = 0
     whole: bool = True
-    """Of texts: whether all values are spelled as whole numbers."""
+    """True if all values of a text column are spelled as whole numbers."""
 
     @classmethod
     def of_chunk(cls, parsed: ParsedNumbers, codes: Codes) -> Extent:
@@ -121,8 +114,8 @@ class Extent(Reduction):
         return extent_of(parsed, codes)
 
     def combine(self, more: Extent) -> Extent:
-        """Take in what the next part tells."""
-        self.known += more.known
+        """Add the extent of the next part."""
+        self.count += more.count
         self.least, self.most = _end(min, self.least, more.least), _end(max, self.most, more.most)
         self.wall_least = _end(min, self.wall_least, more.wall_least)
         self.common = math.gcd(self.common, more.common)
@@ -137,14 +130,14 @@ def _end(which: Any, one: Any, other: Any) -> Any:
 
 
 def numbers_of(column: pa.ChunkedArray, codes: Codes) -> Numbers:
-    """A numeric column of any type."""
+    """Return the numbers of a numeric column of any type."""
     looked = parse_column(column, codes)
     facts = terms_of(column.type, extent_of(looked, codes), codes)
     return Numbers(numbers_in(looked, facts, codes), looked.special, looked.missing, facts)
 
 
 def parse_column(column: pa.ChunkedArray, codes: Codes) -> ParsedNumbers:
-    """A column, or a part of one, as it is."""
+    """Parse a column, or a part of one."""
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_dictionary(kind):
         holds = "true and false" if pa.types.is_boolean(kind) else "categories"
@@ -166,39 +159,40 @@ def parse_column(column: pa.ChunkedArray, codes: Codes) -> ParsedNumbers:
 
 
 def extent_of(looked: ParsedNumbers, codes: Codes) -> Extent:
-    """How far the values of a part reach."""
-    kind, there = looked.kind, looked.there
+    """Return the extent of the values of a part."""
+    kind, is_value = looked.kind, looked.is_value
     if is_text(kind):
         return _extent_of_text(looked, codes)
     if pa.types.is_floating(kind):
-        return Extent(int(there.sum()))
+        return Extent(int(is_value.sum()))
     if pa.types.is_decimal(kind):
-        amounts = looked.exact[there]
+        amounts = looked.exact[is_value]
         if len(amounts) == 0:
             return Extent()
         with decimal.localcontext(decimal.Context(prec=DIGITS)):
             long = any(abs(value.scaleb(kind.scale)) >= LARGEST_WHOLE for value in amounts)
         return Extent(len(amounts), min(amounts), max(amounts), long=0 if long else None)
-    values = looked.exact[there]
+    values = looked.exact[is_value]
     if len(values) == 0:
         return Extent(wall=looked.local is not None)
-    found = Extent(len(values), int(values.min()), int(values.max()))
+    extent = Extent(len(values), int(values.min()), int(values.max()))
     if pa.types.is_integer(kind):
-        if max(-found.least, found.most) >= LARGEST_WHOLE:
-            wrong = (np.abs(looked.exact.astype(np.float64)) >= LARGEST_WHOLE) & there
-            found.long = codes.first + int(np.argmax(wrong))
-        return found
-    found.common, found.wall = int(np.gcd.reduce(values)), looked.local is not None
+        if max(-extent.least, extent.most) >= LARGEST_WHOLE:
+            wrong = (np.abs(looked.exact.astype(np.float64)) >= LARGEST_WHOLE) & is_value
+            extent.long = codes.first + int(np.argmax(wrong))
+        return extent
+    extent.common, extent.wall = int(np.gcd.reduce(values)), looked.local is not None
     if looked.local is not None:
-        own = looked.local[there]
-        found.wall_least, found.wall_common = int(own.min()), int(np.gcd.reduce(own))
-    return found
+        wall_ticks = looked.local[is_value]
+        extent.wall_least, extent.wall_common = (
+            int(wall_ticks.min()),
+            int(np.gcd.reduce(wall_ticks)),
+        )
+    return extent
 
 
 def terms_of(kind: Any, extent: Extent, codes: Codes) -> dict[str, Any]:
-    """What the numbers of a column are counted from and in, as `Variable` has it, from the extent
-    of the whole.
-    """
+    """Return origin and unit of the numbers of a column, as `Variable` has them."""
     if times.is_time(kind):
         return _terms_of_times(kind, extent)
     if pa.types.is_floating(kind):
@@ -217,17 +211,15 @@ def terms_of(kind: Any, extent: Extent, codes: Codes) -> dict[str, Any]:
 
 
 def numbers_in(looked: ParsedNumbers, terms: dict[str, Any], codes: Codes) -> np.ndarray:
-    """(n,) float64: the numbers of a part, in the terms of the whole; NaN where a cell is an
-    atom.
-    """
-    kind, there, exact = looked.kind, looked.there, looked.exact
+    """Return (n,) float64: the numbers of a part, by the terms of the whole; NaN for atoms."""
+    kind, is_value, exact = looked.kind, looked.is_value, looked.exact
     if times.is_time(kind):
         ticks = looked.local if terms["wall"] and looked.local is not None else exact
         counts = ticks // (
             times.NANOSECONDS[terms["unit"]] // times.NANOSECONDS[times.unit_of(kind)]
         )
         values = times.since(counts, terms["origin"]).astype(np.float64)
-        values[~there] = np.nan
+        values[~is_value] = np.nan
         return values
     if pa.types.is_decimal(kind):
         origin = terms["origin"]
@@ -235,24 +227,24 @@ def numbers_in(looked: ParsedNumbers, terms: dict[str, Any], codes: Codes) -> np
             numbers = np.array(
                 [
                     float(value - origin) if kept else np.nan
-                    for value, kept in zip(exact, there, strict=True)
+                    for value, kept in zip(exact, is_value, strict=True)
                 ]
             )
-        return numbers[looked.at]
+        return numbers[looked.index]
     if is_text(kind):
-        return _checked(codes, exact[looked.at], there[looked.at])
+        return _checked(codes, exact[looked.index], is_value[looked.index])
     if pa.types.is_integer(kind) and terms["origin"]:
         exact = exact - exact.dtype.type(terms["origin"])
     values = exact.astype(np.float64)
-    return _checked(codes, values, there)
+    return _checked(codes, values, is_value)
 
 
 def number_codes(codes: Codes) -> tuple[list[Decimal], list[Decimal]]:
-    """The special codes and those markers that are numbers, as numbers."""
+    """Return the special codes, and the markers that are numbers, as numbers."""
     special = [number_of(code) for code in codes.special]
-    for place, code in enumerate(special):
+    for index, code in enumerate(special):
         if code is None:
-            codes.refuse(place, "number")
+            codes.refuse(index, "number")
     markers = [number_of(text) for text in codes.na]
     return [code for code in special if code is not None], [
         mark for mark in markers if mark is not None
@@ -262,18 +254,18 @@ def number_codes(codes: Codes) -> tuple[list[Decimal], list[Decimal]]:
 def _marked(
     values: np.ndarray, missing: np.ndarray, special: Sequence[Any], na: Sequence[Any]
 ) -> tuple[np.ndarray | None, np.ndarray]:
-    """Which cells hold which special code, and which are missing, markers included. Comparison is
-    by value.
-    """
+    """Return the special code of each cell, and the mask of missing ones, compared by value."""
     for mark in na:
         missing = missing | (values == mark)
-    found = None
-    for place, code in enumerate(special):
+    special_index = None
+    for index, code in enumerate(special):
         hit = (values == code) & ~missing
         if hit.any():
-            found = np.full(len(values), NO_ATOM, np.int16) if found is None else found
-            found[hit & (found == NO_ATOM)] = place
-    return found, missing
+            special_index = (
+                np.full(len(values), NO_ATOM, np.int16) if special_index is None else special_index
+            )
+            special_index[hit & (special_index == NO_ATOM)] = index
+    return special_index, missing
 
 
 def _values_among(special: np.ndarray | None, missing: np.ndarray) -> np.ndarray:
@@ -285,9 +277,9 @@ def _check_where(codes: Codes, wrong: np.ndarray, what: str) -> None:
         check_value(codes.name, codes.first + int(np.argmax(wrong)), what)
 
 
-def _checked(codes: Codes, values: np.ndarray, there: np.ndarray) -> np.ndarray:
-    """The values with NaN for atoms, unless there are some that no release could hold."""
-    values[~there] = np.nan
+def _checked(codes: Codes, values: np.ndarray, is_value: np.ndarray) -> np.ndarray:
+    """Return the values with NaN for atoms; refuse values that no release can hold."""
+    values[~is_value] = np.nan
     _check_where(codes, np.isinf(values), "infinite value")
     _check_where(codes, np.abs(values) > LARGEST, f"a number beyond {LARGEST:g}")
     return values
@@ -300,19 +292,27 @@ def _nulls(column: pa.ChunkedArray) -> np.ndarray:
 def _look_at_floats(column: pa.ChunkedArray, codes: Codes) -> ParsedNumbers:
     values = pc.fill_null(pc.cast(column, pa.float64()), np.nan).to_numpy().astype(np.float64)
     # a code is stored like the values: 0.1 in single precision is another number
-    own: Any = {"halffloat": np.float16, "float": np.float32}.get(str(column.type), np.float64)
-    special, na = ([float(own(code)) for code in each] for each in number_codes(codes))
-    found, missing = _marked(values, np.isnan(values), special, na)
-    return ParsedNumbers(column.type, values, found, missing, _values_among(found, missing))
+    precision: Any = {"halffloat": np.float16, "float": np.float32}.get(
+        str(column.type), np.float64
+    )
+    special, na = (
+        [float(precision(code)) for code in codes_of_kind] for codes_of_kind in number_codes(codes)
+    )
+    special_codes, missing = _marked(values, np.isnan(values), special, na)
+    return ParsedNumbers(
+        column.type, values, special_codes, missing, _values_among(special_codes, missing)
+    )
 
 
 def _look_at_whole(column: pa.ChunkedArray, codes: Codes) -> ParsedNumbers:
     exact = pc.fill_null(column, 0).to_numpy()
     special, na = number_codes(codes)
-    found, missing = _marked(
-        exact, _nulls(column), *(_whole_within(each, exact.dtype) for each in (special, na))
+    special_codes, missing = _marked(
+        exact, _nulls(column), *(_whole_within(numbers, exact.dtype) for numbers in (special, na))
     )
-    return ParsedNumbers(column.type, exact, found, missing, _values_among(found, missing))
+    return ParsedNumbers(
+        column.type, exact, special_codes, missing, _values_among(special_codes, missing)
+    )
 
 
 def _whole_within(marks: Sequence[Decimal], dtype: np.dtype) -> list[Any]:
@@ -323,14 +323,21 @@ def _whole_within(marks: Sequence[Decimal], dtype: np.dtype) -> list[Any]:
 
 
 def _look_at_decimals(column: pa.ChunkedArray, codes: Codes) -> ParsedNumbers:
-    found = distinct(column)
+    distinct_values = distinct(column)
     marks, na = number_codes(codes)
-    own = np.array([*found.values, None], object)
-    special, missing = _marked(own, np.array([*(False for _ in found.values), True]), marks, na)
-    at = found.codes
-    there = _values_among(special, missing)
+    values = np.array([*distinct_values.values, None], object)
+    special, missing = _marked(
+        values, np.array([*(False for _ in distinct_values.values), True]), marks, na
+    )
+    index = distinct_values.codes
+    is_value = _values_among(special, missing)
     return ParsedNumbers(
-        column.type, own, None if special is None else special[at], missing[at], there, at
+        column.type,
+        values,
+        None if special is None else special[index],
+        missing[index],
+        is_value,
+        index,
     )
 
 
@@ -338,24 +345,26 @@ def _look_at_times(column: pa.ChunkedArray, codes: Codes) -> ParsedNumbers:
     kind: Any = column.type
     ticks = times.ticks_of(column)
     special = [times.tick_of(code, kind) for code in codes.special]
-    for place, code in enumerate(special):
+    for index, code in enumerate(special):
         if code is None:
-            codes.refuse(place, "date or time")
+            codes.refuse(index, "date or time")
     markers = [tick for text in codes.na if (tick := times.tick_of(text, kind)) is not None]
-    found, missing = _marked(ticks, _nulls(column), special, markers)
+    special_codes, missing = _marked(ticks, _nulls(column), special, markers)
     local = None
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         local = times.on_the_wall(column)
     shown = None if local is None else times.ticks_of(local)
-    return ParsedNumbers(kind, ticks, found, missing, _values_among(found, missing), local=shown)
+    return ParsedNumbers(
+        kind, ticks, special_codes, missing, _values_among(special_codes, missing), local=shown
+    )
 
 
 def _terms_of_times(kind: Any, extent: Extent) -> dict[str, Any]:
     native = times.unit_of(kind)
-    fine, wall = times.resolution_by(extent.common if extent.known else None, native), False
+    fine, wall = times.resolution_by(extent.common if extent.count else None, native), False
     least = extent.least
     if extent.wall and pa.types.is_timestamp(kind) and kind.tz is not None:
-        coarse = times.resolution_by(extent.wall_common if extent.known else None, native)
+        coarse = times.resolution_by(extent.wall_common if extent.count else None, native)
         if coarse.nanoseconds > fine.nanoseconds:
             least, fine, wall = extent.wall_least, coarse, True
     factor = times.NANOSECONDS[fine.unit] // times.NANOSECONDS[native]
@@ -365,12 +374,12 @@ def _terms_of_times(kind: Any, extent: Extent) -> dict[str, Any]:
 
 
 def _look_at_text(column: pa.ChunkedArray, codes: Codes) -> ParsedNumbers:
-    """Text that spells numbers: what is neither that nor an atom is refused."""
-    found = distinct(column)
-    texts = pa.array([*found.values, None], pa.large_string())
+    """Parse text that spells numbers; refuse cells that are neither numbers nor atoms."""
+    distinct_values = distinct(column)
+    texts = pa.array([*distinct_values.values, None], pa.large_string())
     numbers = spelled_numbers(texts)
     spells = ~np.isnan(numbers)
-    finder = Finder([*(text.strip() for text in found.values), ""])
+    finder = Finder([*(text.strip() for text in distinct_values.values), ""])
     missing = pc.fill_null(pc.match_substring_regex(texts, MARKER_OR_EMPTY), True).to_numpy(
         zero_copy_only=False
     )
@@ -378,34 +387,40 @@ def _look_at_text(column: pa.ChunkedArray, codes: Codes) -> ParsedNumbers:
         missing[finder.places(text.strip())] = True
         missing |= numbers == _float_of(text)
     special = np.full(len(texts), NO_ATOM, np.int16)
-    for place, code in enumerate(codes.special):
+    for position, code in enumerate(codes.special):
         hit = numbers == _float_of(code)
         hit[finder.places(code.strip() if isinstance(code, str) else code)] = True
-        special[hit & ~missing & (special == NO_ATOM)] = place
-    there = _values_among(special, missing)
-    at = found.codes
+        special[hit & ~missing & (special == NO_ATOM)] = position
+    is_value = _values_among(special, missing)
+    index = distinct_values.codes
     infinite = pc.fill_null(pc.match_substring_regex(texts, INFINITE), False).to_numpy(
         zero_copy_only=False
     )
-    _check_where(codes, (there & infinite)[at], "infinite value")
-    _check_where(codes, (there & ~spells)[at], "text where a number is needed")
+    _check_where(codes, (is_value & infinite)[index], "infinite value")
+    _check_where(codes, (is_value & ~spells)[index], "text where a number is needed")
     whole = pc.fill_null(pc.match_substring_regex(texts, WHOLE), False).to_numpy(
         zero_copy_only=False
     )
-    held = special[at] if (special[at] != NO_ATOM).any() else None
+    held = special[index] if (special[index] != NO_ATOM).any() else None
     return ParsedNumbers(
-        column.type, numbers, held, missing[at], there, at, whole=bool(whole[there].all())
+        column.type,
+        numbers,
+        held,
+        missing[index],
+        is_value,
+        index,
+        whole=bool(whole[is_value].all()),
     )
 
 
 def _extent_of_text(looked: ParsedNumbers, codes: Codes) -> Extent:
-    long = (looked.there & (np.abs(looked.exact) >= LARGEST_WHOLE))[looked.at]
+    long = (looked.is_value & (np.abs(looked.exact) >= LARGEST_WHOLE))[looked.index]
     first = codes.first + int(np.argmax(long)) if long.any() else None
-    return Extent(int(looked.there.sum()), whole=looked.whole, long=first)
+    return Extent(int(looked.is_value.sum()), whole=looked.whole, long=first)
 
 
 def spelled_numbers(texts: pa.Array) -> np.ndarray:
-    """The numbers that texts spell; NaN for other texts."""
+    """Return the numbers that texts spell; NaN for other texts."""
     spells = pc.match_substring_regex(texts, NUMBER)
     plain = pc.replace_substring_regex(pc.utf8_trim_whitespace(texts), r"^\+", "")
     numbers = pc.cast(pc.if_else(spells, plain, pa.scalar(None, plain.type)), pa.float64())

@@ -1,6 +1,4 @@
-"""A look at a column: what it holds by type, counts and patterns, with missing markers set aside.
-Nothing of single values.
-"""
+"""Profile of a column by types, counts and patterns, without missing markers and single values."""
 
 from __future__ import annotations
 
@@ -67,9 +65,7 @@ LIKE = {
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What a look at a column tells. Counts are of cells that hold a value; numbers are counted by
-    value, not by spelling.
-    """
+    """Profile of a column. Counts are of cells with a value; numbers are counted by value."""
 
     name: str
     kind: Kind
@@ -83,61 +79,61 @@ class ColumnProfile:
     boolean: bool = False
     dates: bool = False
     whole: bool = False
-    """Whether it holds whole numbers only."""
+    """True if it holds whole numbers only."""
     positive: bool = False
     span: float = 0.0
-    """Of numbers: how far the largest is from the smallest."""
+    """Difference of the largest and smallest number."""
     like: str = ""
-    """What its texts look like, of `LIKE`."""
+    """Pattern of its texts, a key of `LIKE`."""
     runs: int = field(default=0, compare=False)
-    """Stretches of the same value, one record after the other; 0 if they were not counted. For
-    proposals alone: it depends on the order of rows, which nothing that is said of a release may
-    do.
+    """Number of runs of equal values in consecutive records; 0 if not counted. For proposals only:
+    it depends on the order of rows, which no statement on a release may do.
     """
     coded: bool = False
-    """Whether nearly all of its texts are built like the number of a person or company: A000360."""
+    """True if nearly all of its texts are built like the number of a person or company: A000360."""
     na: tuple[str, ...] = ()
-    """Texts among its numbers or dates that mean a missing value, and have to be said."""
+    """Texts among its numbers or dates that mean a missing value, and must be declared."""
     mixed: bool = False
-    """Whether it holds numbers or dates with other text among them."""
-    said: Kind | None = None
-    """The kind that must be said to make it so, where its type suggests another."""
+    """True if it holds numbers or dates with other text among them."""
+    declared_kind: Kind | None = None
+    """Kind that must be declared, if the column's type suggests another."""
     readable: bool = True
-    """Whether it is of a type that a release can hold."""
+    """True if a release can hold its type."""
 
     @property
     def nearly_unique(self) -> bool:
-        """Whether nearly every record has a value of its own."""
+        """True if nearly every record has a value of its own."""
         return self.values > 1 and self.distinct >= NEARLY * self.values
 
     @property
     def stands_together(self) -> bool:
-        """Whether values occur several times each, always one record after the other, as persons of
-        a panel or a household do.
+        """True if repeated values are in consecutive records, as persons of a panel or a household
+        are.
         """
         several = FEWEST_IN_BLOCK * self.distinct <= self.values < MOST_IN_BLOCK * self.distinct
         return several and 0 < self.runs <= 1.05 * self.distinct
 
     @property
     def in_blocks(self) -> bool:
-        """Whether that is so for many values, which is seldom chance."""
+        """True if that holds for many values, which is rarely by chance."""
         return self.distinct > FEWEST_OF_BLOCKS and self.stands_together
 
     @property
     def mostly_repeated(self) -> bool:
-        """Whether at most one in twenty values occurs once."""
+        """True if at most one in twenty values occurs once."""
         return self.single <= (1.0 - NEARLY) * self.values
 
 
 def profile_column(
     frame: nw.DataFrame[Any], name: str, *, typed: bool = True, na: Sequence[str] = ()
 ) -> ColumnProfile:
-    """A look at a column; `typed` is False for files in which everything is text, where numbers
-    are found when they are read.
+    """Return the profile of a column; `typed` is False for files in which all columns are text.
 
     `na` are further markers of missing values.
 
-    >>> look = profile_column(nw.from_native(pa.table({"age": ["30", "30.0", "NA"]}), eager_only=True), "age")
+    >>> look = profile_column(
+    ...     nw.from_native(pa.table({"age": ["30", "30.0", "NA"]}), eager_only=True), "age"
+    ... )
     >>> look.kind.value, look.values, look.distinct, look.whole
     ('numeric', 2, 1, True)
     """
@@ -146,19 +142,19 @@ def profile_column(
     except InputError:
         return ColumnProfile(name, Kind.NOMINAL, len(frame), readable=False)
     column = without_markers(column, na) if na else column
-    kind, said, like, coded, words, mixed = None, None, "", False, (), False
-    told = understood_in(frame.to_native(), [name]).get(name, Understood())
-    if told.kind is not None:
-        kind = told.kind
-        if told.special and kind is not Kind.NOMINAL:
-            column = _without_codes(column, told.special)
-    elif told.special and not is_text(column.type):  # codes that are no numbers
-        column = _without_codes(column, told.special)
+    kind, declared_kind, like, coded, words, mixed = None, None, "", False, (), False
+    labels = understood_in(frame.to_native(), [name]).get(name, Understood())
+    if labels.kind is not None:
+        kind = labels.kind
+        if labels.special and kind is not Kind.NOMINAL:
+            column = _without_codes(column, labels.special)
+    elif labels.special and not is_text(column.type):  # codes that are no numbers
+        column = _without_codes(column, labels.special)
     if pa.types.is_dictionary(column.type):  # categories of numbers are categories
         kind = kind or (Kind.ORDINAL if column.type.ordered else Kind.NOMINAL)
         column = pc.cast(column, column.type.value_type)
     elif is_text(column.type):
-        column, said, words, mixed = _read_text(name, column, typed=typed)
+        column, declared_kind, words, mixed = _read_text(name, column, typed=typed)
     if is_text(column.type):
         column = _without_markers(pc.cast(column, pa.large_string()))
         like, coded = _like(column), _coded(column)
@@ -183,7 +179,7 @@ def profile_column(
         coded=coded,
         na=words,
         mixed=mixed,
-        said=said,
+        declared_kind=declared_kind,
         text=is_text(column.type),
         boolean=pa.types.is_boolean(column.type),
         dates=pa.types.is_temporal(column.type),
@@ -197,8 +193,9 @@ MOST_TEXTS = 100_000
 
 @dataclass
 class ProfileStats(Reduction):
-    """What chunks of a released column tell, put together to what `profile_column` would find in
-    the whole; for numbers but two counts.
+    """Statistics of chunks of a released column, combined to the result of `profile_column`.
+
+    For numbers two counts are not included.
 
     >>> facts = ProfileStats.of_chunk("age", pa.chunked_array([[30, 31]]))
     >>> facts = facts.combine(ProfileStats.of_chunk("age", pa.chunked_array([[31, None]])))
@@ -211,7 +208,7 @@ class ProfileStats(Reduction):
     records: int
     values: int = 0
     texts: dict[str | bool, int] | None = None
-    """Of text and of true and false: how often each value occurs."""
+    """Counts of the values of text and booleans."""
     whole: bool = True
     least: float = float("inf")
     most: float = float("-inf")
@@ -219,30 +216,30 @@ class ProfileStats(Reduction):
     """The kind of a column of categories: nominal or ordinal; "" for others."""
     dates: bool = False
     readable: bool = True
-    """Whether it is of a type that a quasi-identifier can be of."""
+    """True if a quasi-identifier can have its type."""
 
     @classmethod
     def of_chunk(cls, name: str, column: pa.ChunkedArray) -> ProfileStats:
-        """What a chunk tells."""
+        """Return the statistics of a chunk."""
         if is_odd(column.type):
             return ProfileStats(name, len(column), readable=False)
         categories: Any = ""
         if pa.types.is_dictionary(column.type):
             categories = (Kind.ORDINAL if column.type.ordered else Kind.NOMINAL).value
         values = pc.drop_null(comparable(column))
-        found = ProfileStats(name, len(column), len(values), categories=categories)
-        found.dates = pa.types.is_temporal(values.type)
+        stats = ProfileStats(name, len(column), len(values), categories=categories)
+        stats.dates = pa.types.is_temporal(values.type)
         if is_text(values.type) or pa.types.is_boolean(values.type):
             counts = pc.value_counts(values)
-            told = zip(
+            facts = zip(
                 counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True
             )
-            found.texts = dict(told)
-        elif len(values) and not found.dates:
-            told = _of_numbers(values, Kind.NUMERIC)
+            stats.texts = dict(facts)
+        elif len(values) and not stats.dates:
+            facts = _of_numbers(values, Kind.NUMERIC)
             ends = pc.min_max(pc.cast(values, pa.float64(), safe=False)).as_py()
-            found.whole, found.least, found.most = told["whole"], ends["min"], ends["max"]
-        return found
+            stats.whole, stats.least, stats.most = facts["whole"], ends["min"], ends["max"]
+        return stats
 
     def combine(self, more: ProfileStats) -> ProfileStats:
         """Take in another chunk."""
@@ -261,21 +258,19 @@ class ProfileStats(Reduction):
         return self
 
     def as_data(self) -> dict[str, Any]:
-        """What `ProfileStats(**data)` makes the same of; texts that are true and false aside, which
-        JSON knows by other names.
-        """
+        """Return data for JSON, which has no booleans as keys."""
         texts = None if self.texts is None else list(self.texts.items())
         return {**self.__dict__, "texts": texts}
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> ProfileStats:
-        """The same from what `as_data` gave."""
+        """Return statistics from the data of `as_data`."""
         texts = data["texts"]
         return ProfileStats(**{**data, "texts": None if texts is None else dict(texts)})
 
     def look(self, distinct: int, single: int) -> ColumnProfile:
-        """The look at the whole; of numbers it must be said how many `distinct` ones there are, and
-        how many occur once.
+        """Return the profile of the whole; `distinct` and `single` are the missing counts of
+        numbers.
         """
         if self.texts is not None:
             return self._look_at_texts(self.texts)
@@ -292,9 +287,7 @@ class ProfileStats(Reduction):
         )  # fmt: skip
 
     def _look_at_texts(self, texts: Mapping[str | bool, int]) -> ColumnProfile:
-        """A look at each different text once, with what depends on how often it occurs counted by
-        that.
-        """
+        """Return the profile from each distinct text, weighted by its count."""
         column = pa.chunked_array([pa.array(list(texts))])
         if self.categories:
             column = pc.cast(
@@ -328,7 +321,7 @@ class ProfileStats(Reduction):
 
 
 def _without_codes(column: pa.ChunkedArray, codes: Sequence[Any]) -> pa.ChunkedArray:
-    """A column without codes that its labels declare missing."""
+    """Return a column without codes that its labels declare missing."""
     if is_text(column.type):
         gone = pc.is_in(column, value_set=pa.array(map(str, codes), column.type))
     else:
@@ -339,7 +332,7 @@ def _without_codes(column: pa.ChunkedArray, codes: Sequence[Any]) -> pa.ChunkedA
 
 
 def _of_numbers(values: pa.ChunkedArray, kind: Kind) -> dict[str, Any]:
-    """Whether numbers are whole and positive, and how far they reach; nothing for all else."""
+    """Return span, wholeness and sign of numbers; nothing for other types."""
     plain = (
         pa.types.is_integer(values.type)
         or pa.types.is_floating(values.type)
@@ -358,10 +351,9 @@ def _of_numbers(values: pa.ChunkedArray, kind: Kind) -> dict[str, Any]:
 def _read_text(
     name: str, column: pa.ChunkedArray, *, typed: bool
 ) -> tuple[pa.ChunkedArray, Kind | None, tuple[str, ...], bool]:
-    """Text as the numbers or dates that it spells, or as it is; the kind and the missing values
-    that must be said to have it so.
+    """Convert text to the numbers or dates that it spells, if any.
 
-    The last is whether there is other text among numbers or dates.
+    Returns the column, the kind and missing values to declare, and True if other text is mixed in.
     """
     text = pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
     kind, na = None if typed else Kind.NOMINAL, ()
@@ -381,8 +373,8 @@ def _read_text(
 
 
 def _read_as(name: str, text: pa.ChunkedArray, na: tuple[str, ...] = ()) -> pa.ChunkedArray | None:
-    """A column as a release would read it; None where it would be refused because of text among
-    numbers or dates.
+    """Return a column as a release would read it; None if it would refuse text among numbers or
+    dates.
     """
     try:
         return quasi_column(name, text, ColumnSettings(na=na))[1]
@@ -391,7 +383,7 @@ def _read_as(name: str, text: pa.ChunkedArray, na: tuple[str, ...] = ()) -> pa.C
 
 
 def _missing_words(text: pa.ChunkedArray) -> tuple[str, ...]:
-    """The texts of a column that mean missing in any language of `_MISSING_WORDS`, in order."""
+    """Return the texts of a column that mean missing in any language, in order."""
     words = pc.unique(pc.filter(text, pc.match_substring_regex(text, _MISSING_WORDS)))
     return tuple(sorted(word for word in words.to_pylist() if word is not None))
 
@@ -409,16 +401,18 @@ def _runs(values: pa.ChunkedArray) -> int:
 
 
 def _coded(text: pa.ChunkedArray) -> bool:
-    """Whether nearly all texts are built like numbers of persons or companies."""
-    there = len(text) - text.null_count
+    """Check if nearly all texts are built like numbers of persons or companies."""
+    present = len(text) - text.null_count
     return (
-        there > 0 and _counted(pc.match_substring_regex(text, _KEY), pa.scalar(1)) >= NEARLY * there
+        present > 0
+        and _counted(pc.match_substring_regex(text, _KEY), pa.scalar(1)) >= NEARLY * present
     )
 
 
 def _without_markers(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """What means missing in columns of numbers is no value here either: that changes no release,
-    but would change what is proposed.
+    """Replace markers of missing values by null.
+
+    This changes no release, but counting them as values would change proposals.
     """
     trimmed = pc.utf8_trim_whitespace(text)
     gone = pc.or_(pc.equal(trimmed, ""), pc.match_substring_regex(trimmed, MARKER))
@@ -426,20 +420,18 @@ def _without_markers(text: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _like(text: pa.ChunkedArray, counts: pa.Array | None = None) -> str:
-    """What a share of the texts look like, if they do; `counts` says how often each occurs, where
-    they are different ones.
-    """
+    """Return the pattern that a share of the texts matches, or ""; `counts` are weights."""
     often = pa.scalar(1) if counts is None else counts
-    there = len(text) - text.null_count
+    present = len(text) - text.null_count
     if counts is not None:
-        there = int(pc.sum(counts.filter(pc.is_valid(text).combine_chunks())).as_py() or 0)
+        present = int(pc.sum(counts.filter(pc.is_valid(text).combine_chunks())).as_py() or 0)
     dates = pc.match_substring_regex(text, f"{_DATE}|{DAY}|{MOMENT}")
-    found = {
+    shares = {
         what: _counted(pc.and_not(pc.match_substring_regex(text, pattern), dates), often)
         for what, pattern in LIKE.items()
     }
-    most = max(found, key=lambda what: found[what])
-    return most if there and found[most] >= SHARE * there else ""
+    most = max(shares, key=lambda what: shares[what])
+    return most if present and shares[most] >= SHARE * present else ""
 
 
 def _counted(hits: pa.ChunkedArray, often: Any) -> int:

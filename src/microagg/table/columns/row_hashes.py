@@ -1,6 +1,4 @@
-"""Hashes of the rows of a table, in bounded memory: rows that are alike have one, others hardly
-ever (128 bits).
-"""
+"""Hashes of the rows of a table (128 bits), in bounded memory: equal rows have equal hashes."""
 
 from __future__ import annotations
 
@@ -21,7 +19,9 @@ def class_hashes(table: pa.Table, names: Sequence[str], *, exact: bool = False) 
 
     With `exact`, 0 and -0 are different, and so are NaN and a missing value.
 
-    >>> hashes = class_hashes(pa.table({"age": [30.0, 30.0, None], "sex": ["f", "f", "f"]}), ["age", "sex"])
+    >>> hashes = class_hashes(
+    ...     pa.table({"age": [30.0, 30.0, None], "sex": ["f", "f", "f"]}), ["age", "sex"]
+    ... )
     >>> bool((hashes[0] == hashes[1]).all()), bool((hashes[0] == hashes[2]).any())
     (True, False)
     """
@@ -66,8 +66,8 @@ def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return pc.cast(column, pa.large_string())
     # lists and the like, bytes that are no text
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        told = [None if value is None else repr(value) for value in column.to_pylist()]
-        return pa.chunked_array([pa.array(told, pa.large_string())])
+        texts = [None if value is None else repr(value) for value in column.to_pylist()]
+        return pa.chunked_array([pa.array(texts, pa.large_string())])
 
 
 def _letters(texts: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:

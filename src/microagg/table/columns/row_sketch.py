@@ -1,14 +1,15 @@
-"""Sketches of the rows of a table: tell whether two tables share most of their rows, and nothing of
-any single row.
+"""Sketches of the rows of a table, which show if two tables share most rows and reveal no single
+row.
 
 A sketch is a row of bits, each the last bit of the least of the hashes that one hash function gives
 the rows ("b-bit minwise hashing", Li and König 2010, with b = 1). Tables that share all rows agree
-in all bits, tables that share none in half of them, by chance. One bit of a least hash hardly says
-whose hash it is: whoever guesses a row cannot tell from the bits, much better than by tossing a
-coin, whether the table has it. The size does not depend on the number of records.
+in all bits; tables that share none agree in half of them, by chance. One bit of a least hash
+reveals hardly whose hash it is. An attacker who guesses a row cannot verify from the bits, much
+better than by tossing a coin, that the table has it. The size does not depend on the number of
+records.
 
-Only rows that occur once count: in a table of few different rows others would be alike without
-being of the same people.
+Only rows that occur once count: in a table of few distinct rows, rows of different people would be
+equal.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ SAMPLED = 1 << 12
 tables are taken whole.
 """
 SHARED = 1 / 3
-"""Of the rows of both tables together: where two tables of one size share half of their rows."""
+"""Share of the rows of both tables together at which two tables of one size share half of their
+rows.
+"""
 CERTAIN = 5.0
 """Standard errors above chance."""
 _ONE, _SHIFTS = np.uint64(1), (np.uint64(30), np.uint64(27), np.uint64(31))
@@ -58,23 +61,22 @@ def sampled_rows(table: pa.Table, records: int) -> np.ndarray:
 def sketch_of(
     names: Sequence[str], records: int, sampled: Iterable[np.ndarray]
 ) -> dict[str, Any] | None:
-    """Return the sketch of a table from its sampled rows, part by part; None where too few rows
-    occur once.
+    """Return the sketch of a table from its sampled rows, by part; None if too few rows occur once.
 
-    Two levels are kept, of which the second has half of the rows: tables whose numbers of records
-    differ by less than a factor of two have one in common.
+    Two levels are kept, of which the second has half of the rows. Tables whose numbers of records
+    differ by less than a factor of two have one level in common.
     """
     rows, counts = np.unique(np.concatenate(list(sampled)), axis=0, return_counts=True)
     rows = rows[counts == 1]
     key = hashlib.sha256("\0".join(sorted(names)).encode()).digest()
     start, level = int.from_bytes(key[:8], "little"), _first_level(records)
     levels = {}
-    for own in (level, level + 1):
-        chosen = rows[rows[:, 1] <= np.uint64((1 << 64) - 1 >> own), 0]
+    for depth in (level, level + 1):
+        chosen = rows[rows[:, 1] <= np.uint64((1 << 64) - 1 >> depth), 0]
         if len(chosen) >= LEAST_ROWS:
             # so few that the row with the least hash, one of all, moves fewer bits than chance does
             bits = min(BITS, len(chosen) ** 2 // 16 // 8 * 8)
-            levels[str(own)] = np.packbits(_least_bits(chosen, start, bits)).tobytes().hex()
+            levels[str(depth)] = np.packbits(_least_bits(chosen, start, bits)).tobytes().hex()
     return {"records": records, "levels": levels} if levels else None
 
 
@@ -84,22 +86,22 @@ def sketch_of_table(table: pa.Table) -> dict[str, Any] | None:
     >>> people = pa.table({"number": list(range(500))})
     >>> is_mostly_shared(sketch_of_table(people), sketch_of_table(people.slice(1)))
     True
-    >>> is_mostly_shared(sketch_of_table(people), sketch_of_table(pa.table({"number": list(range(500, 1000))})))
+    >>> is_mostly_shared(
+    ...     sketch_of_table(people), sketch_of_table(pa.table({"number": list(range(500, 1000))}))
+    ... )
     False
     """
     return sketch_of(table.column_names, table.num_rows, [sampled_rows(table, table.num_rows)])
 
 
 def is_mostly_shared(one: Any, other: Any) -> bool:
-    """Return whether the tables of two sketches have most of their rows in common; False where one
-    of them is no sketch.
-    """
+    """Check if the tables of two sketches share most of their rows; False if one is no sketch."""
     try:
         levels = one["levels"], other["levels"]
         for level in sorted(set(levels[0]) & set(levels[1])):
             agreeing = [
-                np.unpackbits(np.frombuffer(bytes.fromhex(each[level]), np.uint8))
-                for each in levels
+                np.unpackbits(np.frombuffer(bytes.fromhex(sketch_levels[level]), np.uint8))
+                for sketch_levels in levels
             ]
             count = min(map(len, agreeing))
             if count < LEAST_BITS:
@@ -113,8 +115,8 @@ def is_mostly_shared(one: Any, other: Any) -> bool:
 
 
 def _first_level(records: int) -> int:
-    """How many leading zeros the second lane of a hash must have, so that about `SAMPLED` rows, up
-    to twice as many, do.
+    """Return the leading zeros of a hash's second lane that keep about `SAMPLED` rows, at most
+    twice.
 
     >>> [_first_level(count) for count in (10, 8191, 8192, 10_000_000)]
     [0, 0, 1, 11]
@@ -123,16 +125,16 @@ def _first_level(records: int) -> int:
 
 
 def _least_bits(rows: np.ndarray, start: int, count: int) -> np.ndarray:
-    """(count,): the last bit of the least hash of these rows by each of so many hash functions."""
+    """Return (count,): the last bit of the least hash of these rows for each hash function."""
     bits = np.empty(count, np.uint8)
     functions = _mixed(np.uint64(start) + _STEP * np.arange(1, count + 1, dtype=np.uint64))
-    for place, function in enumerate(functions):
-        bits[place] = _mixed(rows ^ function).min() & _ONE
+    for index, function in enumerate(functions):
+        bits[index] = _mixed(rows ^ function).min() & _ONE
     return bits
 
 
 def _mixed(words: np.ndarray) -> np.ndarray:
-    """The finaliser of splitmix64: every bit of a word moves every bit of the result."""
+    """Apply the finaliser of splitmix64: every bit of a word affects every bit of the result."""
     words = (words ^ (words >> _SHIFTS[0])) * _FACTORS[0]
     words = (words ^ (words >> _SHIFTS[1])) * _FACTORS[1]
     return words ^ (words >> _SHIFTS[2])

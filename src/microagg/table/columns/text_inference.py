@@ -1,8 +1,8 @@
-"""Columns of files without types become typed: numbers, dates, or text to the letter, with what is
-missing set aside.
+"""Type inference for text columns: numbers, dates, or text to the letter, with missing values
+apart.
 
-What a cell cannot show in its type is kept as marks of its column (`marks.py`), so that what is
-written looks like what was read.
+Properties that a type cannot hold are kept as metadata of the column (`field_metadata.py`), so that
+the output looks like the input.
 """
 
 from __future__ import annotations
@@ -45,9 +45,7 @@ ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
 
 @dataclass(frozen=True)
 class _Look:
-    """What a look at a column of texts tells, cell by cell; `text` is without blanks at both
-    ends.
-    """
+    """Masks of the cells of a text column by meaning; `text` is trimmed."""
 
     text: pa.ChunkedArray
     gaps: pa.ChunkedArray
@@ -59,13 +57,17 @@ class _Look:
     """Cells that are none of these."""
     numbers: pa.ChunkedArray
     """Cells that are written as numbers, whatever they stand for."""
-    told: str = ""
-    """The pattern of dates that was told, besides ISO 8601."""
+    dates_pattern: str = ""
+    """Declared pattern of dates, besides ISO 8601."""
 
     @functools.cached_property
     def dates(self) -> pa.ChunkedArray:
-        """Cells that are written as dates: all by ISO 8601, or all by the pattern that was told."""
-        by_pattern = _matches(self.text, cells_of_pattern(self.told)) if self.told else None
+        """Mask of cells that are dates: all by ISO 8601, or all by the declared pattern."""
+        by_pattern = (
+            _matches(self.text, cells_of_pattern(self.dates_pattern))
+            if self.dates_pattern
+            else None
+        )
         return (
             by_pattern
             if by_pattern is not None and _any(by_pattern)
@@ -73,13 +75,15 @@ class _Look:
         )
 
     @functools.cached_property
-    def follows_told(self) -> bool:
-        """Whether dates are by the pattern that was told."""
-        return bool(self.told) and _any(_matches(self.text, cells_of_pattern(self.told)))
+    def follows_pattern(self) -> bool:
+        """True if dates are in the declared pattern."""
+        return bool(self.dates_pattern) and _any(
+            _matches(self.text, cells_of_pattern(self.dates_pattern))
+        )
 
     @functools.cached_property
     def truths(self) -> bool:
-        """Whether the cells left are true and false, as programs write them."""
+        """True if the remaining cells are booleans, as programs write them."""
         return is_truth(pc.if_else(self.left, self.text, pa.scalar(None, self.text.type)))
 
     def text_type(self, *, one_spelling: bool) -> TextType | None:
@@ -95,53 +99,55 @@ class _Look:
         return number_type(numbers, one_spelling=one_spelling)
 
     def all_left(self, wanted: pa.ChunkedArray) -> bool:
-        """Whether there are cells left, and all of them are so."""
+        """Check if there are cells left, and all of them are in the mask."""
         return _any(self.left) and not _any(_and(self.left, pc.invert(wanted)))
 
 
 def quasi_column(
-    name: str, column: pa.ChunkedArray, asked: ColumnSettings, dates: str | None = None
+    name: str, column: pa.ChunkedArray, settings: ColumnSettings, dates: str | None = None
 ) -> tuple[pa.Field, pa.ChunkedArray]:
-    """A quasi-identifying column of text as what it means: numbers or dates if it holds nothing
-    else but gaps and special codes.
+    """Type a quasi-identifying text column: numbers or dates if it holds only these, gaps and
+    codes.
 
-    Where it holds other things it stays text to the letter; where it is declared nominal or
-    ordinal, too, unless numbers give back the very same text. A column of numbers with some text
-    among them is refused unless somebody says what that is. Dates are those by ISO 8601, and by the
-    pattern `dates` if it is told.
+    Otherwise it stays text to the letter. So it does if it is declared nominal or ordinal, unless
+    numbers give back the very same text. A column of numbers with some text among them is refused
+    unless the settings explain that text. Dates are in ISO 8601, or in the pattern `dates` if
+    given.
 
     >>> column = pa.chunked_array([["30", "NA", "40"]])
     >>> field, ages = quasi_column("age", column, ColumnSettings())
     >>> field.type, ages.to_pylist(), field.metadata[b"microagg-missing"]
     (DataType(int64), [30, None, 40], b'NA')
     """
-    kind = asked.kinds.get(name)
-    if kind in (None, Kind.NUMERIC) and not asked.na:  # most are numbers, and need no closer look
+    kind = settings.kinds.get(name)
+    if (
+        kind in (None, Kind.NUMERIC) and not settings.na
+    ):  # most are numbers, and need no closer look
         numbers = plain_numbers(column)
         if numbers is None and _are_numbers(column):
             numbers = parsed_numbers(column, name)
         if numbers is not None:
             return pa.field(name, numbers.type), numbers
-        if not asked.special.get(name) and (days := _plain_days(column)) is not None:
+        if not settings.special.get(name) and (days := _plain_days(column)) is not None:
             return pa.field(name, days.type, metadata=field_metadata(pattern=Pattern())), days
     if (
         kind in (None, Kind.NOMINAL)
-        and not asked.na
-        and not asked.special.get(name)
+        and not settings.na
+        and not settings.special.get(name)
         and is_truth(column)
     ):
         return pa.field(name, column.type, metadata=field_metadata(typed=TextType("bool"))), column
     if kind is None and is_mere_text(
         column,
         _anything_else(dates),
-        frozenset({*asked.na, *map(str, asked.special.get(name, ()))}),
+        frozenset({*settings.na, *map(str, settings.special.get(name, ()))}),
     ):
         return pa.field(name, column.type), column
-    look = _look(name, column, asked, dates)
+    look = _look(name, column, settings, dates)
     if kind in (Kind.ORDINAL, Kind.NOMINAL):
         numbers = look.all_left(look.numbers)
-        known = numbers or look.all_left(look.dates) or look.truths
-        apart = _or(look.gaps, look.markers) if known else look.gaps
+        is_typed = numbers or look.all_left(look.dates) or look.truths
+        apart = _or(look.gaps, look.markers) if is_typed else look.gaps
         field, column = _as_text(
             name, column, look, apart, numbers=numbers and kind is Kind.ORDINAL
         )
@@ -162,20 +168,18 @@ def quasi_column(
 
 
 def _plain_days(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Days by ISO 8601 and nothing else but null; None if there is anything to be said about
-    them.
-    """
+    """Return a column of ISO 8601 days and null only; None for any other."""
     return None if column.null_count == len(column) else cast_or_none(column, pa.date32())
 
 
 def _anything_else(dates: str | None) -> str:
-    """The pattern of trimmed texts that are more, or less, than text."""
-    told = f"|{cells_of_pattern(dates)}" if dates else ""
-    return f"^$|{NUMBER}|{DAY}|{MOMENT}|{INFINITE}|{LIKE_MISSING}|{MARKER}{told}"
+    """Return the pattern of trimmed texts that are not mere text."""
+    declared = f"|{cells_of_pattern(dates)}" if dates else ""
+    return f"^$|{NUMBER}|{DAY}|{MOMENT}|{INFINITE}|{LIKE_MISSING}|{MARKER}{declared}"
 
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
-    """Whether all cells that hold something hold numbers, and one does."""
+    """Check if all cells with a value hold numbers, and at least one does."""
     if column.null_count == len(column):
         return False
     parts = (column.slice(0, 100), column)  # where some are not, one of the first mostly shows it
@@ -185,30 +189,29 @@ def _are_numbers(column: pa.ChunkedArray) -> bool:
 
 
 def marks_of_text(
-    name: str, column: pa.ChunkedArray, asked: ColumnSettings, dates: str | None = None
+    name: str, column: pa.ChunkedArray, settings: ColumnSettings, dates: str | None = None
 ) -> dict[bytes, bytes] | None:
-    """The marks of a column that keeps its text to the letter: whether it means numbers, and
-    whether NA and the like are gaps in it.
+    """Return the metadata of a column that keeps its text to the letter.
 
-    Both are told with gaps and special codes set aside. Codes that begin with zeros ("007") are no
-    numbers to reckon with.
+    It records if the column means numbers, and if NA and the like are gaps, both with gaps and
+    special codes set aside. Codes with leading zeros ("007") are no numbers.
     """
-    if not _may_be_more_than_text(column, name, asked, dates):
+    if not _may_be_more_than_text(column, name, settings, dates):
         return None
-    if not asked.na and not asked.special.get(name):  # mostly there is nothing else in it
+    if not settings.na and not settings.special.get(name):  # mostly there is nothing else in it
         if _plain_days(column) is not None:
             return None
         if plain_numbers(column) is not None:
             if has_codes(column):
                 return None
-            nominal = asked.kinds.get(name) is Kind.NOMINAL
+            nominal = settings.kinds.get(name) is Kind.NOMINAL
             kind = number_type(pc.utf8_trim_whitespace(column), one_spelling=nominal)
             return field_metadata(numbers=not nominal, typed=kind)
-    look = _look(name, column, asked, dates)
+    look = _look(name, column, settings, dates)
     numbers = look.all_left(look.numbers)
     gaps = _any(look.markers) and (numbers or look.all_left(look.dates) or look.truths)
-    kind = look.text_type(one_spelling=asked.kinds.get(name) is Kind.NOMINAL)
-    numbers = numbers and asked.kinds.get(name) is not Kind.NOMINAL
+    kind = look.text_type(one_spelling=settings.kinds.get(name) is Kind.NOMINAL)
+    numbers = numbers and settings.kinds.get(name) is not Kind.NOMINAL
     numbers = numbers and not _any(_and(look.left, _matches(look.text, CODE)))
     numbers = numbers and not _any(pc.fill_null(pc.is_inf(_floats(look.text, look.left)), False))
     return field_metadata(numbers=numbers, markers_are_gaps=gaps, typed=kind)
@@ -218,7 +221,10 @@ def as_same_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Texts as numbers where writing these gives back the very same texts; None where it does
     not.
 
-    >>> as_same_numbers(pa.chunked_array([["7", None]])).to_pylist(), as_same_numbers(pa.chunked_array([["07"]]))
+    >>> (
+    ...     as_same_numbers(pa.chunked_array([["7", None]])).to_pylist(),
+    ...     as_same_numbers(pa.chunked_array([["07"]])),
+    ... )
     ([7, None], None)
     """
     if has_codes(column.slice(0, 1000)):
@@ -238,7 +244,7 @@ def as_same_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 def _written_so(numbers: pa.ChunkedArray, text: pa.ChunkedArray) -> bool | None:
-    """Whether writing these numbers gives these texts; None where all are missing."""
+    """Check if writing these numbers gives these texts; None if all are missing."""
     return pc.all(pc.equal(pc.cast(numbers, pa.string()), text)).as_py()
 
 
@@ -255,15 +261,15 @@ def parsed_numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def _look(
-    name: str, column: pa.ChunkedArray, asked: ColumnSettings, dates: str | None = None
+    name: str, column: pa.ChunkedArray, settings: ColumnSettings, dates: str | None = None
 ) -> _Look:
     text = pc.utf8_trim_whitespace(column)
     numbers = _matches(text, NUMBER)
-    levels = pa.array([str(level) for level in asked.levels.get(name, ())], pa.string())
-    special = _coded(text, numbers, asked.special.get(name, ()))
+    levels = pa.array([str(level) for level in settings.levels.get(name, ())], pa.string())
+    special = _coded(text, numbers, settings.special.get(name, ()))
     gaps = _or(
         pc.fill_null(pc.equal(text, ""), True),
-        _coded(text, numbers, [as_number(na) for na in asked.na]),
+        _coded(text, numbers, [as_number(na) for na in settings.na]),
     )
     apart = _or(_or(special, gaps), pc.is_in(text, value_set=levels))
     markers = _and(_matches(text, MARKER), pc.invert(apart))
@@ -274,14 +280,14 @@ def _look(
 def _coded(
     text: pa.ChunkedArray, numbers: pa.ChunkedArray, codes: Sequence[Any]
 ) -> pa.ChunkedArray:
-    """Where a cell is one of these codes: to the letter, or the same number."""
-    found = pc.is_in(text, value_set=pa.array([str(code) for code in codes], pa.string()))
+    """Return the mask of cells that are one of these codes: to the letter, or the same number."""
+    is_code = pc.is_in(text, value_set=pa.array([str(code) for code in codes], pa.string()))
     values = [float(code) for code in codes if not isinstance(code, str)]
     if values:
-        found = _or(
-            found, pc.is_in(_floats(text, numbers), value_set=pa.array(values, pa.float64()))
+        is_code = _or(
+            is_code, pc.is_in(_floats(text, numbers), value_set=pa.array(values, pa.float64()))
         )
-    return found
+    return is_code
 
 
 def without_markers(column: pa.ChunkedArray, na: Sequence[str]) -> pa.ChunkedArray:
@@ -326,10 +332,13 @@ def _as_text(
     *,
     numbers: bool = False,
 ) -> tuple[pa.Field, pa.ChunkedArray]:
-    told = _any(pc.and_(look.markers, pc.invert(apart)))
+    has_marker_values = _any(pc.and_(look.markers, pc.invert(apart)))
     kind = look.text_type(one_spelling=True)
     marks = field_metadata(
-        missing=_usual(look.text, apart), numbers=numbers, values_like_markers=told, typed=kind
+        missing=_usual(look.text, apart),
+        numbers=numbers,
+        values_like_markers=has_marker_values,
+        typed=kind,
     )
     return pa.field(name, column.type, metadata=marks), _without(column, apart)
 
@@ -343,8 +352,8 @@ def _as_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
             wrong,
             "a special code in a column of dates that is no date; name it with na instead",
         )
-    if look.follows_told:
-        return _as_told_dates(name, look)
+    if look.follows_pattern:
+        return _as_pattern_dates(name, look)
     apart = _or(look.gaps, look.markers)
     text = _without(look.text, apart)
     shape = pc.replace_substring_regex(pc.replace_substring_regex(text, r"\.\d+", ".0"), r"\d", "0")
@@ -371,14 +380,15 @@ def _as_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
     return pa.field(name, dates.type, metadata=marks), dates
 
 
-def _as_told_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
-    """Dates by the pattern that was told. The days of a month are counted by writing each date
-    again: Arrow takes the 31st of any.
+def _as_pattern_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
+    """Parse dates by the declared pattern.
+
+    Each date is written again to check the day of the month: Arrow accepts the 31st of any.
     """
-    apart, pattern = _or(look.gaps, look.markers), Pattern(told=look.told)
+    apart, pattern = _or(look.gaps, look.markers), Pattern(declared=look.dates_pattern)
     text = _without(look.text, apart)
-    moments = pc.strptime(text, format=look.told, unit="s", error_is_null=True)
-    written = pc.strftime(moments, format=look.told, locale="C")
+    moments = pc.strptime(text, format=look.dates_pattern, unit="s", error_is_null=True)
+    written = pc.strftime(moments, format=look.dates_pattern, locale="C")
     same = pc.equal(
         pc.utf8_lower(_without_leading_zeros(written)), pc.utf8_lower(_without_leading_zeros(text))
     )
@@ -443,15 +453,15 @@ def _check_cell(name: str, position: int, what: str) -> NoReturn:
 
 
 def _may_be_more_than_text(
-    column: pa.ChunkedArray, name: str, asked: ColumnSettings, dates: str | None = None
+    column: pa.ChunkedArray, name: str, settings: ColumnSettings, dates: str | None = None
 ) -> bool:
-    """Whether it is worth a look: most columns of text are told by their first cells."""
-    known = f"{NUMBER}|{DAY}|{MOMENT}|{TRUTH}" + (f"|{cells_of_pattern(dates)}" if dates else "")
-    apart = {*asked.na, *map(str, asked.special.get(name, ()))}
+    """Check by the first cells if full inference is needed; most columns of text need none."""
+    pattern = f"{NUMBER}|{DAY}|{MOMENT}|{TRUTH}" + (f"|{cells_of_pattern(dates)}" if dates else "")
+    apart = {*settings.na, *map(str, settings.special.get(name, ()))}
     for cell in column.slice(0, 100).to_pylist():
         text = (cell or "").strip()
         if text and text not in apart and not re.match(MARKER, text):
-            return re.match(known, text) is not None
+            return re.match(pattern, text) is not None
     return True
 
 
@@ -460,11 +470,11 @@ def _missing(field: pa.Field) -> dict[bytes, bytes] | None:
 
 
 def _usual(text: pa.ChunkedArray, apart: pa.ChunkedArray) -> str:
-    """The most frequent of the texts that mean missing; of equally frequent ones the first in
+    """Return the most frequent text that means missing; of equally frequent ones the first in
     order.
     """
     counts = pc.value_counts(pc.fill_null(pc.filter(text, apart), "")).to_pylist()
-    return min(((-each["counts"], each["values"]) for each in counts), default=(0, ""))[1]
+    return min(((-entry["counts"], entry["values"]) for entry in counts), default=(0, ""))[1]
 
 
 def _floats(text: pa.ChunkedArray, numbers: pa.ChunkedArray) -> pa.ChunkedArray:

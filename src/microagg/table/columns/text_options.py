@@ -1,5 +1,6 @@
-"""What can be said of a file of separated text, declared once for reading and once for writing. No
-arrays are imported here.
+"""Options of separated text files, declared once for reading and once for writing.
+
+This module imports no arrays.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ NO_ENCODINGS = {
     "mbcs",
     "oem",
 }
-"""What Python calls encodings of text and no file of records is in."""
+"""Text encodings of Python that no file of records has."""
 LINE_ENDS = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 DIRECTIVES = {
     "d": r"\d{1,2}",
@@ -39,7 +40,7 @@ DIRECTIVES = {
     "B": "[A-Za-z]{3,9}",
     "j": r"\d{1,3}",
 }
-"""What a pattern of dates may hold after a percent sign, and what stands in cells there."""
+"""Directives of a pattern of dates, with the regular expressions of their cells."""
 CLOCK = set("HMS")
 
 
@@ -60,18 +61,20 @@ class Letter:
 
     @property
     def describes(self) -> str:
-        """What may be given, in words."""
+        """Describe the accepted values in words."""
         return "one of " + ", ".join(
             f"{letter!r} ({word})" if letter else word for letter, word in self.letters.items()
         )
 
     @property
     def json_schema(self) -> dict[str, Any]:
-        """The letters and their names."""
-        return {"enum": [each for letter, word in self.letters.items() for each in (letter, word)]}
+        """Return the schema of the letters and their names."""
+        return {
+            "enum": [choice for letter, word in self.letters.items() for choice in (letter, word)]
+        }
 
     def parse(self, value: Any) -> str | None:
-        """The letter; None where it is left to be found out."""
+        """Return the letter; None if it is to be detected."""
         if value is None:
             return None
         for letter, word in self.letters.items():
@@ -102,7 +105,7 @@ class RowCount:
     metavar: str = "NUMBER"
 
     def parse(self, value: Any) -> int | None:
-        """Return the number; None where nothing is said."""
+        """Return the number; None if it is not given."""
         number = OptionalInt(self.name, self.help).parse(value)
         if number is not None and number < 0:
             raise InputError(f"{self.name} must be {self.describes}.")
@@ -113,7 +116,10 @@ class RowCount:
 class Encoding:
     """A parameter that takes the name of an encoding of text.
 
-    >>> Encoding("encoding", "how letters are stored").parse("Latin1"), Encoding("encoding", "").parse("UTF-16")
+    >>> (
+    ...     Encoding("encoding", "how letters are stored").parse("Latin1"),
+    ...     Encoding("encoding", "").parse("UTF-16"),
+    ... )
     ('iso8859-1', 'utf-16')
     """
 
@@ -124,13 +130,13 @@ class Encoding:
     json_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
 
     def parse(self, value: Any) -> str | None:
-        """Its usual name; None where it is left to be found out."""
+        """Return the usual name of the encoding; None if it is to be detected."""
         if value is None:
             return None
         with contextlib.suppress(LookupError, TypeError, ValueError):
-            found = codecs.lookup(value)
-            if found._is_text_encoding and found.name not in NO_ENCODINGS:
-                return found.name
+            codec = codecs.lookup(value)
+            if codec._is_text_encoding and codec.name not in NO_ENCODINGS:
+                return codec.name
         raise InputError(f"{self.name} must be {self.describes}.")
 
 
@@ -152,14 +158,21 @@ class DatePattern:
     json_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
 
     def parse(self, value: Any) -> str | None:
-        """The pattern; None where only dates by ISO 8601 are dates."""
+        """Return the pattern; None if dates are in ISO 8601 only."""
         if value is None:
             return None
         if isinstance(value, str) and value.isprintable():
-            found = re.findall(r"%(.?)", value)
-            day = "j" in found or ("d" in found and bool({"m", "b", "B"} & set(found)))
-            year = len({"Y", "y"} & set(found)) == 1
-            if year and day and set(found) <= set(DIRECTIVES) and len(set(found)) == len(found):
+            directives = re.findall(r"%(.?)", value)
+            day = "j" in directives or (
+                "d" in directives and bool({"m", "b", "B"} & set(directives))
+            )
+            year = len({"Y", "y"} & set(directives)) == 1
+            if (
+                year
+                and day
+                and set(directives) <= set(DIRECTIVES)
+                and len(set(directives)) == len(directives)
+            ):
                 if (
                     re.fullmatch(r"[\d.,]+", re.sub(r"%[^bB]", "1", value))
                     and len(re.sub("%.", "", value)) < 2
@@ -173,18 +186,18 @@ class DatePattern:
 
 
 def cells_of_pattern(pattern: str) -> str:
-    """The regular expression of cells that are written by a pattern of dates.
+    """Return the regular expression of cells in a pattern of dates.
 
     >>> re.fullmatch(cells_of_pattern("%d.%m.%Y"), "31.1.2024") is not None
     True
     """
     parts = re.split(r"%(.)", pattern)
-    texts = [DIRECTIVES[part] if place % 2 else re.escape(part) for place, part in enumerate(parts)]
+    texts = [DIRECTIVES[part] if index % 2 else re.escape(part) for index, part in enumerate(parts)]
     return f"^{''.join(texts)}$"
 
 
 def has_clock(pattern: str) -> bool:
-    """Whether a pattern of dates has times of day."""
+    """Check if a pattern of dates has times of day."""
     return bool(CLOCK & set(re.findall(r"%(.)", pattern)))
 
 
@@ -238,7 +251,7 @@ READING = (
     THOUSANDS,
     DATES,
 )
-"""What can be said of a text file to be read."""
+"""Options of text files for reading."""
 WRITING = (
     Encoding("encoding", "The encoding of a text file to write; that of the input if not given."),
     Letter(
@@ -268,7 +281,7 @@ WRITING = (
         "For a csv file that goes to a spreadsheet: put an apostrophe before texts such as =A1.",
     ),
 )
-"""What can be said of a text file to be written."""
+"""Options of text files for writing."""
 OPTIONS: dict[str, Any] = {
     "delimiter": ",",
     "encoding": UTF8,
@@ -278,13 +291,13 @@ OPTIONS: dict[str, Any] = {
     "line_end": "lf",
     "escape_formulas": False,
 }
-"""How a text file is written if nobody says so."""
+"""Defaults of writing text files."""
 
 
-def check_same_signs(said: Mapping[str, Any]) -> None:
-    """Refuse one sign for two things: it would be read, and written, as either.
+def check_same_signs(options: Mapping[str, Any]) -> None:
+    """Refuse the same sign for decimals and thousands, which would be ambiguous.
 
     >>> check_same_signs({"decimal": ",", "thousands": "."})
     """
-    if said.get("decimal") and said.get("decimal") == said.get("thousands"):
+    if options.get("decimal") and options.get("decimal") == options.get("thousands"):
         raise InputError("decimal and thousands are the same sign; say which of the two it is.")

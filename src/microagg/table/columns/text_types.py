@@ -1,6 +1,4 @@
-"""Texts of a file without types that are numbers, or true and false: to the letter in text files,
-values in files with types.
-"""
+"""Texts of a file without types that are numbers or booleans: values in files with types."""
 
 from __future__ import annotations
 
@@ -21,13 +19,13 @@ NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 MOST_DIGITS, MOST_DIGITS_OF_WHOLE = 17, 15
 """Digits that float64 gives back, and those of whole numbers that every format holds."""
 TRUTHS = (("TRUE", "FALSE"), ("True", "False"), ("true", "false"))
-"""How programs write true and false."""
+"""Spellings of booleans by programs."""
 KINDS = {"whole": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
 
 
 @dataclass(frozen=True)
 class TextType:
-    """What the texts of a column are in files with types.
+    """Type of the texts of a column in files with types.
 
     >>> TextType("float", ",").values(pa.chunked_array([["1,50", "NA", None]])).to_pylist()
     [1.5, None, None]
@@ -40,16 +38,16 @@ class TextType:
 
     @property
     def type(self) -> pa.DataType:
-        """The type in Arrow."""
+        """Type in Arrow."""
         return KINDS[self.kind]
 
     def values(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return the values of texts; what is none means missing."""
+        """Return the values of texts; others become missing."""
         text = pc.utf8_trim_whitespace(column)
         if self.kind == "bool":
             lower = pc.utf8_lower(text)
-            there = pc.is_in(lower, value_set=pa.array(["true", "false"], text.type))
-            return pc.if_else(there, pc.equal(lower, "true"), pa.scalar(None, pa.bool_()))
+            is_truth = pc.is_in(lower, value_set=pa.array(["true", "false"], text.type))
+            return pc.if_else(is_truth, pc.equal(lower, "true"), pa.scalar(None, pa.bool_()))
         style = Style(self.decimal, self.thousands)
         plain = text if style.is_plain else style.plain(text)
         mine = matching(text, NUMBER if style.is_plain else style.pattern)
@@ -73,9 +71,9 @@ def text_types_in(schema: pa.Schema) -> dict[str, TextType]:
 
 
 def with_values(table: pa.Table, types: Mapping[str, TextType] | None = None) -> pa.Table:
-    """Return the table that a file with types holds: values in place of texts that have some.
+    """Return the table that a file with types holds: values for texts that have a type.
 
-    `types` says which do, where the columns do not carry their marks.
+    `types` are their types, if the columns do not carry them as metadata.
 
     >>> field = pa.field("wage", pa.string(), metadata={TYPED_AS: TextType("float").as_mark()})
     >>> with_values(pa.table([["2.50", "NA"]], schema=pa.schema([field]))).to_pydict()
@@ -83,20 +81,20 @@ def with_values(table: pa.Table, types: Mapping[str, TextType] | None = None) ->
     """
     types = text_types_in(table.schema) if types is None else types
     for name, kind in types.items():
-        place = table.schema.get_field_index(name)
-        if place >= 0 and is_text(table.schema.field(place).type):
-            marks = dict(table.schema.field(place).metadata or {})
+        index = table.schema.get_field_index(name)
+        if index >= 0 and is_text(table.schema.field(index).type):
+            marks = dict(table.schema.field(index).metadata or {})
             marks.pop(TYPED_AS, None)
             field = pa.field(name, kind.type, metadata=marks or None)
-            table = table.set_column(place, field, kind.values(table.column(place)))
+            table = table.set_column(index, field, kind.values(table.column(index)))
     return table
 
 
 def number_type(numbers: pa.ChunkedArray, *, one_spelling: bool) -> TextType | None:
-    """Return what trimmed texts, all of them numbers or null, are in files with types.
+    """Return the type of trimmed texts, all of them numbers or null, in files with types.
 
-    None where these could not hold all of their digits, or, with `one_spelling`, where a number is
-    spelled in two ways: categories that differ must stay different.
+    None if that could not hold all of their digits. With `one_spelling`, None also if a number is
+    spelled in two ways: different categories must stay different.
     """
     digits = pc.replace_substring_regex(
         pc.replace_substring_regex(
@@ -109,19 +107,22 @@ def number_type(numbers: pa.ChunkedArray, *, one_spelling: bool) -> TextType | N
     whole = pc.all(pc.match_substring_regex(numbers, r"^[+-]?\d+$")).as_py()
     if longest is None or longest > (MOST_DIGITS_OF_WHOLE if whole else MOST_DIGITS):
         return None
-    found = TextType("whole" if whole else "float")
-    values = found.values(numbers)
+    text_type = TextType("whole" if whole else "float")
+    values = text_type.values(numbers)
     if not whole and not pc.all(pc.is_finite(values)).as_py():
         return None
     if one_spelling and pc.count_distinct(values).as_py() != pc.count_distinct(numbers).as_py():
         return None
-    return found
+    return text_type
 
 
 def is_truth(texts: pa.ChunkedArray) -> bool:
     """Return whether texts are true and false, all spelled in one way; null aside.
 
-    >>> is_truth(pa.chunked_array([["True", None, "False"]])), is_truth(pa.chunked_array([["True", "FALSE"]]))
+    >>> (
+    ...     is_truth(pa.chunked_array([["True", None, "False"]])),
+    ...     is_truth(pa.chunked_array([["True", "FALSE"]])),
+    ... )
     (True, False)
     """
     first: Any = next((cell for cell in texts.slice(0, 100).to_pylist() if cell is not None), None)

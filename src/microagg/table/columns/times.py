@@ -24,7 +24,7 @@ COUNTED = ("D", "s", "ms", "us", "ns")
 
 @dataclass(frozen=True)
 class Resolution:
-    """How fine the values of a column are: so many (`step`) of a unit."""
+    """Resolution of the values of a column: a multiple (`step`) of a unit."""
 
     unit: str
     step: int
@@ -35,12 +35,12 @@ class Resolution:
 
 
 def is_time(kind: pa.DataType) -> bool:
-    """Whether a type holds points or lengths of time."""
+    """Check if a type holds points or lengths of time."""
     return bool(pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
 
 
 def unit_of(kind: Any) -> str:
-    """What a type counts; dates count days, however they are stored."""
+    """Return the unit of a type; dates count days, however they are stored."""
     return "D" if pa.types.is_date(kind) else kind.unit
 
 
@@ -60,7 +60,7 @@ def ticks_of(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def of_ticks(ticks: np.ndarray, kind: pa.DataType, missing: np.ndarray | None = None) -> pa.Array:
-    """A column of this type from its ticks: the way back."""
+    """Return a column of this type from its ticks."""
     if pa.types.is_date(kind):
         return pc.cast(pa.array(ticks.astype(np.int32), mask=missing).cast(pa.date32()), kind)
     narrow = pa.types.is_time32(kind)
@@ -68,8 +68,9 @@ def of_ticks(ticks: np.ndarray, kind: pa.DataType, missing: np.ndarray | None = 
 
 
 def resolution_by(divisor: int | None, unit: str) -> Resolution:
-    """The largest of day, hour, minute, second, ms, us and ns that divides all ticks, by their
-    greatest common divisor; None for no ticks.
+    """Return the largest of day, hour, minute, second, ms, us and ns that divides all ticks.
+
+    `divisor` is their greatest common divisor; None for no ticks.
 
     >>> resolution_by(3600, "s"), resolution_by(86400000, "ms").unit
     (Resolution(unit='s', step=3600), 'D')
@@ -86,9 +87,7 @@ def since(ticks: np.ndarray, origin: int) -> np.ndarray:
 
 
 def on_the_wall(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """What the clocks of a column's zone show; None where these do not tell all of its stamps
-    apart.
-    """
+    """Return local times of a column's zone; None if these do not distinguish all moments."""
     try:
         local = pc.local_timestamp(column)
     except pa.ArrowInvalid:  # a zone that this machine does not know
@@ -105,8 +104,7 @@ def from_the_wall(local: Any, kind: Any) -> Any:
 
 
 def tick_of(code: Any, kind: Any) -> int | None:
-    """The ticks of a date or time that was given by itself, as an object of Python or as text; None
-    if it is none.
+    """Return the ticks of a date or time given as a Python object or text; None if it is none.
 
     >>> tick_of("1970-01-03", pa.date32())
     2
