@@ -50,7 +50,9 @@ import numpy as np
 
 MOST_RECORDS = 20_000
 MOST_SETS = 50_000_000
-CELLS = 1 << 18  # how many numbers an array of one step holds: small enough for the processor's cache
+CELLS = (
+    1 << 18
+)  # how many numbers an array of one step holds: small enough for the processor's cache
 
 Cuts = list[tuple[list[int], float]]  # records and penalty of each
 
@@ -95,11 +97,11 @@ loss of at least 12.5 % (SSE 2.5).
         )
 
 
-class Unreadable(ValueError):
+class UnreadableError(ValueError):
     """A file cannot be read as what it should be; the sentence quotes nothing of it."""
 
 
-class _Rejected(Exception):
+class _RejectedError(Exception):
     """Why the certificate does not hold."""
 
 
@@ -108,10 +110,12 @@ def verify(certificate: Path, data: Path) -> Verdict:
     try:
         content = json.loads(Path(certificate).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        raise Unreadable(f"{Path(certificate).name} is no certificate; give the JSON file of one.") from None
+        raise UnreadableError(
+            f"{Path(certificate).name} is no certificate; give the JSON file of one."
+        ) from None
     try:
         columns = _columns(_field(content, "data", dict))
-    except _Rejected as rejected:
+    except _RejectedError as rejected:
         return Verdict(False, str(rejected))
     return check_certificate(content, _read_values(Path(data), columns))
 
@@ -136,9 +140,11 @@ def check_certificate(content: Any, values: np.ndarray) -> Verdict:
         "worst": 0.0,
     }
     try:
-        with np.errstate(all="ignore"):  # overflow ends in numbers that are not finite, which are refused
+        with np.errstate(
+            all="ignore"
+        ):  # overflow ends in numbers that are not finite, which are refused
             _check(content, np.ascontiguousarray(values, dtype=np.float64), found)
-    except _Rejected as rejected:
+    except _RejectedError as rejected:
         return Verdict(False, str(rejected), **found)
     return Verdict(True, "the claim holds.", **found)
 
@@ -160,9 +166,14 @@ def _check(content: Any, values: np.ndarray, found: dict[str, Any]) -> None:
     _require(2 <= k <= n <= MOST_RECORDS, f"2 <= k <= records <= {MOST_RECORDS} is asked for.")
 
     sst = float(_costs(points, np.arange(n)[None])[0])
-    _require(sst == 0.0 or 1e-200 < sst < 1e200, "the points are too large or too small to be squared.")
+    _require(
+        sst == 0.0 or 1e-200 < sst < 1e200, "the points are too large or too small to be squared."
+    )
     expected = 100.0 * sse / sst if sst else 0.0
-    _require(math.isclose(il, expected, rel_tol=1e-9, abs_tol=1e-12), "claim.il does not match claim.sse.")
+    _require(
+        math.isclose(il, expected, rel_tol=1e-9, abs_tol=1e-12),
+        "claim.il does not match claim.sse.",
+    )
     if sse <= 0.0:
         return  # true of any grouping
     eps = 1e-9 * sst / n
@@ -171,12 +182,16 @@ def _check(content: Any, values: np.ndarray, found: dict[str, Any]) -> None:
     else:
         for size in range(k, 2 * k):
             _check_size(points, pi, cuts, size, eps, found)
-        penalties = [penalty for records, penalty in cuts for _ in range(len(records) // 2)]  # m times each
+        penalties = [
+            penalty for records, penalty in cuts for _ in range(len(records) // 2)
+        ]  # m times each
         proven = math.fsum([*pi.tolist(), *(-penalty for penalty in penalties)]) - n / k * 1.5 * eps
     _require(sse <= proven, "the claim exceeds what the numbers of the certificate prove.")
 
 
-def _check_size(points: np.ndarray, pi: np.ndarray, cuts: Cuts, size: int, eps: float, found: dict) -> None:
+def _check_size(
+    points: np.ndarray, pi: np.ndarray, cuts: Cuts, size: int, eps: float, found: dict
+) -> None:
     """Compare every set of this size that might break (*) with (*)."""
     largest = float(np.abs(pi).max())
     if size * largest <= eps:
@@ -187,21 +202,30 @@ def _check_size(points: np.ndarray, pi: np.ndarray, cuts: Cuts, size: int, eps: 
             cuts_of[record].append(number)
     most = max(len(numbers) for numbers in cuts_of)
     error = (points.shape[1] * size + most + 10) * 2.0**-52 * size * largest
-    _require(error <= eps / 2, "the certificate's numbers are too uneven to be checked in double precision.")
+    _require(
+        error <= eps / 2,
+        "the certificate's numbers are too uneven to be checked in double precision.",
+    )
 
     # as a table, filled up with the number of a last cut that costs nothing
-    table = np.array([numbers + [len(cuts)] * (most - len(numbers)) for numbers in cuts_of], dtype=np.int64)
+    table = np.array(
+        [numbers + [len(cuts)] * (most - len(numbers)) for numbers in cuts_of], dtype=np.int64
+    )
     penalties = np.array([penalty for _, penalty in cuts] + [0.0])
     step = 1 + CELLS // (len(penalties) + size * (points.shape[1] + most))
     for sets in _negative_sets(_weights(points, pi, cuts, size, eps), size, found):
         for start in range(0, len(sets), step):
             some = sets[start : start + step]
-            places = table[some].reshape(len(some), -1) + len(penalties) * np.arange(len(some))[:, None]
+            places = (
+                table[some].reshape(len(some), -1) + len(penalties) * np.arange(len(some))[:, None]
+            )
             shared = np.bincount(places.ravel(), minlength=len(some) * len(penalties))  # |S ∩ c|
             relief = (shared.reshape(len(some), -1) // 2) @ penalties
             excess = pi[some].sum(axis=1) - relief - _costs(points, some)  # v(S)
             found["worst"] = max(found["worst"], float(excess.max()))
-            _require(bool((excess <= eps).all()), "some group costs less than the certificate says.")
+            _require(
+                bool((excess <= eps).all()), "some group costs less than the certificate says."
+            )
 
 
 def _weights(points: np.ndarray, pi: np.ndarray, cuts: Cuts, size: int, eps: float) -> np.ndarray:
@@ -238,7 +262,8 @@ def _negative_sets(weights: np.ndarray, size: int, found: dict) -> Iterator[np.n
                 sets, totals = sets[:step], totals[:step]
             found["sets_examined"] += len(sets)
             _require(
-                found["sets_examined"] <= MOST_SETS, "not confirmed: too many sets would have to be met."
+                found["sets_examined"] <= MOST_SETS,
+                "not confirmed: too many sets would have to be met.",
             )
             if len(sets) and sets.shape[1] == size:
                 yield sets
@@ -246,7 +271,9 @@ def _negative_sets(weights: np.ndarray, size: int, found: dict) -> Iterator[np.n
                 waiting.append(_extended(weights, sets, totals))
 
 
-def _extended(weights: np.ndarray, sets: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _extended(
+    weights: np.ndarray, sets: np.ndarray, totals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The negative sets with one record more whose added record is the one that would be taken out again."""
     stars = weights[sets[:, 0]]  # of every record to each set
     for column in sets.T[1:]:
@@ -262,7 +289,9 @@ def _extended(weights: np.ndarray, sets: np.ndarray, totals: np.ndarray) -> tupl
 
 def _costs(points: np.ndarray, sets: np.ndarray) -> np.ndarray:
     """cost(S) of each row of record numbers."""
-    members = points[sets] - points[sets[:, :1]]  # seen from the first member: large offsets do no harm
+    members = (
+        points[sets] - points[sets[:, :1]]
+    )  # seen from the first member: large offsets do no harm
     return np.square(members - members.mean(axis=1, keepdims=True)).sum(axis=(1, 2))
 
 
@@ -271,7 +300,9 @@ def _points(data: dict[str, Any], values: np.ndarray, n: int) -> np.ndarray:
     _require(values.ndim == 2 and len(values) == n, "the data have another number of records.")
     d = values.shape[1]
     columns = _columns(data)
-    _require(d > 0 and (columns is None or len(columns) == d), "the data have another number of columns.")
+    _require(
+        d > 0 and (columns is None or len(columns) == d), "the data have another number of columns."
+    )
     _require(bool(np.isfinite(values).all()), "the data hold numbers that are not finite.")
     digest = hashlib.sha256(f"{n} {d}\n".encode() + values.astype("<f8").tobytes()).hexdigest()
     _require(_field(data, "digest", str) == digest, "the data are not those of the certificate.")
@@ -323,7 +354,7 @@ def _means(values: np.ndarray) -> np.ndarray:
 
 def _require(condition: bool, reason: str) -> None:
     if not condition:
-        raise _Rejected(reason)
+        raise _RejectedError(reason)
 
 
 def _field(holder: Any, name: str, kind: type) -> Any:
@@ -335,7 +366,9 @@ def _field(holder: Any, name: str, kind: type) -> Any:
 
 def _numbers(items: list, count: int, name: str) -> np.ndarray:
     """Exactly `count` finite numbers."""
-    proper = len(items) == count and all(type(item) in (int, float) and abs(item) < 1e300 for item in items)
+    proper = len(items) == count and all(
+        type(item) in (int, float) and abs(item) < 1e300 for item in items
+    )
     _require(proper, f"the certificate's {name} must be {count} finite numbers.")
     return np.array(items, dtype=np.float64)
 
@@ -372,16 +405,24 @@ def _read_values(path: Path, columns: list[str] | None) -> np.ndarray:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = list(file)
         rows = [row for row in csv.reader(lines, delimiter=max(",;\t", key=lines[0].count)) if row]
-        counted = [str(place) for place in range(columns is not None, len(rows[0]) + (columns is not None))]
+        counted = [
+            str(place) for place in range(columns is not None, len(rows[0]) + (columns is not None))
+        ]
         # columns that are named 1, 2, 3 and not in the first row are those of a file without a header
-        nameless = columns is None or (set(columns) <= set(counted) and not set(columns) <= set(rows[0]))
+        nameless = columns is None or (
+            set(columns) <= set(counted) and not set(columns) <= set(rows[0])
+        )
         header = counted if nameless else rows.pop(0)
         if all(header.count(name) == 1 for name in columns or header):
             places = [header.index(name) for name in columns or header]
             return np.array([[float(row[place]) for place in places] for row in rows])
     except Exception:  # whatever a library says may quote a value
-        raise Unreadable(f"{path.name} cannot be read as numbers; give the certificate's data.") from None
-    raise Unreadable(f"{path.name} lacks a column that the certificate names, or has it twice.")
+        raise UnreadableError(
+            f"{path.name} cannot be read as numbers; give the certificate's data."
+        ) from None
+    raise UnreadableError(
+        f"{path.name} lacks a column that the certificate names, or has it twice."
+    )
 
 
 def main(arguments: list[str]) -> int:
@@ -391,7 +432,7 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         verdict = verify(Path(arguments[0]), Path(arguments[1]))
-    except Unreadable as error:
+    except UnreadableError as error:
         print(error, file=sys.stderr)
         return 2
     print(verdict)

@@ -56,7 +56,9 @@ def digest_of(values: np.ndarray) -> str:
 
 
 @pytest.fixture(scope="module")
-def solved(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[np.ndarray, Certificate, Path]]:
+def solved(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[int, tuple[np.ndarray, Certificate, Path]]:
     folder = tmp_path_factory.mktemp("certificates")
     results = {}
     for seed, n, k, d in INSTANCES:
@@ -87,7 +89,9 @@ def lies(points: np.ndarray, honest: Certificate) -> Iterator[tuple[str, Certifi
     """Each with the claim left as it was or raised, never lowered; `unit` is what a record costs on average."""
     n, sse, rng = len(points), honest["claim"]["sse"], np.random.default_rng(len(points))
     unit = sse / n
-    proven = sum(honest["pi"]) - sum(cut["penalty"] * (len(cut["records"]) // 2) for cut in honest["cuts"])
+    proven = sum(honest["pi"]) - sum(
+        cut["penalty"] * (len(cut["records"]) // 2) for cut in honest["cuts"]
+    )
     room = 2e-9 * total_squares(points)
 
     def fresh() -> Certificate:
@@ -155,7 +159,9 @@ def test_fifty_lies_about_it_are_rejected(solved, seed: int):
     points, honest, _ = solved[seed]
     told = list(lies(points, honest))
     assert len(told) >= 50
-    accepted = [name for name, certificate, values in told if check_certificate(certificate, values).holds]
+    accepted = [
+        name for name, certificate, values in told if check_certificate(certificate, values).holds
+    ]
     assert accepted == []
 
 
@@ -269,7 +275,9 @@ def test_no_set_of_records_costs_less_than_its_prices(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_bound_that_is_there_at_once_is_proven_too(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bound_that_is_there_at_once_is_proven_too(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Tables that are too large for a linear program get no other."""
     monkeypatch.setattr("microagg.bounds.lower.LARGE", 1)
     points, k = np.random.default_rng(seed).normal(size=(14, 2)), 2 + seed % 3

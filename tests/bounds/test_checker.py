@@ -35,8 +35,14 @@ def test_every_negative_set_is_met_exactly_once_also_with_ties(seed: int):
     weights = rng.integers(-3, 4 + seed % 4, (n, n))
     weights = np.triu(weights, 1) + np.triu(weights, 1).T
     found: dict[str, Any] = {"sets_examined": 0}
-    met = [tuple(sorted(s)) for sets in checker._negative_sets(weights, size, found) for s in sets.tolist()]
-    expected = [s for s in itertools.combinations(range(n), size) if weights[np.ix_(s, s)].sum() < 0]
+    met = [
+        tuple(sorted(s))
+        for sets in checker._negative_sets(weights, size, found)
+        for s in sets.tolist()
+    ]
+    expected = [
+        s for s in itertools.combinations(range(n), size) if weights[np.ix_(s, s)].sum() < 0
+    ]
     assert sorted(met) == expected
     assert found["sets_examined"] >= len(expected)
 
@@ -47,11 +53,15 @@ def test_small_steps_meet_the_same_sets(monkeypatch: pytest.MonkeyPatch):
     weights = weights + weights.T
     found: dict[str, Any] = {"sets_examined": 0}
     whole = sorted(
-        tuple(sorted(s)) for sets in checker._negative_sets(weights, 5, found) for s in sets.tolist()
+        tuple(sorted(s))
+        for sets in checker._negative_sets(weights, 5, found)
+        for s in sets.tolist()
     )
     monkeypatch.setattr(checker, "CELLS", 24)
     pieces = sorted(
-        tuple(sorted(s)) for sets in checker._negative_sets(weights, 5, found) for s in sets.tolist()
+        tuple(sorted(s))
+        for sets in checker._negative_sets(weights, 5, found)
+        for s in sets.tolist()
     )
     assert len(whole) > 30
     assert whole == pieces
@@ -85,10 +95,15 @@ def test_the_verdict_is_that_of_the_oracle(seed: int):
         changed[moved] += rng.choice([-1.0, 1.0], len(moved)) * unit * 10.0 ** rng.uniform(-5, -1)
         if other and rng.random() < 0.5:
             place = int(rng.integers(len(other)))
-            other[place] = (other[place][0], other[place][1] * float(rng.choice([0.0, 0.5, 0.99, 1.5])))
+            other[place] = (
+                other[place][0],
+                other[place][1] * float(rng.choice([0.0, 0.5, 0.99, 1.5])),
+            )
         perturbed = make(values, k, changed, other, scale)
         assert check_certificate(perturbed, values).holds == oracle(points, perturbed)
-    raised = pi + unit * 1e-6 * (np.arange(n) == seed % n)  # at the optimum every record is in a tight set
+    raised = pi + unit * 1e-6 * (
+        np.arange(n) == seed % n
+    )  # at the optimum every record is in a tight set
     assert (
         honest["claim"]["sse"] <= 0.0
         or not check_certificate(make(values, k, raised, cuts, scale), values).holds
@@ -103,7 +118,10 @@ def test_no_size_may_be_overlooked(k: int, overlooked: int):
     rejected = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        values = rng.normal(size=(2 * k + 3, 2)) * 0.3 + 4.0 * (np.arange(2 * k + 3) >= overlooked)[:, None]
+        values = (
+            rng.normal(size=(2 * k + 3, 2)) * 0.3
+            + 4.0 * (np.arange(2 * k + 3) >= overlooked)[:, None]
+        )
         cut_sets = [s for size in (3, 5) for s in itertools.combinations(range(overlooked), size)]
         pi, cuts = tight(values, k, cut_sets, overlooked)
         certificate = make(values, k, pi, cuts)

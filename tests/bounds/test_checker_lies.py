@@ -179,7 +179,10 @@ LIES: list[tuple[str, Lie]] = [
     ),
     *((f"il x {factor}", raise_il(factor)) for factor in (1.0 + 1e-6, 1.1, 100.0)),
     *((f"pi {record} raised", raise_pi(record, 1e-4, claim=False)) for record in range(11)),
-    *((f"pi {record} and claim raised", raise_pi(record, 1e-5, claim=True)) for record in range(0, 11, 2)),
+    *(
+        (f"pi {record} and claim raised", raise_pi(record, 1e-5, claim=True))
+        for record in range(0, 11, 2)
+    ),
     *((f"pi {a} and {b} swapped", swap_pi(a, b)) for a, b in ((0, 1), (2, 5), (3, 9), (4, 10))),
     *(
         (f"penalty {place} x {factor}", lower_penalty(place, factor))
@@ -269,7 +272,10 @@ MALFORMED = [
     ),
     *(put("pi", value=value) for value in ([], None, {}, "pi", [[0.0] * 11], [0.0] * 12)),
     *(put("cuts", value=value) for value in (None, {}, [None], [[]], [3], ["cut"])),
-    *(put("cuts", 0, "penalty", value=value) for value in (-1e-9, math.nan, math.inf, True, "1", None)),
+    *(
+        put("cuts", 0, "penalty", value=value)
+        for value in (-1e-9, math.nan, math.inf, True, "1", None)
+    ),
     *(
         put("cuts", 0, "records", value=value)
         for value in (
@@ -286,9 +292,18 @@ MALFORMED = [
             [0, 1, [2]],
         )
     ),
-    *(put("data", "columns", value=value) for value in ([], ["a"], ["a", "a"], ["a", 1], "ab", 3, True)),
-    *(put("data", "centre", value=value) for value in ([], [1.0], None, [math.nan, 0.0], [True, 0.0])),
-    *(put("data", "width", value=value) for value in ([], [1.0], None, [math.inf, 1.0], [0.0, 1.0])),
+    *(
+        put("data", "columns", value=value)
+        for value in ([], ["a"], ["a", "a"], ["a", 1], "ab", 3, True)
+    ),
+    *(
+        put("data", "centre", value=value)
+        for value in ([], [1.0], None, [math.nan, 0.0], [True, 0.0])
+    ),
+    *(
+        put("data", "width", value=value)
+        for value in ([], [1.0], None, [math.inf, 1.0], [0.0, 1.0])
+    ),
     *(put("data", "digest", value=value) for value in ("", None, 3, b"x")),
     *(put("data", "scale", value=value) for value in ("", None, 3, [])),
     put("format", value="microagg-bound/2"),
@@ -307,8 +322,14 @@ def test_what_is_malformed_never_passes(change: Callable[[Certificate], Any]):
     ("records", "penalty"),
     [
         *(([0, 1, 2], penalty) for penalty in (-1e-15, -1e-3, False, "0", None)),
-        *((records, 0.0) for records in ([], [0], [0, 1], [0, 1, 2, 3], [0, 0, 1], [0, 1, -1], [0, 1, 11])),
-        *((records, 0.0) for records in ([0, 1, 2.0], [0, 2, True], [0, 1, "2"], [0, 1, None], "012", 3)),
+        *(
+            (records, 0.0)
+            for records in ([], [0], [0, 1], [0, 1, 2, 3], [0, 0, 1], [0, 1, -1], [0, 1, 11])
+        ),
+        *(
+            (records, 0.0)
+            for records in ([0, 1, 2.0], [0, 2, True], [0, 1, "2"], [0, 1, None], "012", 3)
+        ),
     ],
 )
 def test_a_malformed_cut_spoils_a_certificate_that_does_not_need_it(records: Any, penalty: Any):

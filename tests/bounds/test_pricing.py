@@ -19,7 +19,11 @@ def small_case(seed):
     points = rng.normal(size=(n, d)) if seed % 3 else rng.integers(0, 3, (n, d)).astype(float)
     if seed % 5 == 0:
         points = np.ascontiguousarray(points[rng.integers(0, max(1, n // 2), n)])
-    cuts = [tuple(sorted(rng.choice(n, size, replace=False).tolist())) for size in (3, 3, 5, 7) if size <= n]
+    cuts = [
+        tuple(sorted(rng.choice(n, size, replace=False).tolist()))
+        for size in (3, 3, 5, 7)
+        if size <= n
+    ]
     cuts = list(dict.fromkeys(c for c in cuts if rng.random() < 0.7))
     pi = 0.5 * rng.normal(size=n) + 0.5 * (seed % 2)
     if seed % 7 == 0:
@@ -50,7 +54,9 @@ def test_exactly_the_cheap_sets_are_listed_each_once(block):
         points, k, pi, cuts, penalties, rng = small_case(seed)
         n = len(points)
         limit = float(rng.choice([0.0, -0.2, 0.5]))
-        m = int(rng.integers(1, n)) if n > 1 else 1  # short lists: those not listed must be found too
+        m = (
+            int(rng.integers(1, n)) if n > 1 else 1
+        )  # short lists: those not listed must be found too
         pricing = Pricing(points, k, listed_both_ways(*nearest_others(points, m)[:2]))
         found = pricing.sets(Prices(pi, penalties), Cuts(n, cuts), limit)
         listed = dict(zip(rows_of(found), found.excess.tolist(), strict=True))
@@ -107,18 +113,24 @@ def test_violated_cuts_are_those_of_brute_force():
         rng = np.random.default_rng(seed)
         n = 8
         sets, values, left = [], [], np.ones(n)
-        for _ in range(12):  # some fractional choice in which no record is in sets worth more than 1
+        for _ in range(
+            12
+        ):  # some fractional choice in which no record is in sets worth more than 1
             members = np.sort(rng.choice(n, int(rng.integers(2, 5)), replace=False))
             value = min(left[members].min(), 0.5)
             if value > 0.0:
                 left[members] -= value
                 sets.append(members)
                 values.append(value)
-        members, offsets = np.concatenate(sets), np.concatenate([[0], np.cumsum([len(s) for s in sets])])
+        members, offsets = (
+            np.concatenate(sets),
+            np.concatenate([[0], np.cumsum([len(s) for s in sets])]),
+        )
         for size in (3, 5):
             for cut in violated_cuts(n, members, offsets, np.array(values), size, most=100):
                 held = sum(
-                    v * (len(set(cut) & set(s.tolist())) // 2) for s, v in zip(sets, values, strict=True)
+                    v * (len(set(cut) & set(s.tolist())) // 2)
+                    for s, v in zip(sets, values, strict=True)
                 )
                 assert held > size // 2 or left[list(cut)].max() > 0.0
 

@@ -63,7 +63,11 @@ def push_one(edges: list[list[float]], source: int, sink: int, tolerance: float)
     while changed:
         changed = False
         for number, (a, b, capacity, cost) in enumerate(edges):
-            if capacity > 0 and a in distance and distance[a] + cost < distance.get(b, math.inf) - tolerance:
+            if (
+                capacity > 0
+                and a in distance
+                and distance[a] + cost < distance.get(b, math.inf) - tolerance
+            ):
                 distance[b], came_by[b], changed = distance[a] + cost, number, True
     node = sink
     while node != source:
@@ -75,7 +79,9 @@ def push_one(edges: list[list[float]], source: int, sink: int, tolerance: float)
 def some_labels(rng: np.random.Generator, n: int, clusters: int, k: int) -> np.ndarray:
     """A random assignment that keeps the sizes."""
     more = rng.permutation(np.repeat(np.arange(clusters), k - 1))[: n - k * clusters]
-    return rng.permutation(np.concatenate([np.repeat(np.arange(clusters), k), more])).astype(np.int32)
+    return rng.permutation(np.concatenate([np.repeat(np.arange(clusters), k), more])).astype(
+        np.int32
+    )
 
 
 def some_problem(seed: int, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
@@ -85,7 +91,11 @@ def some_problem(seed: int, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     clusters = int(rng.integers(1, most // k + 1))
     n = int(rng.integers(k * clusters, min(most, (2 * k - 1) * clusters) + 1))
     d = int(rng.integers(1, 4))
-    points = [rng.normal(size=(n, d)), rng.integers(0, 3, (n, d)) * 1.0, np.round(rng.normal(size=(n, d)), 1)]
+    points = [
+        rng.normal(size=(n, d)),
+        rng.integers(0, 3, (n, d)) * 1.0,
+        np.round(rng.normal(size=(n, d)), 1),
+    ]
     centres = [rng.normal(size=(clusters, d)), points[seed % 3][rng.integers(0, n, clusters)]]
     return points[seed % 3], centres[seed // 3 % 2], some_labels(rng, n, clusters, k), k
 
@@ -101,7 +111,9 @@ def check(points: np.ndarray, centres: np.ndarray, start: np.ndarray, k: int, or
         costs = cost_matrix(points, centres, squared=squared)
         assert total_cost(costs, labels) == pytest.approx(oracle(costs, k), rel=1e-9, abs=1e-12)
         assert np.array_equal(labels, assign(points, centres, start, k, squared))
-        assert np.array_equal(labels, assign(points, centres, labels, k, squared)), "an optimum was left"
+        assert np.array_equal(labels, assign(points, centres, labels, k, squared)), (
+            "an optimum was left"
+        )
     assert all(np.array_equal(a, b) for a, b in zip(before, (points, centres, start), strict=True))
 
 

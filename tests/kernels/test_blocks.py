@@ -44,7 +44,9 @@ def test_blocks_are_small_enough_and_equal_within_one(seed: int) -> None:
         assert len(sizes) & (len(sizes) - 1) == 0, "not a power of two"
         assert sizes.max() <= largest
         assert sizes.max() - sizes.min() <= 1
-        assert len(sizes) == 1 or -(-len(points) // (len(sizes) // 2)) > largest, "halved once too often"
+        assert len(sizes) == 1 or -(-len(points) // (len(sizes) // 2)) > largest, (
+            "halved once too often"
+        )
 
 
 def test_many_equal_values_are_split_by_record() -> None:

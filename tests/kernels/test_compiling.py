@@ -44,7 +44,9 @@ def _fresh_folder() -> Iterator[None]:
 def package(tmp_path: Path) -> Path:
     """A copy of the package with one kernel that calls another in another file."""
     home = tmp_path / "site" / "microagg"
-    shutil.copytree(Path(microagg.__file__).parent, home, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(microagg.__file__).parent, home, ignore=shutil.ignore_patterns("__pycache__")
+    )
     (home / "kernels" / "callee.py").write_text(CALLEE.format(added=1))
     (home / "kernels" / "caller.py").write_text(CALLER)
     return home
@@ -69,7 +71,9 @@ def test_an_edit_in_a_callee_is_noticed(package: Path, tmp_path: Path) -> None:
     assert probe(package, cache) == ["announced", "20 25.0", "compiled"]
     assert probe(package, cache) == ["20 25.0", "cached"], "the cache was not used"
     (package / "kernels" / "callee.py").write_text(CALLEE.format(added=2))
-    assert probe(package, cache) == ["announced", "30 35.0", "compiled"], "stale code from the cache"
+    assert probe(package, cache) == ["announced", "30 35.0", "compiled"], (
+        "stale code from the cache"
+    )
     for source in (package / "errors.py", package / "studies" / "compare_cells.py"):
         source.write_text(source.read_text() + "\n# no kernel here\n")
     assert probe(package, cache) == ["30 35.0", "cached"], "an edit that concerns no kernel"
@@ -86,7 +90,9 @@ def test_a_broken_cache_is_compiled_anew(package: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_next_command_compiles_other_kernels_and_is_silent(package: Path, tmp_path: Path) -> None:
+def test_the_next_command_compiles_other_kernels_and_is_silent(
+    package: Path, tmp_path: Path
+) -> None:
     cache = tmp_path / "cache"
     assert probe(package, cache) == ["announced", "20 25.0", "compiled"]
     assert probe(package, cache, "other") == ["3 4.5", "compiled"]
@@ -130,7 +136,9 @@ class TestTheFolder:
         assert compiling._cache_folder() is None
         assert kernel(thrice)(14) == 42
 
-    def test_the_one_that_was_asked_for(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def test_the_one_that_was_asked_for(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
         monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path / "new"))
         assert compiling._cache_folder() == tmp_path / "new"
         assert list((tmp_path / "new").iterdir()) == [], "the trial left something"

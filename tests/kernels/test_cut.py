@@ -66,12 +66,16 @@ def univariate_optimum(values: np.ndarray, k: int) -> float:
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_one_column_equals_an_independent_solver(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_column_equals_an_independent_solver(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(seed)
     small = seed % 10 != 0
     n = int(rng.integers(4, 300 if small else 2001))
     k = int(rng.integers(2, min(40 if small else 201, n)))
-    values = np.rint(rng.choice([rng.normal(0, 1e5, n), np.exp(rng.normal(8, 2, n)), rng.integers(0, 9, n)]))
+    values = np.rint(
+        rng.choice([rng.normal(0, 1e5, n), np.exp(rng.normal(8, 2, n)), rng.integers(0, 9, n)])
+    )
     order = np.argsort(values, kind="stable")
     expected = univariate_optimum(values, k)
     points = values.reshape(-1, 1)

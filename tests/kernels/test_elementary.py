@@ -12,7 +12,13 @@ from microagg.kernels.elementary import exponential, logarithm
 
 def test_exp_is_right_to_the_last_digits() -> None:
     rng = np.random.default_rng(0)
-    values = [0.0, -1e-300, -1e-17, *(-rng.exponential(3.0, 5000)), *(-rng.uniform(0.0, 708.0, 5000))]
+    values = [
+        0.0,
+        -1e-300,
+        -1e-17,
+        *(-rng.exponential(3.0, 5000)),
+        *(-rng.uniform(0.0, 708.0, 5000)),
+    ]
     for x in values:
         assert exponential(float(x)) == pytest.approx(math.exp(x), rel=4e-16, abs=0.0)
 

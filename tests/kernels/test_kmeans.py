@@ -10,11 +10,15 @@ from microagg.kernels.kmeans import lloyd, spread_records
 from microagg.kernels.random import permutation, seeded
 
 
-def plain_lloyd(points: np.ndarray, centres: np.ndarray, turns: int) -> tuple[np.ndarray, np.ndarray]:
+def plain_lloyd(
+    points: np.ndarray, centres: np.ndarray, turns: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Every record to its nearest centre, every centre to the mean of its records, until nothing moves."""
     for _ in range(turns):
         everybody = range(len(points))
-        labels = np.array([plain.squared_distances(points, everybody, c) for c in centres]).argmin(axis=0)
+        labels = np.array([plain.squared_distances(points, everybody, c) for c in centres]).argmin(
+            axis=0
+        )
         new = centres.copy()
         for g in np.unique(labels):
             new[g] = plain.centroid(points, np.flatnonzero(labels == g).tolist())
@@ -51,7 +55,11 @@ def test_many_turns_on_more_records(count: int) -> None:
 
 def test_starts_are_distinct_points_and_far_ones_are_likely() -> None:
     points = np.repeat([[0.0], [1.0], [1_000.0]], [50, 49, 1], axis=0)
-    assert sorted(points[spread_records(points, 10, seeded(0))].ravel().tolist()) == [0.0, 1.0, 1_000.0]
+    assert sorted(points[spread_records(points, 10, seeded(0))].ravel().tolist()) == [
+        0.0,
+        1.0,
+        1_000.0,
+    ]
     drawn = [spread_records(points, 2, seeded(seed)) for seed in range(200)]
     assert sum(99 in records for records in drawn) > 195, "its weight is at least 1000^2 of all"
     firsts = np.bincount([records[0] // 50 for records in drawn], minlength=2)

@@ -24,7 +24,12 @@ def highest_plausible(classes: int) -> float:
 def test_the_sequence_is_splitmix64() -> None:
     state = np.zeros(1, np.uint64)
     numbers = [int(random.next_integer(state)) for _ in range(4)]
-    assert numbers == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC]
+    assert numbers == [
+        0xE220A8397B1DCDAF,
+        0x6E789E6AA1B965F4,
+        0x06C45D188009454F,
+        0xF88BB8A8724C81EC,
+    ]
 
 
 def test_seeds_repeat_and_differ() -> None:

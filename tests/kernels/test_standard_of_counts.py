@@ -27,7 +27,9 @@ def test_the_same_shortfall_to_the_bit(asked: dict, kind: Kind, atoms: int) -> N
         held = np.full(400, -1, np.int16)
         for atom in range(atoms):
             held[rng.random(400) < 0.2] = atom
-        column = Attribute("x", kind, values, atoms=held if atoms else None, marks=tuple(range(atoms)))
+        column = Attribute(
+            "x", kind, values, atoms=held if atoms else None, marks=tuple(range(atoms))
+        )
         promise = Guarantees.of(**asked)
         accept = promise.accept((column,), column)
         assert accept is not None

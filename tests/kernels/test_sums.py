@@ -64,7 +64,9 @@ def test_squared_error() -> None:
     points, others = ill_conditioned(5, 40), ill_conditioned(6, 40)
     rows = np.random.default_rng(7).integers(0, 40, 40).astype(np.int32)
     differences = (points - others[rows]).ravel()
-    assert sums.squared_error(points, others, rows) == math.fsum((differences * differences).tolist())
+    assert sums.squared_error(points, others, rows) == math.fsum(
+        (differences * differences).tolist()
+    )
 
 
 def test_the_nearest_mean_is_the_first_of_several() -> None:

@@ -28,7 +28,9 @@ def test_axes_are_at_right_angles_and_have_the_variances(seed: int) -> None:
     variances, axes = turning.principal(covariance)
     largest = max(float(variances[0]), 1e-300)
     np.testing.assert_allclose(axes @ axes.T, np.eye(m), atol=1e-13)
-    np.testing.assert_allclose(axes @ covariance @ axes.T / largest, np.diag(variances) / largest, atol=1e-13)
+    np.testing.assert_allclose(
+        axes @ covariance @ axes.T / largest, np.diag(variances) / largest, atol=1e-13
+    )
     expected = np.linalg.eigvalsh(covariance)[::-1]
     np.testing.assert_allclose(variances / largest, expected / largest, atol=1e-13)
     assert (np.diff(variances) <= 0.0).all()

@@ -56,7 +56,9 @@ def partitions(records: tuple[int, ...], k: int) -> Iterator[list[tuple[int, ...
                     yield [(first, *others), *further]
 
 
-def optimum(points: np.ndarray, k: int, weights: np.ndarray, accept: Predicate | None = None) -> float:
+def optimum(
+    points: np.ndarray, k: int, weights: np.ndarray, accept: Predicate | None = None
+) -> float:
     costs: dict[tuple[int, ...], float] = {}
 
     def cost(group: tuple[int, ...]) -> float:
@@ -110,7 +112,9 @@ def test_tiny_problems_are_solved() -> None:
     for seed in range(100):
         points, k = tiny_problem(seed)
         start = in_order(points, k)
-        labels = anneal(Problem.of(points, k, threads=1), start, steps=100 * len(points), rng=seeded(seed))
+        labels = anneal(
+            Problem.of(points, k, threads=1), start, steps=100 * len(points), rng=seeded(seed)
+        )
         check(labels, k)
         best = optimum(points, k, np.ones(len(points)))
         found = plain.sse(points, labels)
@@ -133,7 +137,9 @@ def test_weights_decide() -> None:
 
 
 def promise_on(values: np.ndarray, **asked: Any) -> AcceptanceTest:
-    accept = Guarantees.of(**asked).accept((Attribute("ill", Kind.NOMINAL, values.astype(np.int64)),))
+    accept = Guarantees.of(**asked).accept(
+        (Attribute("ill", Kind.NOMINAL, values.astype(np.int64)),)
+    )
     assert accept is not None
     return accept
 
@@ -174,7 +180,9 @@ def test_a_promise_that_any_group_keeps_changes_nothing() -> None:
 
 
 @pytest.mark.slow
-def test_same_labels_on_repetition_and_with_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_labels_on_repetition_and_with_any_number_of_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(lns, "ONE_REGION", 1000)
     points = np.random.default_rng(2).lognormal(size=(6000, 3))
     start = in_order(points, 4)
@@ -190,7 +198,9 @@ def test_same_labels_on_repetition_and_with_any_number_of_threads(monkeypatch: p
 
 
 @pytest.mark.parametrize("several_regions", [False, True])
-def test_a_stopped_run_can_be_repeated(monkeypatch: pytest.MonkeyPatch, several_regions: bool) -> None:
+def test_a_stopped_run_can_be_repeated(
+    monkeypatch: pytest.MonkeyPatch, several_regions: bool
+) -> None:
     monkeypatch.setattr(lns, "ONE_REGION", 100 if several_regions else 10_000)
     monkeypatch.setattr(lns, "BATCH", 500)
     points = np.random.default_rng(3).normal(size=(2000, 2))
@@ -305,7 +315,9 @@ def test_census_comes_near_the_best_known(reference_data: object, k: int, bar: f
     assert plain.information_loss(points, labels) < bar
 
 
-def test_nothing_is_searched_where_every_group_is_of_equal_records(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_searched_where_every_group_is_of_equal_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Not even where rounding leaves them an error above 0: 0.1 has none of its multiples in binary."""
     points = np.repeat([[0.1, 0.7], [0.3, 1.1], [9.7, 0.2]], 49, axis=0)
     labels = np.repeat(np.arange(3, dtype=np.int32), 49)

@@ -40,11 +40,15 @@ def weighted_sse(points: np.ndarray, weights: np.ndarray, members: list[int]) ->
 def random_partition(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
     """Any valid partition: group sizes from k to 2k - 1, or one group larger than that."""
     groups = max(1, n // k - int(rng.integers(0, 3)))
-    labels = np.concatenate([np.repeat(np.arange(groups), k), rng.integers(0, groups, n - groups * k)])
+    labels = np.concatenate(
+        [np.repeat(np.arange(groups), k), rng.integers(0, groups, n - groups * k)]
+    )
     return rng.permutation(labels)
 
 
-def neighbours(groups: list[list[int]], k: int) -> Iterator[tuple[list[list[int]], list[list[int]]]]:
+def neighbours(
+    groups: list[list[int]], k: int
+) -> Iterator[tuple[list[list[int]], list[list[int]]]]:
     """(groups before, groups after) of every shift and every swap."""
     for A, B in itertools.permutations(groups, 2):
         if len(A) > k and len(B) < 2 * k - 1:
@@ -134,7 +138,9 @@ def test_one_group_of_all_is_split(seed: int) -> None:
 
 def promise_on(values: list[int] | np.ndarray, **asked: Any) -> AcceptanceTest:
     """What is asked of groups, by the categories of the records."""
-    accept = Guarantees.of(**asked).accept((Attribute("ill", Kind.NOMINAL, np.asarray(values, np.int64)),))
+    accept = Guarantees.of(**asked).accept(
+        (Attribute("ill", Kind.NOMINAL, np.asarray(values, np.int64)),)
+    )
     assert accept is not None
     return accept
 
@@ -143,7 +149,9 @@ def promise_on(values: list[int] | np.ndarray, **asked: Any) -> AcceptanceTest:
     "asked", [{"l": 2}, {"l": 2, "diversity": "recursive", "c": 4.0}, {"t": 0.45}], ids=str
 )
 @pytest.mark.parametrize("seed", range(12))
-def test_every_group_is_accepted_and_no_accepted_move_is_left(seed: int, asked: dict[str, Any]) -> None:
+def test_every_group_is_accepted_and_no_accepted_move_is_left(
+    seed: int, asked: dict[str, Any]
+) -> None:
     rng = np.random.default_rng(seed)
     k, values = int(rng.integers(2, 4)), np.where(rng.random(36) < 0.6, 0, 1)
     points = rng.normal(size=(36, 2))
@@ -233,7 +241,8 @@ def jobs_of(monkeypatch: pytest.MonkeyPatch, n: int) -> tuple[np.ndarray, np.nda
 def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch, rounds: int | None) -> None:
     points, given = jobs_of(monkeypatch, 6000)
     one, three, again = (
-        improve(Problem.of(points, 4, threads=threads), given, rounds=rounds) for threads in (1, 3, 3)
+        improve(Problem.of(points, 4, threads=threads), given, rounds=rounds)
+        for threads in (1, 3, 3)
     )
     check_valid(one, 6000, 4)
     assert plain.sse(points, one) < 0.9 * plain.sse(points, given)
@@ -245,14 +254,18 @@ def test_more_rounds_are_no_worse() -> None:
     points = np.random.default_rng(4).lognormal(size=(3000, 4))
     problem = Problem.of(points, 3)
     given = block_groups(problem, block=200)
-    errors = [plain.sse(points, improve(problem, given, rounds=rounds)) for rounds in (1, 2, 4, None)]
+    errors = [
+        plain.sse(points, improve(problem, given, rounds=rounds)) for rounds in (1, 2, 4, None)
+    ]
     assert errors == sorted(errors, reverse=True)
     assert errors[0] < plain.sse(points, given)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("many", [False, True])
-def test_stopped_at_a_checkpoint_it_is_repeatable(monkeypatch: pytest.MonkeyPatch, many: bool) -> None:
+def test_stopped_at_a_checkpoint_it_is_repeatable(
+    monkeypatch: pytest.MonkeyPatch, many: bool
+) -> None:
     points, given = jobs_of(monkeypatch, 3000 if many else 400)
     monkeypatch.setattr(local, "WORK", 20_000)
     whole = Watch()
@@ -261,7 +274,12 @@ def test_stopped_at_a_checkpoint_it_is_repeatable(monkeypatch: pytest.MonkeyPatc
     errors = [plain.sse(points, given)]
     for stop in range(1, whole.passed + 1):
         runs = [
-            improve(Problem.of(points, 4, threads=threads), given, rounds=2, watch=Watch(stop_after=stop))
+            improve(
+                Problem.of(points, 4, threads=threads),
+                given,
+                rounds=2,
+                watch=Watch(stop_after=stop),
+            )
             for threads in (1, 2)
         ]
         check_valid(runs[0], len(points), 4)
@@ -344,13 +362,21 @@ def test_weighted_error_is_exact() -> None:
     points, weights = rng.normal(size=(50, 3)), rng.lognormal(size=50)
     labels, means = (np.arange(50) % 7).astype(np.int32), np.empty((7, 3))
     error = weighted_error(points, weights, labels, means)
-    assert error == pytest.approx(sum(weighted_sse(points, weights, g) for g in groups_of(labels)), rel=1e-14)
-    assert means[2] == pytest.approx(np.average(points[labels == 2], axis=0, weights=weights[labels == 2]))
+    assert error == pytest.approx(
+        sum(weighted_sse(points, weights, g) for g in groups_of(labels)), rel=1e-14
+    )
+    assert means[2] == pytest.approx(
+        np.average(points[labels == 2], axis=0, weights=weights[labels == 2])
+    )
 
 
 @pytest.mark.reference
-@pytest.mark.parametrize(("name", "least", "most"), [("Tarragona", 14.4588, 15.05), ("Census", 4.6644, 5.30)])
-def test_reference_data_from_mdav(reference_data: Path, name: str, least: float, most: float) -> None:
+@pytest.mark.parametrize(
+    ("name", "least", "most"), [("Tarragona", 14.4588, 15.05), ("Census", 4.6644, 5.30)]
+)
+def test_reference_data_from_mdav(
+    reference_data: Path, name: str, least: float, most: float
+) -> None:
     values = load_reference(name, folder=reference_data)
     points = Space.fit(values, "zscore").points(values)
     problem = Problem.of(points, 3)

@@ -21,7 +21,9 @@ def problem_of(seed: int) -> Problem:
     points, k = plain.hard_problem(seed)
     rng = np.random.default_rng(seed)
     n = len(points)
-    wage = Attribute("wage", Kind.NUMERIC, np.where(rng.random(n) < 0.5, points[:, 0], rng.normal(size=n)))
+    wage = Attribute(
+        "wage", Kind.NUMERIC, np.where(rng.random(n) < 0.5, points[:, 0], rng.normal(size=n))
+    )
     ill = Attribute("ill", Kind.NOMINAL, rng.permutation(np.arange(n) % 4))
     attributes = (wage, ill) if wage.distinct > 3 else (ill,)
     promise = Guarantees.of(**ASKED[seed % len(ASKED)])
@@ -62,7 +64,9 @@ def test_the_cheapest_union_that_helps_is_chosen():
     points = np.array([[0.0], [0.0], [1.0], [1.0], [1.5], [1.5], [9.0], [9.0]])
     values = np.array([0, 0, 0, 0, 1, 0, 0, 1])
     attributes = (Attribute("ill", Kind.NOMINAL, values),)
-    problem = Problem.of(points, 2, confidential=attributes, accept=Guarantees.of(l=2).accept(attributes))
+    problem = Problem.of(
+        points, 2, confidential=attributes, accept=Guarantees.of(l=2).accept(attributes)
+    )
     labels = np.repeat(np.arange(4, dtype=np.int32), 2)
     # 2 merges with 3 at first, for 0.25; then 1 with both of them, for it needs a value that 0 has not
     assert repair(problem, labels).tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
@@ -91,7 +95,9 @@ def merged_by_hand(problem: Problem, labels: np.ndarray) -> list[set[int]]:
         best, chosen = np.inf, others[0]
         for b in others:
             taken = (
-                lacking(members[a]) + lacking(members[b]) - lacking(np.concatenate([members[a], members[b]]))
+                lacking(members[a])
+                + lacking(members[b])
+                - lacking(np.concatenate([members[a], members[b]]))
             )
             if taken > 1e-12 and cost(a, b) / taken < best:
                 best, chosen = cost(a, b) / taken, b

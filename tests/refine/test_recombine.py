@@ -108,7 +108,9 @@ def test_it_can_be_stopped_and_interrupted():
 @pytest.mark.slow
 def test_the_same_again():
     n, members, offsets, costs = hard_program(n=24, seed=3)
-    first, second = (best_cover(n, members[:900], offsets[:301], costs[:300], node_limit=5) for _ in range(2))
+    first, second = (
+        best_cover(n, members[:900], offsets[:301], costs[:300], node_limit=5) for _ in range(2)
+    )
     assert np.array_equal(first[0], second[0])
     assert first[1:] == second[1:]
 

@@ -103,7 +103,9 @@ class Bound:
             "claim": {"sse": self.certified_sse, "il": self.certified_il},
             "data": data,
             "pi": self.pi.tolist(),
-            "cuts": [{"records": list(records), "penalty": penalty} for records, penalty in self.cuts],
+            "cuts": [
+                {"records": list(records), "penalty": penalty} for records, penalty in self.cuts
+            ],
         }
 
     def save(self, path: str | Path) -> None:

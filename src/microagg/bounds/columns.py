@@ -78,7 +78,12 @@ class Climb:
     """
 
     def __init__(
-        self, points: np.ndarray, k: int, near: np.ndarray, records: np.ndarray, most_work: int = MOST_WORK
+        self,
+        points: np.ndarray,
+        k: int,
+        near: np.ndarray,
+        records: np.ndarray,
+        most_work: int = MOST_WORK,
     ) -> None:
         n = len(points)
         self.k, self.points, self._most_work = k, points, most_work
@@ -176,7 +181,9 @@ class Climb:
         self._stride = max(self._stride, 0.5)
 
 
-def taken(members: np.ndarray, offsets: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def taken(
+    members: np.ndarray, offsets: np.ndarray, chosen: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Members and offsets of the chosen sets alone.
 
     >>> [x.tolist() for x in taken(np.array([5, 6, 7, 8]), np.array([0, 2, 3, 4]), np.array([0, 2]))]

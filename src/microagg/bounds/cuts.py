@@ -30,7 +30,9 @@ class Cuts:
         number = np.repeat(np.arange(len(sizes)), sizes)
         order = np.argsort(flat, kind="stable")
         self.of_records = (_starts(flat, n), number[order])
-        pairs = [(i, j, c) for c, cut in enumerate(self.records) for i in cut for j in cut if i != j]
+        pairs = [
+            (i, j, c) for c, cut in enumerate(self.records) for i in cut for j in cut if i != j
+        ]
         table = np.array(pairs, np.int64).reshape(-1, 3)
         keys, self._pair = np.unique(table[:, 0] * n + table[:, 1], return_inverse=True)
         self._cut_of_pair = table[:, 2]
@@ -56,7 +58,9 @@ class Cuts:
         """These cuts and more."""
         return Cuts(self.n, [*self.records, *records])
 
-    def held(self, members: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def held(
+        self, members: np.ndarray, offsets: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(cut, set, number of pairs): where sets keep pairs of a cut's records together, by ascending set and cut."""
         cut_starts, cut_of = self.of_records
         touched = (cut_starts[1:] - cut_starts[:-1])[members].sum()
@@ -67,7 +71,9 @@ class Cuts:
 
 
 def _starts(sorted_or_not: np.ndarray, n: int) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(np.bincount(sorted_or_not, minlength=n))]).astype(np.int64)
+    return np.concatenate([[0], np.cumsum(np.bincount(sorted_or_not, minlength=n))]).astype(
+        np.int64
+    )
 
 
 @kernel
@@ -213,7 +219,9 @@ def violated_cuts(
         size, least, 0.03 * size - 0.05, WORK, found, shares,
     )  # fmt: skip
     cuts: dict[tuple[int, ...], float] = {}
-    for row, share in zip(np.sort(found[:count], axis=1).tolist(), shares[:count].tolist(), strict=True):
+    for row, share in zip(
+        np.sort(found[:count], axis=1).tolist(), shares[:count].tolist(), strict=True
+    ):
         cuts[tuple(row)] = round(share, 9)
     chosen, used = [], np.zeros(n, np.int64)
     for cut in sorted(cuts, key=lambda c: (cuts[c], c)):

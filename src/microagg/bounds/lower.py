@@ -50,7 +50,11 @@ def lower_bound(
     problem = Problem.of(points, k)
     listener = Listener(watch if watch is not None else Watch(progress, time_limit=time_limit))
     proof = Proof(problem.points, problem.k, listener)
-    il = None if labels is None else loss_of_partition(problem.points, np.asarray(labels, np.int32))["IL"]
+    il = (
+        None
+        if labels is None
+        else loss_of_partition(problem.points, np.asarray(labels, np.int32))["IL"]
+    )
     optimum = None
     if len(problem.points) >= 2 * problem.k and len(varying_columns(problem.points)) <= 1:
         optimum = _squared_error(problem.points, best_of_one_column(problem.points, problem.k))
@@ -92,7 +96,9 @@ def _squared_error(points: np.ndarray, labels: np.ndarray) -> float:
 class Proof:
     """A bound that rises with every `step` until it is `finished`, or until the listener breaks it off."""
 
-    def __init__(self, points: np.ndarray, k: int, listener: Listener, most_work: int = MOST_WORK) -> None:
+    def __init__(
+        self, points: np.ndarray, k: int, listener: Listener, most_work: int = MOST_WORK
+    ) -> None:
         self.points, self.k, self.listener, self._most_work = points, k, listener, most_work
         self.sst = total_squares(points)
         self.climb: Climb | None = None
@@ -147,7 +153,9 @@ class Proof:
         self.climb.step(self.listener)
         self.finished = self.climb.finished or self._steps >= ROUNDS
 
-    def checkpoint(self, il: float | None = None, done: int | None = None, total: int = ROUNDS) -> bool:
+    def checkpoint(
+        self, il: float | None = None, done: int | None = None, total: int = ROUNDS
+    ) -> bool:
         """Tell how far it is, beside the loss of a partition; True if the work has to end."""
         telling = f"bound {100.0 * self.value / self.sst if self.sst else 0.0:.4f} %"
         if il is not None:

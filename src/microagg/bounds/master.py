@@ -39,17 +39,26 @@ class Master:
         self.n = n = len(ceilings)
         self._ceilings = np.array(ceilings, np.float64)
         self.cuts = Cuts(n, [])
-        self.members, self.offsets, self.costs = np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0)
+        self.members, self.offsets, self.costs = (
+            np.empty(0, np.int32),
+            np.zeros(1, np.int64),
+            np.empty(0),
+        )
         self._known: set[bytes] = set()
         self._solver = solver = new_solver(presolve="off", solver="simplex")
         empty = np.empty(0, np.int32)
         ones = np.ones(n)
         rows = np.zeros(n, np.int32)
         self._infinity = highspy.kHighsInf
-        must(solver.addRows(n, ones, np.full(n, self._infinity), 0, rows, empty, np.empty(0)), "the records")
+        must(
+            solver.addRows(n, ones, np.full(n, self._infinity), 0, rows, empty, np.empty(0)),
+            "the records",
+        )
         singles = np.arange(n, dtype=np.int32)
         must(
-            solver.addCols(n, self._ceilings, 0.0 * ones, self._infinity * ones, n, singles, singles, ones),
+            solver.addCols(
+                n, self._ceilings, 0.0 * ones, self._infinity * ones, n, singles, singles, ones
+            ),
             "the ceilings",
         )
         self._grown_by_rows = True
@@ -108,14 +117,19 @@ class Master:
     def loosen(self) -> bool:
         """Lift what keeps prices tame where it still binds: ceilings, and that no price is negative. False if nothing does."""
         solution = self._solver.getSolution()
-        free = np.flatnonzero(np.asarray(solution.row_value)[: self.n] > 1.0 + 1e-7).astype(np.int32)
+        free = np.flatnonzero(np.asarray(solution.row_value)[: self.n] > 1.0 + 1e-7).astype(
+            np.int32
+        )
         high = np.flatnonzero(np.asarray(solution.col_value)[: self.n] > 1e-7).astype(np.int32)
         if len(free):
             ones = np.ones(len(free))
             must(self._solver.changeRowsBounds(len(free), free, ones, ones), "prices below zero")
         if len(high):
             self._ceilings[high] *= 8.0
-            must(self._solver.changeColsCost(len(high), high, self._ceilings[high]), "higher ceilings")
+            must(
+                self._solver.changeColsCost(len(high), high, self._ceilings[high]),
+                "higher ceilings",
+            )
         self._grown_by_rows = self._grown_by_rows or len(free) > 0
         return len(free) + len(high) > 0
 
@@ -125,16 +139,21 @@ class Master:
 
         solver = self._solver
         must(
-            solver.setOptionValue("simplex_strategy", 1 if self._grown_by_rows else 4), "a choice of simplex"
+            solver.setOptionValue("simplex_strategy", 1 if self._grown_by_rows else 4),
+            "a choice of simplex",
         )
         if not run_solver(solver, stop):
             return None
         self._grown_by_rows = False
         if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            raise SolverError(f"HiGHS found no optimum over the known groups: {solver.getModelStatus()}")
+            raise SolverError(
+                f"HiGHS found no optimum over the known groups: {solver.getModelStatus()}"
+            )
         solution = solver.getSolution()
         duals = np.asarray(solution.row_dual)
         prices = Prices(duals[: self.n].copy(), np.maximum(-duals[self.n :], 0.0))
         return Solution(
-            solver.getInfo().objective_function_value, prices, np.asarray(solution.col_value)[self.n :]
+            solver.getInfo().objective_function_value,
+            prices,
+            np.asarray(solution.col_value)[self.n :],
         )

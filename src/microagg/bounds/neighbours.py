@@ -126,7 +126,9 @@ def nearest_others(
         else:
             for i in range(first, last):
                 found = tree.nearest(i, m + 1)
-                found = found[found != i][:m]  # with many duplicates the record itself may not be among them
+                found = found[found != i][
+                    :m
+                ]  # with many duplicates the record itself may not be among them
                 difference = points[found] - points[i]
                 near[i], records[i] = (difference * difference).sum(axis=1), found
         if stop is not None and stop():

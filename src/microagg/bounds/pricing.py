@@ -47,7 +47,9 @@ def _weight(points, u, v, inverse, prices, share_starts, share_others, shares):
 
 
 @part
-def _would_be_taken_out(points, path, t, v, inverse, prices, share_starts, share_others, shares, members):
+def _would_be_taken_out(
+    points, path, t, v, inverse, prices, share_starts, share_others, shares, members
+):
     """Whether v has the largest star in path[:t] and v, computed from the set alone: no order of arrival matters."""
     size = t + 1
     for p in range(t):
@@ -66,7 +68,14 @@ def _would_be_taken_out(points, path, t, v, inverse, prices, share_starts, share
         for q in range(size):
             if q != p:
                 total += _weight(
-                    points, members[p], members[q], inverse, prices, share_starts, share_others, shares
+                    points,
+                    members[p],
+                    members[q],
+                    inverse,
+                    prices,
+                    share_starts,
+                    share_others,
+                    shares,
                 )
         if total >= largest:
             chosen, largest = members[p], total
@@ -193,7 +202,16 @@ def _walk(
                     if star < largest - doubt:
                         continue
                     if star <= largest + doubt and not _would_be_taken_out(
-                        points, path, t, v, inverse, prices, share_starts, share_others, shares, members
+                        points,
+                        path,
+                        t,
+                        v,
+                        inverse,
+                        prices,
+                        share_starts,
+                        share_others,
+                        shares,
+                        members,
                     ):
                         continue
                 if t + 1 < s:
@@ -314,7 +332,11 @@ class Pricing:
             self._marks[:] = -1
             rows, values = np.empty((len(self._room), s), np.int32), self._room
             while state[0] < n or state[1] > 0:
-                if left <= 0 or sum(len(x) for _, x in found) >= most or (stop is not None and stop()):
+                if (
+                    left <= 0
+                    or sum(len(x) for _, x in found) >= most
+                    or (stop is not None and stop())
+                ):
                     complete = False
                     break
                 before = state[6]

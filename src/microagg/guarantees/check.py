@@ -1,6 +1,4 @@
-"""Is any table, ours or not, k-anonymous, l-diverse and t-close, and of how many units are its
-classes?
-"""
+"""Check of k-anonymity, l-diversity, t-closeness and units on any table, whichever tool made it."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ Checked = TypeVar("Checked", bound=Callable[..., Any])
 
 
 def _in_either_order(check: Checked) -> Checked:
-    """Let k and quasi be given in the order of `anonymize`, too: a number is k, names are quasi."""
+    """Accept `k` and `quasi` in the order of `anonymize`, too: a number is k, names are quasi."""
 
     @functools.wraps(check)
     def call(table: Any, *args: Any, **named: Any) -> Any:
@@ -94,11 +92,16 @@ def check(
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 30, 40, 40], "ill": ["no", "yes", "no", "no"]})
-    >>> check(table, ["age"], k=2).holds, check(table, ["age"], k=2, confidential=["ill"], l=2).holds
+    >>> (
+    ...     check(table, ["age"], k=2).holds,
+    ...     check(table, ["age"], k=2, confidential=["ill"], l=2).holds,
+    ... )
     (True, False)
     >>> check(table, ["age"], k=2, confidential=["ill"], l=2, na=["yes"]).findings[0].worst
     1.0
-    >>> check(table.append_column("home", pa.array([1, 1, 1, 2])), ["age"], k=2, unit="home").failing.tolist()
+    >>> check(
+    ...     table.append_column("home", pa.array([1, 1, 1, 2])), ["age"], k=2, unit="home"
+    ... ).failing.tolist()
     [0]
     """
     frame = open_frame(table)
@@ -118,13 +121,15 @@ def check(
         raise InputError(f"column {belongs!r} was given two roles, unit and another; choose one.")
     if not names:
         raise InputError("name at least one quasi-identifying column.")
-    asked = column_settings(kinds=kinds, nominal=nominal, ordinal=ordinal, special=special, na=na)
-    for name in (*asked.kinds, *asked.special):
+    column_options = column_settings(
+        kinds=kinds, nominal=nominal, ordinal=ordinal, special=special, na=na
+    )
+    for name in (*column_options.kinds, *column_options.special):
         if name not in frame.columns:
             raise InputError(
                 f"there is no column {name!r}; {describe_columns(name, frame.columns)}."
             )
-    asked = as_labels_say(asked, frame.to_native())
+    column_options = as_labels_say(column_options, frame.to_native())
     names += strata
     k = K.parse(k)
     promise = Guarantees.of(l, t, diversity, c, units=None if belongs is None else k)
@@ -137,29 +142,31 @@ def check(
     if markers:
         of_quasi = names[: len(names) - len(strata)]
         cells = find_suppressed(chosen, of_quasi, markers)
-        found, rest = check_suppressed(chosen, of_quasi, strata, k, cells)
+        classes, rest = check_suppressed(chosen, of_quasi, strata, k, cells)
         chosen = chosen.take(rest)
     else:
-        found = replace(anonymity(chosen, names, k), notes=_proposed(chosen, names))
+        classes = replace(anonymity(chosen, names, k), notes=_proposed(chosen, names))
     if not promise or chosen.num_rows == 0:
-        return found
+        return classes
     attributes = attributes_of(
         chosen,
         hidden,
         exact=EXACT.parse(exact),
-        kinds=asked.kinds,
-        ordinal=asked.levels,
-        special=asked.special,
-        na=asked.na,
+        kinds=column_options.kinds,
+        ordinal=column_options.levels,
+        special=column_options.special,
+        na=column_options.na,
     )
-    units = None if belongs is None else units_of(chosen, belongs, na=asked.na)
+    units = None if belongs is None else units_of(chosen, belongs, na=column_options.na)
     return replace(
-        found, findings=promise.evaluate(found.labels, len(found.sizes), attributes, units)
+        classes, findings=promise.evaluate(classes.labels, len(classes.sizes), attributes, units)
     )
 
 
 def _proposed(table: pa.Table, names: Sequence[str]) -> tuple[str, ...]:
-    """Propose to name the marker of suppressed cells where columns have one."""
+    """Return a note that proposes to name the marker of suppressed cells, where columns have
+    one.
+    """
     stars = has_stars(table, names)
     if not stars:
         return ()

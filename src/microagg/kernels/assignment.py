@@ -144,7 +144,9 @@ def _nearest_clusters(points, centres, near, squared):
 def _cancel_cycles(arcs, plan, k, tolerance):
     """Cancel negative cycles until no arc violates the prices; returns the tolerance it took."""
     nodes = plan.prices.shape[0]
-    search = Search(np.full((nodes, 3), -1), np.arange(nodes), np.ones(nodes, np.bool_), np.array([0, nodes]))
+    search = Search(
+        np.full((nodes, 3), -1), np.arange(nodes), np.ones(nodes, np.bool_), np.array([0, nodes])
+    )
     cycle = np.empty(nodes, np.int64)
     while search.span[1] > 0:
         a = search.queue[search.span[0]]
@@ -178,7 +180,9 @@ def _lower_prices_beyond(a, arcs, plan, search, k, tolerance):
         x = plan.members[a, t]
         for arc in range(arcs.starts[x], arcs.starts[x + 1]):
             b = arcs.ends[arc]
-            if b != a and _follow(a, b, arcs.costs[arc] - plan.own[x], x, arc, plan, search, tolerance):
+            if b != a and _follow(
+                a, b, arcs.costs[arc] - plan.own[x], x, arc, plan, search, tolerance
+            ):
                 return b
     if plan.sizes[a] < 2 * k - 1 and _follow(a, clusters, 0.0, -1, -1, plan, search, tolerance):
         return clusters

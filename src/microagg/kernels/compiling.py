@@ -25,7 +25,9 @@ from numba.core import caching, config, event
 
 ANNOUNCED = "announced"  # the file, beside the compiled code, that says for which contents of kernels it was
 
-_MAKES_KERNELS = re.compile(rb"microagg\.kernels\.compiling import (\([^)]*|[^\n]*)\b(kernel|part)\b")
+_MAKES_KERNELS = re.compile(
+    rb"microagg\.kernels\.compiling import (\([^)]*|[^\n]*)\b(kernel|part)\b"
+)
 
 _announce: Callable[[], None] | None = None
 _announced = False
@@ -96,7 +98,9 @@ def kernel(function: Callable[..., Any]) -> Any:
     42
     """
     dispatcher: Any = numba.njit(nogil=True)(function)
-    dispatcher._cache = _StampedCache(dispatcher.py_func) if _cache_folder() is not None else _NoCache()
+    dispatcher._cache = (
+        _StampedCache(dispatcher.py_func) if _cache_folder() is not None else _NoCache()
+    )
     return dispatcher
 
 
@@ -107,7 +111,9 @@ def part(function: Callable[..., Any]) -> Any:
     an exception: all that makes compiling a third faster.
     """
     njit: Any = numba.njit  # its types know of no such options
-    return njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(
+        function
+    )
 
 
 @functools.cache
@@ -186,7 +192,9 @@ class _StampedCache(caching.FunctionCache):
         return compiled
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        with contextlib.suppress(Exception):  # a full disk costs the next start a compile, nothing else
+        with contextlib.suppress(
+            Exception
+        ):  # a full disk costs the next start a compile, nothing else
             super().save_overload(sig, data)
 
 
@@ -208,7 +216,10 @@ def _claim_announcement() -> bool:
     folder = _cache_folder()
     if folder is None:
         return True
-    note, stamp = folder.expanduser() / ANNOUNCED, f"{_contents_of_all_kernels()} {numba.__version__}"
+    note, stamp = (
+        folder.expanduser() / ANNOUNCED,
+        f"{_contents_of_all_kernels()} {numba.__version__}",
+    )
     with contextlib.suppress(OSError, UnicodeDecodeError):
         if note.read_text("ascii") == stamp:
             return False
@@ -225,9 +236,7 @@ class _Clock(_Listener):
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._inside = (
-            0  # a thread comes again for each kernel that its kernel calls, and others wait at the lock
-        )
+        self._inside = 0  # a thread comes again for each kernel that its kernel calls, and others wait at the lock
         self._since = self._total = 0.0
 
     def on_start(self, event: Any) -> None:

@@ -58,7 +58,9 @@ def _window_errors(_context, prefix, end, start, stride, columns, size, out, at)
         def difference(row: Any) -> Any:
             ends, starts = (
                 builder.load(
-                    builder.bitcast(builder.gep(base, [builder.add(place, row)]), _VECTOR.as_pointer()),
+                    builder.bitcast(
+                        builder.gep(base, [builder.add(place, row)]), _VECTOR.as_pointer()
+                    ),
                     align=8,
                 )
                 for place in (end, start)
@@ -74,7 +76,9 @@ def _window_errors(_context, prefix, end, start, stride, columns, size, out, at)
         sizes = builder.shuffle_vector(first, undefined, everywhere)
         squares = difference(builder.mul(columns, stride))
         errors = builder.fsub(squares, builder.fdiv(builder.load(total), sizes))
-        builder.store(errors, builder.bitcast(builder.gep(target, [at]), _VECTOR.as_pointer()), align=8)
+        builder.store(
+            errors, builder.bitcast(builder.gep(target, [at]), _VECTOR.as_pointer()), align=8
+        )
         return context.get_dummy_value()
 
     whole = types.intp
@@ -189,7 +193,9 @@ def _cut_sorted_column(values, k):
                     break
                 tail -= 1
             turn = (
-                end if tail == head else _overtaken_at(queue[tail - 1], new, end, n, k, best, sums, squares)
+                end
+                if tail == head
+                else _overtaken_at(queue[tail - 1], new, end, n, k, best, sums, squares)
             )
             if turn <= n:
                 queue[tail], since[tail] = new, turn

@@ -6,7 +6,9 @@ import numpy as np
 
 from microagg.kernels.compiling import kernel, part
 
-MIXER = np.int64(-7046029254386353131)  # odd, its bits without a pattern (2^64 over the golden ratio)
+MIXER = np.int64(
+    -7046029254386353131
+)  # odd, its bits without a pattern (2^64 over the golden ratio)
 
 
 def chain_equal(points: np.ndarray, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -133,7 +133,9 @@ def principal_axes(matrix):
                 if abs(off) <= 1e-15 * (abs(matrix[p, p]) + abs(matrix[q, q])):
                     continue
                 ratio = (matrix[q, q] - matrix[p, p]) / (2.0 * off)
-                tangent = (1.0 if ratio >= 0 else -1.0) / (abs(ratio) + np.sqrt(1.0 + ratio * ratio))
+                tangent = (1.0 if ratio >= 0 else -1.0) / (
+                    abs(ratio) + np.sqrt(1.0 + ratio * ratio)
+                )
                 cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
                 _rotate(matrix, axes, p, q, cosine, tangent * cosine)
     return axes

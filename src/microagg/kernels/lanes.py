@@ -31,7 +31,9 @@ def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
 
 
 def _length(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
-    return builder.extract_value(context.make_array(array_type)(context, builder, value=array).shape, 0)
+    return builder.extract_value(
+        context.make_array(array_type)(context, builder, value=array).shape, 0
+    )
 
 
 def _load_lanes(builder: Any, base: Any, index: Any) -> Any:
@@ -103,7 +105,9 @@ def _distances_that(relation: str) -> Any:
         def generate(context, builder, signature, arguments):
             *where, limit, out = arguments
             distances = _squared_distances(context, builder, signature.args, *where)
-            return _store_and_compare(context, builder, distances, signature.args[4], out, relation, limit)
+            return _store_and_compare(
+                context, builder, distances, signature.args[4], out, relation, limit
+            )
 
         return types.int64(blocks, types.intp, w, types.float32, out), generate
 

@@ -40,7 +40,9 @@ def all_neighbourhoods(k, kept, handle):
     members = np.empty((tree.points.shape[0], k), np.int64)
     for i in range(members.shape[0]):
         if kept[i]:
-            nearest_into(tree.points[i], home_of(tree, i), near, members[i], np.int64(0), tree, walk)
+            nearest_into(
+                tree.points[i], home_of(tree, i), near, members[i], np.int64(0), tree, walk
+            )
     return members
 
 

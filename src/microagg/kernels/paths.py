@@ -14,10 +14,10 @@ from microagg.kernels.distances import squared_distance
 from microagg.kernels.frame import WIDEST, principal_axes
 from microagg.kernels.sums import column_sums, rounded
 
-LONGEST_MOVE = 50_000  # places of a tour that one move may rewrite: it keeps a million records within reach
-WORTHWHILE = (
-    1e-9  # a move must shorten what it removes by this share, so that rounding cannot go round in circles
+LONGEST_MOVE = (
+    50_000  # places of a tour that one move may rewrite: it keeps a million records within reach
 )
+WORTHWHILE = 1e-9  # a move must shorten what it removes by this share, so that rounding cannot go round in circles
 SMALLEST_TOUR = 8  # below, a segment and its two neighbours may be the whole tour
 LONGEST_SEGMENT = 3  # that Or-opt moves
 
@@ -46,7 +46,11 @@ def first_component(points):
 def _first_axis(points, mean, scale):
     """The first principal axis, its largest loading positive."""
     n, d = points.shape
-    axis = _axis_through_records(points, mean, scale) if d > max(n, WIDEST) else _axis(points, mean, scale)
+    axis = (
+        _axis_through_records(points, mean, scale)
+        if d > max(n, WIDEST)
+        else _axis(points, mean, scale)
+    )
     heaviest = 0
     for j in range(1, d):
         if abs(axis[j]) > abs(axis[heaviest]):
@@ -62,7 +66,9 @@ def _axis_through_records(points, mean, scale):
     for a in range(n):
         for b in range(a + 1):
             for j in range(d):
-                products[a, b] += ((points[a, j] - mean[j]) / scale) * ((points[b, j] - mean[j]) / scale)
+                products[a, b] += ((points[a, j] - mean[j]) / scale) * (
+                    (points[b, j] - mean[j]) / scale
+                )
             products[b, a] = products[a, b]
     shares = principal_axes(products)
     widest = _widest(products)
@@ -303,7 +309,9 @@ def _move(tour, place, a, step, length, c, side):
     for t in range(length):  # in the order in which it will stand
         segment[t if side == 1 else length - 1 - t] = _beside(tour, place, a, step * t)
     first = place[a] if step == 1 else (place[a] - length + 1) % size
-    before = place[c] if side == 1 else (place[c] - 1) % size  # the place after which the segment is to stand
+    before = (
+        place[c] if side == 1 else (place[c] - 1) % size
+    )  # the place after which the segment is to stand
     ahead = (before - first - length + 1) % size
     behind = size - length - ahead
     if min(ahead, behind) > LONGEST_MOVE:

@@ -148,7 +148,9 @@ def _nearest_outside(i, best, ends, components, held, tree, walk):
         if walk.bounds[top] > limit:
             continue
         child = walk.stack[top] * LANES + 1
-        mask = box_gaps_at_most(tree.boxes, walk.stack[top] * (2 * d + 1) * LANES, walk.w, limit, walk.lanes)
+        mask = box_gaps_at_most(
+            tree.boxes, walk.stack[top] * (2 * d + 1) * LANES, walk.w, limit, walk.lanes
+        )
         for lane in range(LANES):
             if held[child + lane] == own:
                 mask &= ~(np.int64(1) << lane)

@@ -24,7 +24,9 @@ NOTHING_ASKED = (0.0, -1.0, 0.0, 0.0, 2.0, 1.0)
 # A distance or an entropy counts as reached within this much; the check of a finished table allows ten times as much, so
 # that rounding never makes it refuse a group, or two groups that share a class, which were accepted here.
 CLOSE = 1e-10
-STRICTLY = 1e-9  # what "less than" leaves between the two sides of the recursive condition, relative
+STRICTLY = (
+    1e-9  # what "less than" leaves between the two sides of the recursive condition, relative
+)
 GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's, for sorting
 
 
@@ -72,7 +74,9 @@ def falls_short(records, count, codes, ordered, known, begins, cumulative, runni
     values = np.empty(count, np.int32)
     for j in range(codes.shape[1]):
         if (
-            _lacking(records, count, j, values, codes, ordered, known, begins, cumulative, running, asked)
+            _lacking(
+                records, count, j, values, codes, ordered, known, begins, cumulative, running, asked
+            )
             > 0.0
         ):
             return True
@@ -193,7 +197,11 @@ def _distance_with_atoms(values, count, told, cumulative, running, begin, atoms,
     Values end and atoms begin at `atoms`. The weight is the share of values here, or, if the column has one atom only, in the table
     if that is less.
     """
-    here, n, overall = told / count, cumulative[end - 1], cumulative[atoms - 1] if atoms > begin else 0.0
+    here, n, overall = (
+        told / count,
+        cumulative[end - 1],
+        cumulative[atoms - 1] if atoms > begin else 0.0,
+    )
     apart, first = max(here - overall / n, 0.0), told
     for t in range(told + 1, count + 1):
         if t == count or values[t] != values[first]:
@@ -204,7 +212,9 @@ def _distance_with_atoms(values, count, told, cumulative, running, begin, atoms,
     if told == 0:
         return apart
     weight = min(here, overall / n) if end - atoms == 1 else here
-    return apart + weight * _ordered_distance(values, told, cumulative, running, begin, atoms, offset)
+    return apart + weight * _ordered_distance(
+        values, told, cumulative, running, begin, atoms, offset
+    )
 
 
 @part

@@ -115,9 +115,15 @@ def _nominal_distance(values, amounts, count, cumulative, begin, end):
 
 
 @part
-def _distance_with_atoms(values, amounts, runs, count, told, cumulative, running, begin, atoms, end, offset):
+def _distance_with_atoms(
+    values, amounts, runs, count, told, cumulative, running, begin, atoms, end, offset
+):
     """The shares of the atoms and of values as such, compared, and the ordered distance of the values, weighed."""
-    here, n, overall = told / count, cumulative[end - 1], cumulative[atoms - 1] if atoms > begin else 0.0
+    here, n, overall = (
+        told / count,
+        cumulative[end - 1],
+        cumulative[atoms - 1] if atoms > begin else 0.0,
+    )
     apart = max(here - overall / n, 0.0)
     for r in range(runs, values.shape[0]):
         at = begin + values[r]

@@ -30,7 +30,9 @@ def add_exactly(total, x, j):
 def rounded(total, j):
     """The sum of column j as one number."""
     a, b = total[0, j], total[1, j]
-    high = a + b  # either may be the larger one: what is left of a may be less than what rounding gave b
+    high = (
+        a + b
+    )  # either may be the larger one: what is left of a may be less than what rounding gave b
     shadow = high - a
     low = (a - (high - shadow)) + (b - shadow)
     return high + (low + total[2, j])

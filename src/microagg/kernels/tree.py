@@ -40,9 +40,7 @@ class Tree(NamedTuple):
     #   any more, they are NaN, which passes no comparison
     slots: Any  # (L, 16): the (lowest) record in each slot of a leaf, or -1
     counts: Any  # (L, 16): how many records share the slot; (0, 16) where no two do
-    following: (
-        Any  # (n,): a later record at the same point, or -1, see `next_equal`; (0,) where no two share a slot
-    )
+    following: Any  # (n,): a later record at the same point, or -1, see `next_equal`; (0,) where no two share a slot
     places: Any  # (n,): the place (leaf * 16 + slot) of each record, or -1 once it is taken
     numbers: Any  # scratch for questions, see `walk_of`
     integers: Any
@@ -105,7 +103,15 @@ def _heap_size(leaves: int) -> int:
 def handle_of(tree: Tree) -> np.ndarray:
     """What stands for the tree in a call of a kernel, for as long as the tree itself is kept."""
     n, d = tree.points.shape
-    sizes = [n, d, len(tree.blocks), len(tree.boxes), len(tree.frame), len(tree.counts), len(tree.following)]
+    sizes = [
+        n,
+        d,
+        len(tree.blocks),
+        len(tree.boxes),
+        len(tree.frame),
+        len(tree.counts),
+        len(tree.following),
+    ]
     return np.array(sizes + [array.ctypes.data for array in tree], np.int64)
 
 
@@ -152,7 +158,11 @@ def walk_of(tree):
     lanes, bounds = numbers[:LANES], numbers[LANES : LANES + STACK]
     roughly = numbers[LANES + STACK : LANES + STACK + PENDING]
     w, slope = numbers[LANES + STACK + PENDING :][:d], numbers[LANES + STACK + PENDING + d :]
-    stack, pending, rows = integers[:STACK], integers[STACK : STACK + PENDING], integers[STACK + PENDING :]
+    stack, pending, rows = (
+        integers[:STACK],
+        integers[STACK : STACK + PENDING],
+        integers[STACK + PENDING :],
+    )
     return Walk(w, slope, rows, lanes, bounds, stack, roughly, pending)
 
 

@@ -20,12 +20,16 @@ NOBODY = np.empty(0, np.int32)
 WORK = 30_000_000  # multiplications between two moments at which Ctrl-C is heard, some hundredths of a second
 
 
-def build(points: np.ndarray, records: np.ndarray | None = None, *, equals_as_one: bool = False) -> Tree:
+def build(
+    points: np.ndarray, records: np.ndarray | None = None, *, equals_as_one: bool = False
+) -> Tree:
     """The tree of all points, or of some records (in ascending order) among them; see `tree.py` for `equals_as_one`."""
     points = np.ascontiguousarray(points, np.float64)
     chosen = points if records is None else points[records]
     totals = total_and_mean(chosen)
-    records = np.arange(len(points), dtype=np.int32) if records is None else records.astype(np.int32)
+    records = (
+        np.arange(len(points), dtype=np.int32) if records is None else records.astype(np.int32)
+    )
     firsts, following = chain_equal(points, records) if equals_as_one else (records, NOBODY)
     if len(firsts) < len(records):
         records, chosen = firsts, points[firsts]
@@ -98,11 +102,16 @@ def _kd_order(rows, order, leaves):
     marks, keys = np.empty(n, np.int32), np.empty(n, np.int64)
     for i in range(n):
         marks[i] = i
-    cuts, finer = np.empty(leaves + 1, np.int64), np.empty(leaves + 1, np.int64)  # where segments begin
+    cuts, finer = (
+        np.empty(leaves + 1, np.int64),
+        np.empty(leaves + 1, np.int64),
+    )  # where segments begin
     cuts[0], cuts[1] = 0, leaves
     segments, level = 1, 0
     while segments < leaves:
-        if level % REGROUP == 0:  # rows that stay together move together: later levels work in the cache
+        if (
+            level % REGROUP == 0
+        ):  # rows that stay together move together: later levels work in the cache
             rows, order = _gathered(rows, order, marks)
         size = 0
         for s in range(segments):
@@ -111,7 +120,11 @@ def _kd_order(rows, order, leaves):
             size += 1
             if high - low > 1:
                 finer[size] = _leaf_to_split_at(low, high)
-                first, middle, stop = low * n // leaves, finer[size] * n // leaves, high * n // leaves
+                first, middle, stop = (
+                    low * n // leaves,
+                    finer[size] * n // leaves,
+                    high * n // leaves,
+                )
                 _split(rows, rows.view(np.int32), marks, keys, first, middle, stop)
                 size += 1
         finer[size] = leaves

@@ -82,7 +82,9 @@ def nearest_levels(queries, floors, reaches, counts, handle, distances, numbers)
             if lowest == np.inf:
                 distances[i, level:], numbers[i, level:] = np.inf, 0
                 break
-            numbers[i, level] = _look(queries[i], floor, lowest, True, NOBODY, 0.0, counts, tree, walk)[1]
+            numbers[i, level] = _look(
+                queries[i], floor, lowest, True, NOBODY, 0.0, counts, tree, walk
+            )[1]
             floor = lowest
 
 

@@ -79,7 +79,9 @@ def _far_limits(best, w_length, frame):
     d = frame.shape[1]
     length = np.sqrt(max(best - d * UNDERFLOW, 0.0)) * frame[SCALE, 0]
     reach = _at_least(length, w_length, d)
-    limit = np.float32(reach * reach if reach > 1e-15 else -1.0)  # smaller squares are not rounded relatively
+    limit = np.float32(
+        reach * reach if reach > 1e-15 else -1.0
+    )  # smaller squares are not rounded relatively
     return np.float32(length * length * (1.0 - 4.0 * ULP)) - TINY, limit
 
 
@@ -155,7 +157,9 @@ def farthest(q, floor, tree, walk):
         node = walk.stack[top]
         opened += 1
         at, child = node * (2 * d + 1) * LANES, node * LANES + 1
-        mask = box_reaches_at_least(tree.boxes, at, walk.slope, walk.rows, constant, box_limit, lanes)
+        mask = box_reaches_at_least(
+            tree.boxes, at, walk.slope, walk.rows, constant, box_limit, lanes
+        )
         if child < leaves_from:
             top = push(walk, top, child, mask, True)
             continue
@@ -175,7 +179,9 @@ def _farthest_of(leaf, hits, q, length, best, record, tree, walk):
     """(squared distance, record) of the farthest record known, some records of a leaf included."""
     d, lanes = q.shape[0], walk.lanes
     peak = max(_at_least(np.sqrt(highest(lanes, 0)), length, d), 0.0) / tree.frame[SCALE, 0]
-    _, limit = _far_limits(peak * peak, length, tree.frame)  # most in this leaf are clearly not the farthest
+    _, limit = _far_limits(
+        peak * peak, length, tree.frame
+    )  # most in this leaf are clearly not the farthest
     while hits:
         lane = first_lane(hits)
         hits &= hits - 1

@@ -13,9 +13,7 @@ from microagg.kernels.compiling import kernel, part
 
 ROUNDS = 60  # of QL for one axis; two or three are usual. Axes that needed more stay at right angles, only less principal
 _EPSILON = 2.0**-52
-_VANISHED = (
-    1e-200  # what rounding has left of columns that depend on others: dividing by it would not give numbers
-)
+_VANISHED = 1e-200  # what rounding has left of columns that depend on others: dividing by it would not give numbers
 
 
 @kernel

@@ -35,7 +35,9 @@ class Agglomeration(NamedTuple):
     firsts: Any  # (m,): their lowest records
     identities: Any  # (m,): what they are called; a joined group gets a new one
     places: Any  # (2m,): where the group of an identity is, or -1
-    increases: Any  # (m,): of a group below k, what joining its best partner adds to the sum of squares
+    increases: (
+        Any  # (m,): of a group below k, what joining its best partner adds to the sum of squares
+    )
     partners: Any  # (m,): the identity of that partner
     keys: Any  # (m, 4): what decides between equal increases, see `_offer`
     distances: Any  # (m,): room to work in

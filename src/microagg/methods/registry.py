@@ -86,6 +86,6 @@ def method_named(name: str) -> Method:
 
 
 def _places() -> dict[str, str]:
-    """Where the entry of each name lies."""
+    """Return the module of the entry of each name."""
     named = (entry.partition(" = ") for entry in ENTRIES)
-    return {name: place for name, _, place in named}
+    return {name: module for name, _, module in named}

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import Cancelled, InputError
+from microagg.errors import CancelledError, InputError
 from microagg.files.identity import check_other_chunk, digest_of_chunk
 from microagg.kernels import sums
 from microagg.methods.parts import rng_of_part
@@ -338,7 +338,7 @@ def may_be_one(holding: Holding, promised: GuaranteeContext) -> bool:
 def go_on(done: int, total: int) -> None:
     """The progress of a search within a task: ends it where nobody waits for it any more."""
     if is_cancelled():
-        raise Cancelled("stopped; nothing was written.")
+        raise CancelledError("stopped; nothing was written.")
 
 
 def load_rows(holding: Holding) -> pa.Table:
@@ -430,7 +430,7 @@ class Plan:
         samples: dict[int, list[np.ndarray]] = {}
         totals = None
         for found, more in self.passes.map_chunks(
-            "sampling", sample_chunk, layout, tuple(territories), each=list(before)
+            "sampling", sample_chunk, layout, tuple(territories), per_chunk=list(before)
         ):
             for number, points in found.items():
                 samples.setdefault(number, []).append(points)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from microagg.errors import FitsInMemory, InputError, OnlyInMemory
+from microagg.errors import FitsInMemoryError, InputError, OnlyInMemoryError
 from microagg.files.chunks import files_of, is_in_parts
 from microagg.files.columnar.parquet_folder import as_target, format_to_write, is_folder
 from microagg.files.formats import options_for, options_shared
@@ -201,9 +201,9 @@ def in_memory_else(memory: str | float | None, engine: Any = None) -> Iterator[N
     """
     try:
         yield
-    except FitsInMemory:
+    except FitsInMemoryError:
         return
-    except OnlyInMemory:
+    except OnlyInMemoryError:
         if memory is not None or engine is not None:
             raise
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import narwhals as nw
 
-from microagg.errors import InputError, OnlyInMemory
+from microagg.errors import InputError, OnlyInMemoryError
 from microagg.files.chunks import Source, files_of
 from microagg.files.columnar.parquet_folder import format_to_write
 from microagg.files.formats import options_for, options_shared
@@ -159,7 +159,7 @@ def _protected(
     check_labels(target)  # those of what was there before must not be read with the new table
     format = format_to_write(target)
     if format.in_pieces is None and not format.in_parts:
-        raise OnlyInMemory(
+        raise OnlyInMemoryError(
             f"{format.one_file} is not written beyond memory; name a parquet file, or "
             f"give it more memory."
         )

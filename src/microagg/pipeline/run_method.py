@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.errors import Cancelled, GuaranteeError, InputError
+from microagg.errors import CancelledError, GuaranteeError, InputError
 from microagg.guarantees.promise import Guarantees
 from microagg.kernels import random, sums
 from microagg.methods.method import Grouping, Method
@@ -210,7 +210,7 @@ def _stopped_for_good(progress: Progress) -> Progress:
         try:
             progress(done, total)
         except StopSearch as stop:
-            raise Cancelled(str(stop)) from None
+            raise CancelledError(str(stop)) from None
 
     return tell
 

@@ -40,7 +40,9 @@ def block_groups(
     labels = np.empty(len(points), np.int32)
 
     def groups_of(b: int) -> tuple[np.ndarray, np.ndarray, int]:
-        records = np.sort(order[starts[b] : starts[b + 1]])  # so that ties go to the lower record number
+        records = np.sort(
+            order[starts[b] : starts[b + 1]]
+        )  # so that ties go to the lower record number
         columns = np.ascontiguousarray(points[records].T)
         n, d = len(records), len(columns)
         groups, heap, rows = np.empty(n, np.int32), np.empty(k, np.int64), np.empty(n, np.int64)

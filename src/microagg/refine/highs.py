@@ -68,7 +68,9 @@ def run_solver(solver: Any, stop: Stop | None = None) -> bool:
                 told.set()
     finally:
         told.set()
-        with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C: the solver is on its way out already
+        with contextlib.suppress(
+            KeyboardInterrupt
+        ):  # a second Ctrl-C: the solver is on its way out already
             thread.join()
         for interrupt in interrupts:
             interrupt.unsubscribe(ask)

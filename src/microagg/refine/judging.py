@@ -11,7 +11,20 @@ from microagg.kernels.standard import falls_short
 
 @part
 def exchange_falls_short(
-    group, a, other, b, members, sizes, changed, codes, ordered, known, begins, cumulative, running, asked
+    group,
+    a,
+    other,
+    b,
+    members,
+    sizes,
+    changed,
+    codes,
+    ordered,
+    known,
+    begins,
+    cumulative,
+    running,
+    asked,
 ):
     """Place a of one group goes to the other, place b of that one comes back; -1 is nobody."""
     for side in range(2):

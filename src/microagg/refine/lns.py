@@ -51,7 +51,9 @@ class Best:
 
     def is_perfect(self) -> bool:
         """Whether every group holds equal records, so that nothing is left to gain."""
-        if self.sse > PERFECT * self._total:  # what rounding leaves of groups of equal records is far below
+        if (
+            self.sse > PERFECT * self._total
+        ):  # what rounding leaves of groups of equal records is far below
             return False
         first = np.empty(int(self.labels.max()) + 1, np.int64)
         first[self.labels[::-1]] = np.arange(len(self.labels))[::-1]
@@ -166,7 +168,10 @@ def _anneal_regions(
     with ThreadPoolExecutor(problem.threads) as pool:
         for sweep in range(sweeps):
             first, last = steps * sweep // sweeps, steps * (sweep + 1) // sweeps
-            span = heat * (1.0 - sweep / (sweeps - 1)), heat * max(0.0, 1.0 - (sweep + 1) / (sweeps - 1))
+            span = (
+                heat * (1.0 - sweep / (sweeps - 1)),
+                heat * max(0.0, 1.0 - (sweep + 1) / (sweeps - 1)),
+            )
             if sweep == sweeps - 1:  # without temperature, from the best
                 labels = best.labels
             stopped = False

@@ -191,7 +191,18 @@ def _remember(g, members, sizes, counts, old_groups, old_sizes, old_members):
 
 @part
 def _take_back(
-    points, masses, label, place, members, sizes, means, weights, counts, old_groups, old_sizes, old_members
+    points,
+    masses,
+    label,
+    place,
+    members,
+    sizes,
+    means,
+    weights,
+    counts,
+    old_groups,
+    old_sizes,
+    old_members,
 ):
     for t in range(counts[TOUCHED]):
         g = old_groups[t]
@@ -317,7 +328,9 @@ def run_trials(
             break
         counts[TOUCHED] = 0
         bits = next_integer(rng)
-        x = picks[np.int64(((bits & np.uint64(0xFFFFFFFF)) * np.uint64(picks.shape[0])) >> np.uint64(32))]
+        x = picks[
+            np.int64(((bits & np.uint64(0xFFFFFFFF)) * np.uint64(picks.shape[0])) >> np.uint64(32))
+        ]
         heat = (warmest + (coldest - warmest) * (trial / trials)) * warmth[x]
         limit = heat * waiting[np.int64((bits >> np.uint64(32)) & np.uint64(WAITING_TIMES - 1))]
         a = label[x]
@@ -347,7 +360,9 @@ def run_trials(
                 growth = _cost_of_joining(x, b, points, masses, means, weights)
                 growth -= _gain_of_leaving(x, a, points, masses, means, weights)
             else:
-                slot = np.int64((((bits >> np.uint64(32)) & low) * np.uint64(sizes[b] - 1)) >> np.uint64(16))
+                slot = np.int64(
+                    (((bits >> np.uint64(32)) & low) * np.uint64(sizes[b] - 1)) >> np.uint64(16)
+                )
                 other = members[b, slot]
                 if other == y:
                     other = members[b, sizes[b] - 1]
@@ -375,6 +390,14 @@ def run_trials(
                 g = old_groups[t]
                 if not refused and sizes[g] > 0:
                     refused = falls_short(
-                        members[g], sizes[g], codes, ordered, known, begins, cumulative, running, asked
+                        members[g],
+                        sizes[g],
+                        codes,
+                        ordered,
+                        known,
+                        begins,
+                        cumulative,
+                        running,
+                        asked,
                     )
     counts[TOUCHED] = 0

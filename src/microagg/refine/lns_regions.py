@@ -25,13 +25,17 @@ class Region:
     [0, 1, 0, 1]
     """
 
-    def __init__(self, problem: Problem, points: np.ndarray, records: np.ndarray, labels: np.ndarray) -> None:
+    def __init__(
+        self, problem: Problem, points: np.ndarray, records: np.ndarray, labels: np.ndarray
+    ) -> None:
         self._k = problem.k
         n, d = len(records), points.shape[1]
         self._points = np.zeros((n, -(-d // 4) * 4))
         self._points[:, :d] = points[records]
         self._masses = (
-            np.ones(n) if problem.weights is None else np.ascontiguousarray(problem.weights[records])
+            np.ones(n)
+            if problem.weights is None
+            else np.ascontiguousarray(problem.weights[records])
         )
         length = min(n - 1, max(REACH, 4 * self._k))
         columns = np.ascontiguousarray(self._points[:, :d].T)
@@ -51,7 +55,11 @@ class Region:
         )
         self._free, self._counts = np.zeros(groups, np.int64), np.zeros(3, np.int64)
         rows = min(capacity, groups) + 2
-        self._old = (np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros((rows, capacity), np.int32))
+        self._old = (
+            np.zeros(rows, np.int64),
+            np.zeros(rows, np.int64),
+            np.zeros((rows, capacity), np.int32),
+        )
         self._write()
 
     def _write(self) -> None:
@@ -89,7 +97,9 @@ def _warmth_and_picks(spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     warmth = np.sqrt(spread) * np.sqrt(typical)
     mean = float(sums.column_moments(warmth.reshape(-1, 1))[0, 0])
     share = warmth / mean if mean > 0.0 else warmth
-    entries = np.minimum(UNEVEN // 2 + np.floor(share * (UNEVEN // 2)), 64.0 * UNEVEN).astype(np.int64)
+    entries = np.minimum(UNEVEN // 2 + np.floor(share * (UNEVEN // 2)), 64.0 * UNEVEN).astype(
+        np.int64
+    )
     return warmth, np.repeat(np.arange(len(spread), dtype=np.int32), entries)
 
 

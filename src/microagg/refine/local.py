@@ -113,7 +113,9 @@ def _split(problem: Problem, members: np.ndarray) -> np.ndarray:
     accept = problem.accept
     part = Problem(problem.points[members], problem.k, threads=problem.threads)
     formed = block_groups(part)
-    if accept is None or all(accept(members[formed == group]) for group in range(int(formed.max()) + 1)):
+    if accept is None or all(
+        accept(members[formed == group]) for group in range(int(formed.max()) + 1)
+    ):
         return formed
     order, starts = kd_order(part.points, len(members) - 1)
     low, high = np.sort(order[: starts[1]]), np.sort(order[starts[1] :])
@@ -128,14 +130,20 @@ class _Search:
     """One local search: the groups, and the rounds on them."""
 
     def __init__(self, problem: Problem, labels: np.ndarray, means: np.ndarray) -> None:
-        self._k, self._threads, self._judged = problem.k, problem.threads, problem.accept is not None
+        self._k, self._threads, self._judged = (
+            problem.k,
+            problem.threads,
+            problem.accept is not None,
+        )
         self._labels, self._first_label = labels.copy(), len(means)
         room = _room(problem, labels)
         self._records, sizes, self._jobs = _tree_order(labels, means, room)
         self._standard = standard_for(problem.accept, self._records)
         points = _measured_anew(problem.points, self._records)
         self._uniform = problem.weights is None
-        weights = np.ones(len(points)) if problem.weights is None else problem.weights[self._records]
+        weights = (
+            np.ones(len(points)) if problem.weights is None else problem.weights[self._records]
+        )
         self._arena = Arena.of(points, weights, sizes, room)
         self._candidates = np.empty((len(sizes), CANDIDATES), np.int32)
         self._queued = np.zeros(len(sizes), np.uint8)
@@ -178,7 +186,9 @@ class _Search:
     def _jobs_alone(self, rounds: int) -> Iterator[int]:
         """Work through all jobs; yields the number of each that is done, in order."""
         try:
-            yield from in_order(lambda job: self._work_alone(job, rounds), len(self._jobs) - 1, self._threads)
+            yield from in_order(
+                lambda job: self._work_alone(job, rounds), len(self._jobs) - 1, self._threads
+            )
         finally:
             self._stopped = True  # whoever works ahead on another thread may end
 
@@ -266,7 +276,9 @@ def _tree_order(
     firsts = (np.cumsum(sizes) - sizes)[chosen]
     sizes = sizes[chosen]
     ends = np.cumsum(sizes)
-    records = by_group[np.repeat(firsts - ends + sizes, sizes) + np.arange(ends[-1] if len(ends) else 0)]
+    records = by_group[
+        np.repeat(firsts - ends + sizes, sizes) + np.arange(ends[-1] if len(ends) else 0)
+    ]
     jobs = 1
     while len(records) > jobs * JOB and jobs < len(leaves) - 1:
         jobs *= 2

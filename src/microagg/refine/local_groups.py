@@ -20,7 +20,9 @@ class Arena(NamedTuple):
     weights: np.ndarray
     slots: np.ndarray  # (groups, room): the members; those beyond the size mean nothing
     sizes: np.ndarray
-    centres: np.ndarray  # (groups, d + 3): mean, weight, squared error, largest distance of a member
+    centres: (
+        np.ndarray
+    )  # (groups, d + 3): mean, weight, squared error, largest distance of a member
     own: np.ndarray  # squared distance of each member from the mean
 
     @staticmethod
@@ -91,7 +93,10 @@ def refresh(points, weights, slots, sizes, centres, own, group):
 @part
 def distance(points, record, others, row):
     """The squared distance between a record and a row of other points."""
-    p, q = np.uintp(record), np.uintp(row)  # an index that cannot be negative is three times as fast
+    p, q = (
+        np.uintp(record),
+        np.uintp(row),
+    )  # an index that cannot be negative is three times as fast
     total = 0.0
     for j in range(points.shape[1]):
         x = points[p, j] - others[q, j]

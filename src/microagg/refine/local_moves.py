@@ -52,7 +52,11 @@ class Agenda(NamedTuple):
 
     @staticmethod
     def of(
-        candidates: np.ndarray, clock: np.ndarray, queue: np.ndarray, queued: np.ndarray, arena: Arena
+        candidates: np.ndarray,
+        clock: np.ndarray,
+        queue: np.ndarray,
+        queued: np.ndarray,
+        arena: Arena,
     ) -> Agenda:
         """A search that has yet to begin, with these groups waiting."""
         room = arena.slots.shape[1]
@@ -61,7 +65,9 @@ class Agenda(NamedTuple):
         banned, plan = np.zeros((room + 1, room + 1), np.uint8), np.zeros(room, np.int32)
         reach = np.empty((candidates.shape[1], arena.centres.shape[1]))
         to_a, to_b, changed = np.empty(room), np.empty(room), np.empty(2 * room, np.int32)
-        return Agenda(candidates, clock, queue, queued, state, banned, plan, to_a, to_b, reach, changed)
+        return Agenda(
+            candidates, clock, queue, queued, state, banned, plan, to_a, to_b, reach, changed
+        )
 
 
 @kernel
@@ -113,13 +119,36 @@ def descend(
 
 @part
 def _falls_short(
-    slots, sizes, candidates, state, plan, changed, codes, ordered, known, begins, cumulative, running, asked
+    slots,
+    sizes,
+    candidates,
+    state,
+    plan,
+    changed,
+    codes,
+    ordered,
+    known,
+    begins,
+    cumulative,
+    running,
+    asked,
 ):
     """Whether the offered move would leave a group short of the standard."""
     group = state[GROUP]
     if state[OFFER] == DISSOLVE:
         return dissolving_falls_short(
-            group, plan, slots, sizes, changed, codes, ordered, known, begins, cumulative, running, asked
+            group,
+            plan,
+            slots,
+            sizes,
+            changed,
+            codes,
+            ordered,
+            known,
+            begins,
+            cumulative,
+            running,
+            asked,
         )
     other = np.int64(candidates[group, state[PLACE]])
     return exchange_falls_short(
@@ -186,7 +215,9 @@ def _find_move(
     chosen_a, chosen_b = -1, -1
     while state[CLEAN] < width and chosen_a < 0 and chosen_b < 0:
         candidate = np.int64(candidates[A, state[PLACE]])
-        open_to_it = candidate >= 0 and sizes[candidate] > 0 and not (judged and state[BANS] >= MOST_REFUSED)
+        open_to_it = (
+            candidate >= 0 and sizes[candidate] > 0 and not (judged and state[BANS] >= MOST_REFUSED)
+        )
         if open_to_it and _worth_trying(clock, candidates, group, candidate):
             B = np.uintp(candidate)
             size_a, size_b = sizes[A], sizes[B]
@@ -228,7 +259,10 @@ def _find_move(
                 x = slots[A, s]
                 w_x, own_x, x_to_b = weights[x], own[A, s], to_b[s]
                 farthest = np.sqrt(x_to_b) + radius_b
-                if uniform and least + x_to_b - own_x - (part_a + part_b) * farthest * farthest >= best:
+                if (
+                    uniform
+                    and least + x_to_b - own_x - (part_a + part_b) * farthest * farthest >= best
+                ):
                     continue
                 for t in range(first_t if turn < 0 else 0, first_t + 1 if turn < 0 else size_b):
                     w_y = weights[slots[B, t]]
@@ -280,7 +314,9 @@ def _make_or_ban(
                 _mark_changed(clock, queue, queued, state, np.int64(plan[s]))
     else:
         other = np.int64(candidates[group, place])
-        made = allowed and _exchange(points, weights, slots, sizes, centres, own, group, other, a, b)
+        made = allowed and _exchange(
+            points, weights, slots, sizes, centres, own, group, other, a, b
+        )
         if made:
             _lift_bans(state, banned)
             state[CLEAN] = 0
@@ -351,7 +387,11 @@ def _plan_to_dissolve(points, weights, slots, sizes, centres, own, candidates, g
             for j in range(d):
                 x = centres[group, j] - centres[other, j]
                 apart += x * x
-            reach[t, d], reach[t, d + 1], reach[t, d + 2] = centres[other, d], sizes[other], np.sqrt(apart)
+            reach[t, d], reach[t, d + 1], reach[t, d + 2] = (
+                centres[other, d],
+                sizes[other],
+                np.sqrt(apart),
+            )
     for s in range(sizes[group]):
         record = slots[group, s]
         w, inside = weights[record], np.sqrt(own[group, s])

@@ -103,10 +103,15 @@ def _nearest(
                     leaf = node - leaves + 1
                     if leaf != own:
                         visited += 1
-                        _look_into(columns, starts[leaf], starts[leaf + 1], at, q, distances, near, rows)
+                        _look_into(
+                            columns, starts[leaf], starts[leaf + 1], at, q, distances, near, rows
+                        )
                     continue
                 farther, nearer = 2 * node + 1, 2 * node + 2
-                to_farther, to_nearer = _to_box(low, high, farther, q), _to_box(low, high, nearer, q)
+                to_farther, to_nearer = (
+                    _to_box(low, high, farther, q),
+                    _to_box(low, high, nearer, q),
+                )
                 if to_farther <= to_nearer:
                     farther, nearer, to_farther, to_nearer = nearer, farther, to_nearer, to_farther
                 if to_farther < near[wanted - 1]:

@@ -93,7 +93,9 @@ def _merge_failing(
         np.zeros(groups, np.int64),
     )
     found, costs = np.empty(2 * width, np.int32), np.empty(2 * width)
-    seen = np.zeros(groups + 1, np.int64)  # the last look that met a group; behind them the number of looks
+    seen = np.zeros(
+        groups + 1, np.int64
+    )  # the last look that met a group; behind them the number of looks
     left, waits = groups, 0
     for f in range(failing.shape[0]):
         a = failing[f]

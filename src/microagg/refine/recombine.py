@@ -56,7 +56,9 @@ def best_cover(
     must(solver.passModel(_program(n, members, offsets, costs / unit)), "the groups")
     if start is not None:
         ones = np.ones(len(known))
-        must(solver.setSolution(len(known), known.astype(np.int32), ones), "the cover to start from")
+        must(
+            solver.setSolution(len(known), known.astype(np.int32), ones), "the cover to start from"
+        )
     if not run_solver(solver, stop):
         return known, least, False
     status = solver.getModelStatus()

@@ -69,7 +69,7 @@ class Assessment:
     """Counts of suppressed rows and cells; every other figure is of the records without."""
 
     def figure(self, name: str) -> Figure:
-        """What the measure of that name found.
+        """Return the figure of the measure of that name.
 
         >>> from microagg.datasets.persons import persons
         >>> assess(persons(), persons(), quasi=["age", "rent"]).figure("il").value
@@ -85,11 +85,11 @@ class Assessment:
             f"{measure.title}: {figure.value:.4g} {measure.unit}"
             for measure, figure in self.figures
         ]
-        told = (
+        heading = (
             f"{len(self.pair.original):,} records in {self.classes:,} classes, the smallest "
             f"of {self.smallest_class:,}"
         )
-        return "\n".join([told, *lines])
+        return "\n".join([heading, *lines])
 
     def as_data(self) -> dict[str, Any]:
         """Everything but the records as plain data: finite numbers or None, with names, units and
@@ -157,9 +157,9 @@ def assess(
     k: int | None = None,
     suppressed: Sequence[str] | str | None = None,
     measures: Sequence[str] | None = None,
-    asked: ColumnSettings | None = None,
+    columns_as: ColumnSettings | None = None,
     progress: Progress | None = None,
-    **said: Any,
+    **column_options: Any,
 ) -> Assessment:
     """Measure a release against its original, whoever made it.
 
@@ -201,7 +201,7 @@ def assess(
             measures=measures,
             suppressed=suppressed,
             progress=progress,
-            asked=asked or column_settings(**said),
+            columns_as=columns_as or column_settings(**column_options),
         )
     if isinstance(release, Release):
         quasi, release = names_of(quasi) or list(release.settings.quasi), release.to_arrow()
@@ -211,17 +211,17 @@ def assess(
     strata = _expanded(stratum, after.columns, "stratum")
     weight, key, unit = _name(weight), _name(key), _name(unit)
     of_original = [name for name in (weight, unit, key) if name]
-    given = [*confidential, *keep, *strata, *of_original]
-    quasi = _expanded(quasi, before.columns, "quasi") or _shared_numbers(before, after, given)
+    taken = [*confidential, *keep, *strata, *of_original]
+    quasi = _expanded(quasi, before.columns, "quasi") or _shared_numbers(before, after, taken)
     known = _expanded(known, quasi, "known")
     _check_missing(before, "original", [*quasi, *of_original])
     _check_missing(
         after, "release", [*quasi, *confidential, *keep, *strata, *([key] if key else [])]
     )
-    _check_two_parts(quasi, given)
+    _check_two_parts(quasi, taken)
     after = in_order_of(before, after, key)
     order = RowOrder.SAME if key else _order_by_witnesses(before, after, quasi)
-    asked = column_settings(**said) if asked is None else asked
+    columns_as = column_settings(**column_options) if columns_as is None else columns_as
     schema = assign_roles(
         column_facts(before),
         {
@@ -229,9 +229,9 @@ def assess(
             Role.CONFIDENTIAL: [name for name in confidential if name in before.columns],
         },
         "drop",
-        asked,
+        columns_as,
     )
-    asked = as_labels_say(as_labels_say(asked, before.to_native()), after.to_native())
+    columns_as = as_labels_say(as_labels_say(columns_as, before.to_native()), after.to_native())
     columns = [{column.name: column for column in schema.columns}[name] for name in quasi]
     markers = parse_markers(suppressed)
     hidden = find_suppressed_records(
@@ -239,15 +239,15 @@ def assess(
         after,
         quasi,
         strata,
-        _cells_of_original(before, columns, asked),
-        asked,
+        _cells_of_original(before, columns, columns_as),
+        columns_as,
         markers,
         k or 2,
     )
     if hidden.is_some:
         rows = hidden.rest.tolist()
-        before, after = before[rows, :], _retyped(after[rows, :], quasi, asked)
-    cells, on_reading = _cells(before, after, columns, asked, markers or (STAR,))
+        before, after = before[rows, :], _retyped(after[rows, :], quasi, columns_as)
+    cells, on_reading = _cells(before, after, columns, columns_as, markers or (STAR,))
     pair = pair_of(
         before,
         after,
@@ -257,10 +257,10 @@ def assess(
         shared=strata,
         weight=weight,
         k=_checked(k),
-        kinds=asked.kinds,
-        ordinal=asked.levels,
-        special=asked.special,
-        na=asked.na,
+        kinds=columns_as.kinds,
+        ordinal=columns_as.levels,
+        special=columns_as.special,
+        na=columns_as.na,
         cells=cells,
     )
     if order is RowOrder.UNKNOWN and pair.names and out_of_order(pair.original, pair.released):
@@ -275,7 +275,7 @@ def assess(
         figures=figures,
         notes=hidden.notes
         + _notes(pair, sizes, order)
-        + _notes_on_units(before, unit, classes, asked)
+        + _notes_on_units(before, unit, classes, columns_as)
         + on_reading
         + _notes_on_nodes(pair)
         + tuple(filter(None, (on_numbers(pair),))),
@@ -288,14 +288,14 @@ def assess(
 
 
 def _notes_on_units(
-    before: nw.DataFrame[Any], unit: str | None, classes: Anonymity, asked: ColumnSettings
+    before: nw.DataFrame[Any], unit: str | None, classes: Anonymity, options: ColumnSettings
 ) -> tuple[str, ...]:
-    """How many classes have fewer than k different units, or one with more than half of the
-    records.
+    """Count the classes with fewer than k different units, or with one that has more than half of
+    the records.
     """
     if unit is None:
         return ()
-    units = units_of(to_arrow(before.select(unit)), unit, na=asked.na)
+    units = units_of(to_arrow(before.select(unit)), unit, na=options.na)
     findings = Guarantees.of(units=classes.k).evaluate(
         classes.labels, len(classes.sizes), (), units
     )
@@ -318,19 +318,19 @@ def _cells(
     before: nw.DataFrame[Any],
     after: nw.DataFrame[Any],
     columns: Sequence[Column],
-    asked: ColumnSettings,
+    options: ColumnSettings,
     markers: Sequence[str],
 ) -> tuple[tuple[Cells, Cells] | None, tuple[str, ...]]:
     """The cells of both tables, read in the same way, and what to know about that; no cells where
     all of them are plain numbers.
     """
-    old = _cells_of_original(before, columns, asked)
+    old = _cells_of_original(before, columns, options)
     try:
-        new, notes = cells_of_release(old, after, columns, asked, markers)
+        new, notes = cells_of_release(old, after, columns, options, markers)
     except InputError as error:
         raise InputError(f"in the release, {error}") from None
     if all(
-        cells.is_plain and not any(each.unit or each.origin for each in cells.variables)
+        cells.is_plain and not any(variable.unit or variable.origin for variable in cells.variables)
         for cells in (old, new)
     ):
         return None, notes
@@ -338,23 +338,23 @@ def _cells(
 
 
 def _cells_of_original(
-    before: nw.DataFrame[Any], columns: Sequence[Column], asked: ColumnSettings
+    before: nw.DataFrame[Any], columns: Sequence[Column], options: ColumnSettings
 ) -> Cells:
     try:
         return cells_of(
-            before, columns, special=asked.special, na=asked.na, hierarchies=asked.hierarchy
+            before, columns, special=options.special, na=options.na, hierarchies=options.hierarchy
         )
     except InputError as error:
         raise InputError(f"in the original, {error}") from None
 
 
 def _retyped(
-    after: nw.DataFrame[Any], quasi: Sequence[str], asked: ColumnSettings
+    after: nw.DataFrame[Any], quasi: Sequence[str], options: ColumnSettings
 ) -> nw.DataFrame[Any]:
     """Return a release with numbers that were text because of suppressed cells beside them as
     numbers.
     """
-    return nw.from_native(with_types(to_arrow(after), quasi, asked), eager_only=True)
+    return nw.from_native(with_types(to_arrow(after), quasi, options), eager_only=True)
 
 
 def assess_files(
@@ -362,14 +362,13 @@ def assess_files(
     release: str | Path,
     *,
     reading: Mapping[str, Any] | None = None,
-    asked: ColumnSettings | None = None,
+    columns_as: ColumnSettings | None = None,
     **options: Any,
 ) -> Assessment:
-    """assess() on two files, each in any format that is read; takes the same options.
+    """Run `assess` on two files of any supported format, with the same options.
 
-    `reading` is what is known about the files, such as {"header": False} for an original without
-    one; a release has one. `asked` is what is said of single columns, such as their kinds.
-
+    `reading` holds options on the files, such as {"header": False} for an original without a
+    header; a release has one. `columns_as` holds options on single columns, such as their kinds.
     Texts that look like numbers ("007") stay texts in columns other than quasi-identifiers and
     weights.
     """
@@ -378,36 +377,40 @@ def assess_files(
         quasi = options["quasi"] = list(
             expand_names(quasi, columns_of_file(original, **(reading or {})), "quasi")
         )
-    said = {**(reading or {}), "asked": asked}
-    said_of_release = {name: value for name, value in said.items() if name != "skip_rows"}
-    if said.get("header") is False:
+    read_options = {**(reading or {}), "asked": columns_as}
+    said_of_release = {name: value for name, value in read_options.items() if name != "skip_rows"}
+    if read_options.get("header") is False:
         said_of_release["header"] = True
     if quasi:
         weight = names_of(options.get("weight") or ())
-        before = _table_of(original, weight, quasi=quasi, **said)
+        before = _table_of(original, weight, quasi=quasi, **read_options)
         after = _release_of(release, quasi, **said_of_release)
     else:
         before, after = (
-            read_as_numbers(original, **said),
+            read_as_numbers(original, **read_options),
             read_as_numbers(release, **said_of_release),
         )
-    return assess(before, after, asked=asked, **options)
+    return assess(before, after, columns_as=columns_as, **options)
 
 
 def _release_of(path: str | Path, quasi: Sequence[str], **reading: Any) -> Any:
     try:
         return read_release(path, quasi, **reading)
     except InputError as error:
-        told = str(error)
-        raise InputError(told if repr(str(path)) in told else f"{str(path)!r}: {told}") from None
+        message = str(error)
+        raise InputError(
+            message if repr(str(path)) in message else f"{str(path)!r}: {message}"
+        ) from None
 
 
 def _table_of(path: str | Path, numeric: Sequence[str], **reading: Any) -> Any:
     try:
         return read_table(path, numeric=numeric, **reading)
     except InputError as error:
-        told = str(error)
-        raise InputError(told if repr(str(path)) in told else f"{str(path)!r}: {told}") from None
+        message = str(error)
+        raise InputError(
+            message if repr(str(path)) in message else f"{str(path)!r}: {message}"
+        ) from None
 
 
 def _opened(table: Any, which: str) -> nw.DataFrame[Any]:
@@ -479,8 +482,8 @@ def _checked(k: Any) -> int | None:
 def _order_by_witnesses(
     before: nw.DataFrame[Any], after: nw.DataFrame[Any], quasi: Sequence[str]
 ) -> RowOrder:
-    """What the columns that both tables have besides the quasi-identifiers say; another order is
-    refused.
+    """Check the row order by the columns that both tables have besides the quasi-identifiers; raise
+    if it differs.
     """
     shared = [name for name in before.columns if name in after.columns and name not in quasi]
     order, column = row_order(before, after, shared)
@@ -505,11 +508,11 @@ def _notes(pair: Pair, sizes: np.ndarray, order: RowOrder) -> tuple[str, ...]:
 
 
 def _notes_on_nodes(pair: Pair) -> tuple[str, ...]:
-    """Which columns hold nodes of their hierarchy in place of values."""
+    """Return notes on columns that hold nodes of their hierarchy in place of values."""
     names = [
-        each.name
-        for each in pair.after.variables
-        if each.hierarchy is not None and each.hierarchy.inner
+        variable.name
+        for variable in pair.after.variables
+        if variable.hierarchy is not None and variable.hierarchy.inner
     ]
     if not names:
         return ()

@@ -53,8 +53,9 @@ class Row:
 
     @property
     def k_anonymous(self) -> bool:
-        """Whether at least k records share every combination; methods for single columns do not
-        give that.
+        """Return whether at least k records share every combination.
+
+        Methods for single columns do not guarantee that.
         """
         return self.smallest_class >= self.k
 
@@ -297,7 +298,7 @@ def _values_of_k(ks: Any) -> list[int]:
 
 
 def _shared_folder(table: Any, state: str | Path | None, spill: str | Path | None) -> Path:
-    """Where the table lies for the workers of a cluster."""
+    """Return the folder in which the workers of a cluster find the table."""
     if spill is not None:
         return Path(spill)
     beside = state if state is not None else table if isinstance(table, str | Path) else None
@@ -312,7 +313,7 @@ def _run(
     progress: Progress | None,
     name: str,
 ) -> dict[Cell, Outcome]:
-    """What every cell gives, from the state where it is known and by running the others."""
+    """Return the outcome of every cell: from the state where it is stored, else by running it."""
     state = None if path is None else State(path)
     fingerprint = study.fingerprint()
     keys = {cell: cell.key(fingerprint) for cell in cells}
@@ -339,9 +340,7 @@ def _run(
 
 
 def _is_whole(outcome: Outcome, study: Study) -> bool:
-    """Whether what a state holds for a cell is all that is asked for; a line that somebody changed
-    is run again.
-    """
+    """Return whether a stored outcome is complete; a line changed by hand is run again."""
     return bool(outcome.error) or set(study.measures) <= set(outcome.figures)
 
 
@@ -359,7 +358,7 @@ def _news(name: str, cell: Cell, outcome: Outcome) -> str:
 def _study(
     table: Any,
     named: dict[str, list[str]],
-    given: dict[str, Any],
+    options: dict[str, Any],
     known: Names,
     measures: tuple[str, ...],
 ) -> Study:
@@ -368,13 +367,19 @@ def _study(
     """
     frame = open_frame(table)
     named = {role: list(expand_names(names, frame.columns, role)) for role, names in named.items()}
-    _check_what_differs(given)
-    roles = {**_roles_in(given), Role.CONFIDENTIAL: named["confidential"], Role.KEEP: named["keep"]}
+    _check_what_differs(options)
+    roles = {
+        **_roles_in(options),
+        Role.CONFIDENTIAL: named["confidential"],
+        Role.KEEP: named["keep"],
+    }
     taken = {name for names in roles.values() for name in names}
     facts = column_facts(frame)
     numbers = [fact.name for fact in facts if fact.numeric and fact.name not in taken]
-    asked = _said_of_columns(given)
-    schema = assign_roles(facts, {Role.QUASI: named["quasi"] or numbers, **roles}, "drop", asked)
+    column_options = _said_of_columns(options)
+    schema = assign_roles(
+        facts, {Role.QUASI: named["quasi"] or numbers, **roles}, "drop", column_options
+    )
     chosen = schema.names(Role.QUASI)
     for name in measures:
         measure_named(name)
@@ -382,7 +387,7 @@ def _study(
         if name not in chosen:
             raise InputError(f"an intruder cannot know {name!r}: it is not a quasi-identifier.")
     shared = Settings.of(
-        **given,
+        **options,
         k=2,
         quasi=chosen,
         confidential=schema.names(Role.CONFIDENTIAL),
@@ -402,29 +407,33 @@ def _study(
     )
 
 
-def _roles_in(given: dict[str, Any]) -> dict[Role, Sequence[str]]:
+def _roles_in(options: dict[str, Any]) -> dict[Role, Sequence[str]]:
     """The columns of weights, strata and units among the settings."""
     declared = Settings.parameters()
-    told = {
-        name: declared[name].parse(given[name])
+    names_by_role = {
+        name: declared[name].parse(options[name])
         for name in ("weight", "stratum", "unit")
-        if name in given
+        if name in options
     }
     return {
         Role(name): [names] if isinstance(names, str) else names or ()
-        for name, names in told.items()
+        for name, names in names_by_role.items()
     }
 
 
-def _said_of_columns(given: dict[str, Any]) -> ColumnSettings:
+def _said_of_columns(options: dict[str, Any]) -> ColumnSettings:
     return column_settings(
-        **{each.name: given[each.name] for each in OF_COLUMNS if each.name in given}
+        **{
+            parameter.name: options[parameter.name]
+            for parameter in OF_COLUMNS
+            if parameter.name in options
+        }
     )
 
 
-def _check_what_differs(given: dict[str, Any]) -> None:
-    """What each cell has for itself cannot be given for all."""
-    for name in given:
+def _check_what_differs(options: dict[str, Any]) -> None:
+    """Raise if an option that differs between cells is set for all of them."""
+    for name in options:
         if name in OF_A_CELL or name not in Settings.parameters():
             raise InputError(f"{name} cannot be set for all releases of a comparison.")
 
@@ -433,12 +442,12 @@ def _read(
     path: Path,
     quasi: Sequence[str],
     weight: Sequence[str],
-    asked: ColumnSettings,
+    column_options: ColumnSettings,
     reading: Mapping[str, Any],
 ) -> pa.Table:
     if quasi:
-        return read_table(path, quasi=[*quasi, *weight], asked=asked, **reading)
-    return read_as_numbers(path, asked=asked, **reading)
+        return read_table(path, quasi=[*quasi, *weight], asked=column_options, **reading)
+    return read_as_numbers(path, asked=column_options, **reading)
 
 
 def _side(name: str, side: str, study: Study) -> Measure:

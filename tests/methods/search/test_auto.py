@@ -25,7 +25,9 @@ from optima import best_loss, tiny_problem
 
 def search(points: Any, k: int, seed: int = 0, threads: int | None = 1, **params: Any) -> Grouping:
     method = method_named("auto")
-    return run_method(method, Problem.of(points, k, threads=threads), method.checked(params), seed=seed)
+    return run_method(
+        method, Problem.of(points, k, threads=threads), method.checked(params), seed=seed
+    )
 
 
 def cloud(seed: int, n: int = 150, d: int = 4) -> np.ndarray:
@@ -105,7 +107,9 @@ def test_it_loses_less_than_every_published_method(seed: int) -> None:
 @pytest.mark.slow
 def test_more_effort_loses_no_more() -> None:
     points = cloud(7, n=300)
-    losses = [ma.information_loss(points, search(points, 4, effort=e).labels) for e in ("quick", 30, 600)]
+    losses = [
+        ma.information_loss(points, search(points, 4, effort=e).labels) for e in ("quick", 30, 600)
+    ]
     assert losses == sorted(losses, reverse=True)
     assert losses[0] > losses[2]
 
@@ -158,7 +162,10 @@ def test_thorough_finds_the_optimum_of_tiny_data(problems: int) -> None:
     missed = []
     for seed in range(problems):
         points, k = tiny_problem(seed)
-        found, optimum = plain.sse(points, search(points, k, effort="thorough").labels), best_loss(points, k)
+        found, optimum = (
+            plain.sse(points, search(points, k, effort="thorough").labels),
+            best_loss(points, k),
+        )
         if found > optimum * (1.0 + 1e-9) + 1e-12 * np.abs(points).max() ** 2:
             missed.append(seed)
     assert len(missed) <= problems / 60, missed
@@ -180,7 +187,9 @@ def test_a_short_time_is_shared_between_search_and_bound() -> None:
 
 
 @pytest.mark.usefixtures("_time_is_work")
-def test_where_a_proof_takes_long_it_begins_with_a_whole_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_proof_takes_long_it_begins_with_a_whole_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """With a large k or many records the bound takes all the time that is left, so the first search is the only one."""
     asked: list[int] = []
 
@@ -189,7 +198,11 @@ def test_where_a_proof_takes_long_it_begins_with_a_whole_search(monkeypatch: pyt
         return labels
 
     monkeypatch.setattr("microagg.methods.search.auto.through_ruins", ruins)
-    for points, k, whole in ((cloud(2), 5, False), (cloud(2), 6, True), (cloud(2, n=2600), 3, True)):
+    for points, k, whole in (
+        (cloud(2), 5, False),
+        (cloud(2), 6, True),
+        (cloud(2, n=2600), 3, True),
+    ):
         asked.clear()
         search(points, k, effort="prove", time_limit=0.2)
         steps = plan(Problem.of(points, k), "prove").work.steps
@@ -211,7 +224,10 @@ def test_prove_gives_a_bound_where_the_optimum_is_known(n: int, k: int, columns:
     assert verdict.holds, verdict.reason
     with pytest.raises(ma.InputError, match="weighted"):
         run_method(
-            method, Problem.of(points, k, weights=np.ones(n)), method.checked({"effort": "prove"}), seed=0
+            method,
+            Problem.of(points, k, weights=np.ones(n)),
+            method.checked({"effort": "prove"}),
+            seed=0,
         )
 
 
@@ -220,7 +236,9 @@ def test_a_release_of_one_column_or_one_group_states_its_bound() -> None:
     for n in (5, 30):
         table = pd.DataFrame({"age": rng.integers(20, 90, n), "rent": rng.normal(size=n)})
         quasi = ["age"] if n == 30 else ["age", "rent"]
-        release = ma.anonymize(table, k=3, quasi=quasi, rest="drop", effort="prove", precision="full", seed=1)
+        release = ma.anonymize(
+            table, k=3, quasi=quasi, rest="drop", effort="prove", precision="full", seed=1
+        )
         assert release.bound is not None
         assert release.bound.optimal
         assert release.loss["IL"] == pytest.approx(release.bound.il, rel=1e-9)

@@ -33,7 +33,9 @@ def cloud(seed: int = 0, records: int = RECORDS) -> np.ndarray:
 
 
 def squared_error(points: np.ndarray, labels: np.ndarray) -> float:
-    return float(sums.squared_error(points, sums.group_means(points, labels, int(labels.max()) + 1), labels))
+    return float(
+        sums.squared_error(points, sums.group_means(points, labels, int(labels.max()) + 1), labels)
+    )
 
 
 def searched(points: np.ndarray, effort: str | float = "quick", threads: int = 1, **more):
@@ -83,7 +85,9 @@ def test_chunks_and_blocks_one_by_one_give_the_same_groups() -> None:
 @pytest.mark.parametrize("effort", ["quick", 2.0])
 def test_threads_change_no_label(effort: str | float) -> None:
     points = cloud(1)
-    assert np.array_equal(searched(points, effort).labels, searched(points, effort, threads=3).labels)
+    assert np.array_equal(
+        searched(points, effort).labels, searched(points, effort, threads=3).labels
+    )
 
 
 def test_what_was_done_is_told() -> None:
@@ -94,7 +98,9 @@ def test_what_was_done_is_told() -> None:
     assert chosen[2].startswith("then local search across their borders, in ")
 
 
-def test_small_tables_and_the_longest_searches_are_worked_on_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_tables_and_the_longest_searches_are_worked_on_as_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     points = cloud(2)
     monkeypatch.setattr(auto, "in_blocks", None)
     ma.partition(points[:1_000], k=3, effort="quick")
@@ -168,7 +174,9 @@ def test_promises_are_kept_against_the_whole_table(l: float | None, t: float | N
     )  # goes with the quasi-identifiers
     attributes = as_attributes(ill.astype(str), len(points))
     promise = Guarantees.of(l, t)
-    problem = replace(Problem.of(points, 3, confidential=attributes), accept=promise.accept(attributes, None))
+    problem = replace(
+        Problem.of(points, 3, confidential=attributes), accept=promise.accept(attributes, None)
+    )
     labels = run_method(method_named("auto"), problem, {"effort": "quick"}, seed=5).labels
     findings = promise.verify(labels, int(labels.max()) + 1, attributes, None)
     assert all(finding.holds for finding in findings)
@@ -182,12 +190,17 @@ def test_strata_are_cut_where_they_are_large() -> None:
     problem = Problem.of(points, k=3)
     found = run_method(method_named("auto"), problem, {"effort": "quick"}, seed=5, strata=strata)
     assert all(
-        len(np.unique(strata[found.labels == group])) == 1 for group in range(int(found.labels.max()) + 1)
+        len(np.unique(strata[found.labels == group])) == 1
+        for group in range(int(found.labels.max()) + 1)
     )
     large = replace(problem.part(np.arange(3_000)), of_records=RECORDS)
     assert blockwise.needs_blocks(large)
-    assert blockwise.needs_blocks(replace(problem.part(np.arange(3_000, 3_700)), of_records=RECORDS))
-    assert not blockwise.needs_blocks(replace(problem.part(np.arange(3_700, 4_000)), of_records=RECORDS))
+    assert blockwise.needs_blocks(
+        replace(problem.part(np.arange(3_000, 3_700)), of_records=RECORDS)
+    )
+    assert not blockwise.needs_blocks(
+        replace(problem.part(np.arange(3_700, 4_000)), of_records=RECORDS)
+    )
 
 
 def test_equal_records_lose_nothing() -> None:
@@ -217,4 +230,9 @@ def test_arrays_go_along_with_their_parts() -> None:
 
     method = replace(method_named("mdav"), run=run, parameters=())
     along = {"first": points[:, 0]}
-    assert in_parts(Problem.of(points, 3), parts, method, rng=random.seeded(0), along=along).labels.max() == 1
+    assert (
+        in_parts(
+            Problem.of(points, 3), parts, method, rng=random.seeded(0), along=along
+        ).labels.max()
+        == 1
+    )

@@ -24,7 +24,9 @@ def found_by(method, points, k, values, seed=0, effort="quick", threads=1, **ask
 
 def kept(labels, values, **asked):
     groups = (np.flatnonzero(labels == g).tolist() for g in range(labels.max() + 1))
-    return all(promised.is_kept(values.tolist(), members, nominal=False, **asked) for members in groups)
+    return all(
+        promised.is_kept(values.tolist(), members, nominal=False, **asked) for members in groups
+    )
 
 
 def cloud(n=400, seed=0):
@@ -85,10 +87,20 @@ def test_many_records_in_regions():
         ("auto", np.array(["a"] * 20), {"l": 2}, "has only 1 different value;"),
         ("mdav", np.array(["a", "b"] * 10), {"l": 3}, "has only 2 different values"),
         ("auto", np.array(["a"] * 19 + ["b"]), {"l": 1.9, "diversity": "entropy"}, "evenly spread"),
-        ("auto", np.array(["a"] * 15 + ["b"] * 5), {"l": 2, "diversity": "recursive", "c": 2}, "a c above 3"),
+        (
+            "auto",
+            np.array(["a"] * 15 + ["b"] * 5),
+            {"l": 2, "diversity": "recursive", "c": 2},
+            "a c above 3",
+        ),
         ("mdav", None, {"l": 2}, "confidential"),
         ("auto", None, {"t": 0.2}, "confidential"),
-        ("individual-ranking", np.array(["a", "b"] * 10), {"l": 2}, "cannot guarantee l, t or units"),
+        (
+            "individual-ranking",
+            np.array(["a", "b"] * 10),
+            {"l": 2},
+            "cannot guarantee l, t or units",
+        ),
     ],
 )
 def test_what_cannot_be_kept_is_refused_before_any_work(method, confidential, asked, says):
@@ -97,7 +109,12 @@ def test_what_cannot_be_kept_is_refused_before_any_work(method, confidential, as
 
     with pytest.raises(ma.InputError, match=says):
         ma.partition(
-            np.arange(40.0).reshape(20, 2), 3, method, confidential=confidential, progress=never, **asked
+            np.arange(40.0).reshape(20, 2),
+            3,
+            method,
+            confidential=confidential,
+            progress=never,
+            **asked,
         )
 
 
@@ -111,7 +128,9 @@ def test_on_census_strata_lose_less_than_merging_once_both_are_refined(reference
     losses = {}
     for method in ("mdav", "t-first"):
         for refine in (False, True):
-            labels = ma.partition(points, 5, method, confidential=table[:, column], t=t, refine=refine)
+            labels = ma.partition(
+                points, 5, method, confidential=table[:, column], t=t, refine=refine
+            )
             losses[method, refine] = ma.information_loss(points, labels)
     assert losses["t-first", True] < losses["mdav", True]
     assert losses["t-first", True] < losses["mdav", False]

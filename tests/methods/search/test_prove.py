@@ -45,7 +45,12 @@ def test_stopped_runs_are_valid_and_repeatable():
     optimum = best_loss(points, 3)
     for stop_after in (1, 2, 3, 5):
         runs = [
-            prove(Problem.of(points, 3), any_labels(12, 3), rng=seeded(0), watch=Watch(stop_after=stop_after))
+            prove(
+                Problem.of(points, 3),
+                any_labels(12, 3),
+                rng=seeded(0),
+                watch=Watch(stop_after=stop_after),
+            )
             for _ in range(2)
         ]
         assert np.array_equal(runs[0][0], runs[1][0])
@@ -76,7 +81,9 @@ def test_groups_that_are_not_accepted_are_not_formed():
     assert accept is not None
     start = any_labels(30, 3)
     free, _ = prove(Problem.of(points, 3), start, rng=seeded(0))
-    assert not all(accept(np.flatnonzero(free == g)) for g in range(free.max() + 1)), "it would not matter"
+    assert not all(accept(np.flatnonzero(free == g)) for g in range(free.max() + 1)), (
+        "it would not matter"
+    )
     problem = Problem.of(
         points, 3, accept=accept
     )  # which stays far from the bound, so the programs would take minutes

@@ -90,7 +90,7 @@ NO_WIDTHS = np.empty(0)
 
 @dataclass(frozen=True)
 class Clustering:
-    """What a clustering found."""
+    """Result of a clustering."""
 
     labels: np.ndarray
     """(n,) int32: the cluster of each record, numbered by each cluster's first record."""
@@ -103,7 +103,7 @@ class Clustering:
 
     @property
     def clusters(self) -> int:
-        """How many there are."""
+        """Return the number of clusters."""
         return len(self.prototypes)
 
 
@@ -129,12 +129,12 @@ def pfsom(
     if extent == 0.0 or len(start) < 2:
         return Clustering(np.zeros(len(points), np.int32), points[:1].copy(), {})
     level = _first_level(unit, start, _Reports(progress, len(points)))
-    found, judged = _refined(unit, level, validity)
+    prototypes_of, judged = _refined(unit, level, validity)
     if fewest > 1 and max(judged.values()) <= ALONE and validity == "own-spread":
-        found, judged = _refined(unit, level, "pcaes")
-    found[1] = np.zeros((1, unit.shape[1]))  # they are measured from their mean
+        prototypes_of, judged = _refined(unit, level, "pcaes")
+    prototypes_of[1] = np.zeros((1, unit.shape[1]))  # they are measured from their mean
     judged[1] = ALONE if fewest == 1 else -np.inf
-    prototypes = found[_largest(judged)]
+    prototypes = prototypes_of[_largest(judged)]
     labels = label_nearest(unit, _by_column(prototypes))
     order = _order_of_first_records(labels)
     return Clustering(
@@ -143,11 +143,13 @@ def pfsom(
 
 
 def validity_of(points: np.ndarray, prototypes: np.ndarray, validity: str = "pcaes") -> float:
-    """How compact and how separate the clusters around these prototypes (two or more) are; the
-    larger the better.
+    """Return compactness and separation of the clusters around two or more prototypes; larger is
+    better.
 
     >>> points = np.array([[0.0], [1.0], [9.0], [10.0]])
-    >>> validity_of(points, np.array([[0.5], [9.5]])) > validity_of(points, np.array([[4.0], [6.0]]), "own-spread")
+    >>> validity_of(points, np.array([[0.5], [9.5]])) > validity_of(
+    ...     points, np.array([[4.0], [6.0]]), "own-spread"
+    ... )
     True
     """
     distances, masses = (_by_own_spread if validity == "own-spread" else _by_spread_of_all)(
@@ -179,10 +181,10 @@ def _by_own_spread(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.ndarr
     directions = (prototypes[partners] - prototypes) / np.where(lengths > 0.0, lengths, 1.0)[
         :, None
     ]
-    masses, own, others = spreads_between(
+    masses, spreads, others = spreads_between(
         points, _by_column(prototypes), partners, _by_column(directions), lengths
     )
-    spread = _relative(own, masses) + _relative(others, masses[partners])
+    spread = _relative(spreads, masses) + _relative(others, masses[partners])
     return np.maximum(_relative(squares, 2.0 * spread) - TOUCHING, 0.0), masses
 
 
@@ -275,7 +277,9 @@ def _first_level(
 def _judged_levels(
     points: np.ndarray, level: tuple[np.ndarray, np.ndarray], validity: str
 ) -> dict[int, float]:
-    """How each level is judged, from the first one down to 2, by its number of prototypes."""
+    """Return the validity of each level, from the first one down to 2, by its number of
+    prototypes.
+    """
     prototypes, masses = level
     judged = {len(prototypes): validity_of(points, prototypes, validity)}
     while len(prototypes) > 2 and (masses > 0.0).sum() > 2:
@@ -294,16 +298,16 @@ def _refined(
     """
     most = int((level[1] > 0.0).sum())
     best = max(2, min(_largest(_judged_levels(points, level, validity)), most))
-    found: dict[int, np.ndarray] = {1: level[0][:1]}
+    prototypes: dict[int, np.ndarray] = {1: level[0][:1]}
     judged: dict[int, float] = {1: -np.inf}
     for _ in range(REFINEMENTS):
         for c in range(max(2, best - AROUND), min(most, best + AROUND) + 1):
             if c not in judged:
-                found[c], judged[c] = _clusters_of(points, merge_down(*level, c), validity)
+                prototypes[c], judged[c] = _clusters_of(points, merge_down(*level, c), validity)
         before, best = best, _largest(judged)
         if best == before:
             break
-    return found, judged
+    return prototypes, judged
 
 
 def _clusters_of(points: np.ndarray, start: np.ndarray, validity: str) -> tuple[np.ndarray, float]:
@@ -318,8 +322,8 @@ def _clusters_of(points: np.ndarray, start: np.ndarray, validity: str) -> tuple[
 
 
 def _judged_if_apart(points: np.ndarray, prototypes: np.ndarray, validity: str) -> float:
-    """The validity index; the worst where two prototypes have met: rounding alone would say which
-    records are whose.
+    """Return the validity index; the worst one where two prototypes coincide, as rounding would
+    decide.
     """
     if _squared_distances_between(prototypes).min() <= (10.0 * SETTLED) ** 2:
         return -np.inf
@@ -369,7 +373,7 @@ def _arranged(prototypes: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def _places_across(prototypes: int) -> int:
-    """How many places a row of the map has; the last row may have fewer."""
+    """Return the number of nodes in a row of the map; the last row may have fewer."""
     return -(-prototypes // max(1, int(prototypes**0.5)))
 
 
@@ -397,7 +401,7 @@ def _order_of_first_records(labels: np.ndarray) -> np.ndarray:
 
 
 class _Reports:
-    """Tells how far the map is: nearly all of the work is in its passes."""
+    """Progress of the map: nearly all of the work is in its passes."""
 
     def __init__(self, progress: Progress | None, records: int) -> None:
         self._progress, self._records = progress, records

@@ -60,7 +60,9 @@ def plan(problem: Problem, effort: str | float) -> Plan:
     """
     n, k = len(problem.points), problem.k
     varying = len(varying_columns(problem.points))
-    work = searching_while_proving(n) if effort == "prove" else work_of(n, effort, problem.of_records)
+    work = (
+        searching_while_proving(n) if effort == "prove" else work_of(n, effort, problem.of_records)
+    )
     if n < 2 * k:
         return Plan("one group", work, (f"{n} records cannot form two groups of {k}: one group",))
     if varying <= 1 and problem.accept is None and problem.weights is None:
@@ -68,7 +70,9 @@ def plan(problem: Problem, effort: str | float) -> Plan:
         reason = f"one {what} varies: its optimal cut, which no grouping can beat"
         return Plan("one column", work, (reason,))
     if effort != "prove" and problem.accept is None and _all_have_equals(problem):
-        reason = f"every record has at least {k - 1} equals: groups of equal records, which lose nothing"
+        reason = (
+            f"every record has at least {k - 1} equals: groups of equal records, which lose nothing"
+        )
         return Plan("equal records", work, (reason,))
     start = f"{n:,} records, {varying_in_words(varying, problem.columns)}, k = {k}: MDAV within blocks, then local search"
     why = (start, work.why)
@@ -127,7 +131,12 @@ def auto(
     """Choose construction, refinement and amount of work from the numbers of records and columns and k."""
     if effort in ("thorough", "prove") or not needs_blocks(problem):
         return work_block(
-            problem, rng=rng, progress=progress, effort=effort, time_limit=time_limit, stop_after=stop_after
+            problem,
+            rng=rng,
+            progress=progress,
+            effort=effort,
+            time_limit=time_limit,
+            stop_after=stop_after,
         )
     watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
     return in_blocks(problem, BLOCK, rng=rng, effort=effort, watch=watch)
@@ -171,7 +180,10 @@ def work_block(
                 watch.stage(0.4, 1.0)
                 if programs and watch.stopped is None:
                     labels = improve_by_set_partitioning(
-                        problem, labels, watch, lambda best: through_ruins(problem, best, work, rng, watch)
+                        problem,
+                        labels,
+                        watch,
+                        lambda best: through_ruins(problem, best, work, rng, watch),
                     )
     return Grouping(labels, why, settings_of(watch), watch.stopped, bound, passed=watch.passed)
 

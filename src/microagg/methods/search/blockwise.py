@@ -64,7 +64,8 @@ class Trees:
         """The trees of so many records, from a sample of them in their order."""
         largest = largest_block(sample.shape[1], k)
         return Trees(
-            BlockTree.fit(sample, records, largest), BlockTree.fit(sample, records, largest, shifted=True)
+            BlockTree.fit(sample, records, largest),
+            BlockTree.fit(sample, records, largest, shifted=True),
         )
 
 
@@ -76,7 +77,9 @@ def in_blocks(
     Three numbers are drawn: for the sample, for the blocks, for those of the second pass.
     """
     n, axes = problem.points.shape
-    chosen = in_sample(0, n, n, int(random.next_integer(rng)), sample_size(n, largest_block(axes, problem.k)))
+    chosen = in_sample(
+        0, n, n, int(random.next_integer(rng)), sample_size(n, largest_block(axes, problem.k))
+    )
     trees = Trees.fit(problem.points[chosen], n, problem.k)
     part = replace(problem, of_records=problem.of_records or n)
     blocks = blocks_of(problem, trees.first)
@@ -175,7 +178,9 @@ def told_of_blocks(
     work = work_of(records, effort, whole).why
     if promise is not None:
         work = f"{promise}: kept in every block; {work}"
-        work += "" if effort == "quick" else ", fewer with a word for effort because each costs more"
+        work += (
+            "" if effort == "quick" else ", fewer with a word for effort because each costs more"
+        )
     why = [
         f"{records:,} records, {varying_in_words(varying, columns)}, k = {k}: {_blocks(sizes)}, MDAV within smaller ones, "
         "then local search",
@@ -211,7 +216,10 @@ SHIFTED = Method(
     good_for="the second pass of auto on large tables",
     run=cast(Partition, work_shifted_block),
     complexity="O(n log n) in practice",
-    parameters=(Effort("effort", ("quick", "balanced"), "balanced", "how hard to search"), *STOPPING),
+    parameters=(
+        Effort("effort", ("quick", "balanced"), "balanced", "how hard to search"),
+        *STOPPING,
+    ),
     largest_group=below_two_k,
     seeded=True,
     heeds_promise=True,

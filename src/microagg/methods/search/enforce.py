@@ -27,7 +27,9 @@ SHARED = 100_000
 LEAST_FOR_EACH = 0.25
 
 
-def start_with_promise(problem: Problem, rng: np.ndarray, watch: Watch) -> tuple[np.ndarray, tuple[str, ...]]:
+def start_with_promise(
+    problem: Problem, rng: np.ndarray, watch: Watch
+) -> tuple[np.ndarray, tuple[str, ...]]:
     """(groups that keep the promise, how they came about); without a promise, the usual start."""
     labels = improved_start(problem, watch)
     accept = problem.accept
@@ -37,15 +39,21 @@ def start_with_promise(problem: Problem, rng: np.ndarray, watch: Watch) -> tuple
     merging = f"{name}: groups that missed it merged, then local search that keeps it"
     if accept.promise.closeness is None:
         return labels, (merging,)
-    strata = improve(problem, repair(problem, t_first(problem, rng=rng)), rounds=ROUNDS, progress=watch.tell)
+    strata = improve(
+        problem, repair(problem, t_first(problem, rng=rng)), rounds=ROUNDS, progress=watch.tell
+    )
     by_merging, by_strata = (_squared_error(problem, found) for found in (labels, strata))
     if by_merging <= by_strata:
-        return labels, (f"{merging}; groups from strata of a confidential column (t-first) lost no less",)
+        return labels, (
+            f"{merging}; groups from strata of a confidential column (t-first) lost no less",
+        )
     told = f"{name}: groups from strata of a confidential column (t-first), then local search that keeps it"
     return strata, (f"{told}; merging the groups that missed it lost more",)
 
 
-def work_with_promise(problem: Problem, labels: np.ndarray, work: Work, effort: str | float) -> Work:
+def work_with_promise(
+    problem: Problem, labels: np.ndarray, work: Work, effort: str | float
+) -> Work:
     """The work that an effort means with a promise: a word means less of it, for each trial costs several times as much.
 
     The larger the groups, the more so. A number of steps is what was asked for and stays.

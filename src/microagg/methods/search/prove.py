@@ -264,9 +264,13 @@ class Duel:
         possible = np.flatnonzero(excess <= self.gap / self.proof.unit)
         order = possible[np.argsort(excess[possible], kind="stable")]
         chosen = np.sort(order[: int(per_record * len(self.labels))])
-        return taken(climb.master.members, climb.master.offsets, chosen), len(chosen) == len(possible)
+        return taken(climb.master.members, climb.master.offsets, chosen), len(chosen) == len(
+            possible
+        )
 
-    def _distinct(self, members: np.ndarray, offsets: np.ndarray, own: int) -> tuple[np.ndarray, np.ndarray]:
+    def _distinct(
+        self, members: np.ndarray, offsets: np.ndarray, own: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Without those that come twice or are not allowed; the first `own` groups are kept and lead."""
         names: set[bytes] = set()
         kept = []
@@ -285,7 +289,9 @@ class Duel:
         if self.problem.accept is None:
             return True
         members, offsets = groups_of(labels)
-        return all(self._accepts(members[offsets[g] : offsets[g + 1]]) for g in range(len(offsets) - 1))
+        return all(
+            self._accepts(members[offsets[g] : offsets[g + 1]]) for g in range(len(offsets) - 1)
+        )
 
     def _tell_groups(self, climb: Climb) -> None:
         """Make the groups of the partition known to the proof."""

@@ -1,4 +1,4 @@
-"""How a report's page looks, on a screen, on a phone and on A4 paper."""
+"""Style sheet of a report's page, for a screen, a phone and A4 paper."""
 
 from __future__ import annotations
 
