@@ -4,6 +4,7 @@ it.
 
 from __future__ import annotations
 
+import ast
 import datetime
 import json
 import tempfile
@@ -208,14 +209,32 @@ def with_generated_parts(text: str) -> str:
     return text
 
 
+def modules_table() -> str:
+    """Return every module of the package with the first sentence of its docstring."""
+    root = ROOT / "src" / "microagg"
+    lines: list[str] = []
+    for folder in sorted({path.parent for path in root.rglob("*.py")}):
+        name = folder.relative_to(root.parent).as_posix()
+        lines += ["", f"## {name}", ""]
+        for path in sorted(folder.glob("*.py")):
+            doc = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+            first = " ".join(doc.split("\n\n")[0].split())
+            if path.name == "__init__.py":
+                lines += [first, ""]
+            else:
+                lines.append(f"- `{path.name}`: {first}")
+    return "\n".join(lines)
+
+
 PARTS = {
+    "modules": modules_table,
     "methods": methods_table,
     "six methods": six_methods,
     "formats": formats_table,
     "labels": labels_table,
     "options": options_table,
 }
-PAGES = ("README.md", "docs/methods.md", "docs/formats.md", "docs/files.md")
+PAGES = ("README.md", "docs/modules.md", "docs/methods.md", "docs/formats.md", "docs/files.md")
 
 SCHEMA = ROOT / "docs" / "settings.schema.json"
 

@@ -72,6 +72,22 @@ def test_the_page_of_methods_has_the_registry_as_it_is() -> None:
     assert "19 for k = 10" not in page
 
 
+def test_the_index_of_modules_is_current() -> None:
+    page = (ROOT / "docs" / "modules.md").read_text("utf-8")
+    assert generated("docs/modules.md") == page, "run `make docs`"
+    assert "`in_memory.py`" in page
+
+
+def test_the_architecture_names_every_folder_and_no_other() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    assert len(page.splitlines()) <= 200
+    folders = {path.parent.name for path in (ROOT / "src" / "microagg").glob("*/__init__.py")}
+    assert set(re.findall(r"\*\*`(\w+)/`\*\*", page)) == folders
+    for path in re.findall(r"`((?:\w+/)+\w+\.py)`", page):
+        roots = (ROOT, ROOT / "src" / "microagg")
+        assert any((root / path).exists() for root in roots), path
+
+
 def test_the_readme_has_six_of_them() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     assert generated("README.md") == readme, "run `make docs`"
@@ -92,7 +108,15 @@ def test_the_first_screen_prints_what_stands_below_it(capsys: pytest.CaptureFixt
 
 
 def test_every_link_of_the_pages_leads_somewhere() -> None:
-    for name in ("README.md", "SECURITY.md", "docs/methods.md"):
+    pages = (
+        "README.md",
+        "SECURITY.md",
+        "CONTRIBUTING.md",
+        "docs/methods.md",
+        "docs/architecture.md",
+    )
+    decisions = [f"docs/decisions/{path.name}" for path in (ROOT / "docs/decisions").glob("*.md")]
+    for name in (*pages, *decisions):
         page = ROOT / name
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
             assert (page.parent / link).exists(), f"{name}: {link}"
@@ -152,7 +176,9 @@ def test_contributing_can_be_followed_to_the_letter(monkeypatch: pytest.MonkeyPa
     module = types.ModuleType("microagg.methods.mdav.outer_ring")
     exec(method_file.replace("from __future__ import annotations\n", ""), vars(module))
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    (line,) = re.findall(r'registry.py`: `"(.*)",`', (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    (line,) = re.findall(
+        r'registry.py`:\s+`"(.*)",`', (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    )
     monkeypatch.setattr(registry, "ENTRIES", (*registry.ENTRIES, line))
     tests: dict[str, object] = {"__name__": "test_outer_ring"}
     exec(test_file, tests)

@@ -23,6 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import get_tags
 
 import microagg as ma
+from microagg.estimator.containers import open_input
 from running import run
 
 EVERY_CHECK = """
@@ -250,6 +251,49 @@ def test_matrices_of_objects_and_of_text() -> None:
         0,
         1,
     ]
+
+
+def test_what_is_drawn_follows_from_random_state() -> None:
+    frame = pd.DataFrame({"age": np.arange(40.0) ** 1.5, "rent": np.arange(40.0)[::-1]})
+
+    def drawn(seed: int) -> tuple[float, ...]:
+        estimator = ma.Microaggregator(
+            k=10,
+            method="mdav",
+            aggregate={"age": "draw"},
+            accept_risk=["true-values"],
+            random_state=seed,
+        )
+        return tuple(estimator.fit_transform(frame)["age"])
+
+    assert drawn(1) == drawn(1)
+    assert len({drawn(seed) for seed in range(4)}) > 1
+
+
+@pytest.mark.parametrize("type", ["int64", "uint64"])
+def test_whole_numbers_that_float64_cannot_tell_apart(type: str) -> None:
+    numbers = np.array([2**60, 2**60 + 1, 2**60 + 20, 2**60 + 21], type)
+    frame = pd.DataFrame({"account": numbers, "age": [30, 30, 50, 50]})
+    estimator = ma.Microaggregator(
+        k=2, nominal=["account"], accept_risk=["true-values"], random_state=0
+    )
+    released = estimator.fit_transform(frame)
+    assert set(released["account"]) <= set(frame["account"])
+    assert (
+        estimator.transform(frame.iloc[[1]])["account"].tolist()
+        == released["account"].tolist()[1:2]
+    )
+    assert ma.Microaggregator(k=2, random_state=0).fit_transform(frame)["account"].nunique() == 2
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+@pytest.mark.parametrize(
+    "values", [["a", "b"], [1.5, 2.5], [1, "a"]], ids=["text", "numbers", "mixed"]
+)
+def test_missing_objects_are_no_values(missing: Any, values: list[Any]) -> None:
+    column = open_input(np.array([[values[0]], [missing], [values[1]]], object))["0"]
+    assert column.is_null().to_list() == [False, True, False]
+    assert column.drop_nulls().n_unique() == 2
 
 
 def test_set_output() -> None:

@@ -98,9 +98,30 @@ def test_what_is_missing_is_one_value_whatever_the_type() -> None:
         for column in columns
     ]
     assert {bytes(each) for found in digests for each in found[1:]} == {bytes(digests[0][1])}
-    assert len({bytes(found[0]) for found in digests[:4]}) == 1 != bytes(digests[0][1])
+    assert len({bytes(found[0]) for found in digests[:4]}) == 1
+    assert bytes(digests[0][0]) != bytes(digests[0][1])
     texts = row_digests(
         nw.from_native(pa.table({"a": ["", None, "nan"]}), eager_only=True), b"salt"
     )
     assert bytes(texts[1]) == bytes(digests[0][1])
     assert len({bytes(each) for each in texts}) == 3
+
+
+def test_values_are_told_apart_by_what_they_are_and_not_by_their_neighbours() -> None:
+    """A number beside one that float64 cannot hold is the same as without it; true is not 1, and
+    text is no number.
+    """
+    columns = [
+        pa.array([1]),
+        pa.array([1, 2**60]),
+        pa.array([1, -(2**53)]),
+        pa.array([1.0]),
+        pa.array([True]),
+        pa.array(["1"]),
+    ]
+    alone, above, below, as_float, truth, text = (
+        bytes(row_digests(nw.from_native(pa.table({"a": column}), eager_only=True), b"salt")[0])
+        for column in columns
+    )
+    assert alone == above == below == as_float
+    assert len({alone, truth, text}) == 3

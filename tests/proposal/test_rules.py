@@ -6,7 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import microagg as ma
 from microagg.proposal.rules import may_name_people
+from microagg.table.schema import Role
 
 
 @pytest.mark.parametrize(
@@ -50,3 +52,18 @@ def test_values_that_nearly_everybody_has_alone() -> None:
     ]
     assert may_name_people(table, ["amount"]) == []
     assert may_name_people(table.slice(0, 0), table.column_names) == []
+
+
+@pytest.mark.parametrize(
+    ("records", "is_identifier"), [(4, True), (9, True), (10, False), (40, False)]
+)
+def test_codes_of_persons_that_five_records_share_name_nobody(
+    records: int, is_identifier: bool
+) -> None:
+    """Two texts in a column that is called like a number of a person: a category as soon as each
+    has five records.
+    """
+    codes = [f"p{number % 2}" for number in range(records)]
+    table = pa.table({"person_id": codes, "age": np.arange(records) + 20})
+    roles = {column.name: column.role for column in ma.propose(table).columns}
+    assert (roles["person_id"] is Role.IDENTIFIER) is is_identifier

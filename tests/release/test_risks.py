@@ -158,6 +158,13 @@ class TestDominanceOfMixedTables:
         assert self.notes(self.WAGE, values)
         assert not self.notes((Variable("wage", origin=10**17),), values)
 
+    @pytest.mark.parametrize("origin", [0, 6, 1000])
+    def test_the_measure_counts_from_zero_too(self, origin: int) -> None:
+        values = np.array([[0.0], [0.0], [0.0], [9.0]])
+        wage = (Variable("wage", origin=origin),)
+        pair = Pair.of_cells(Cells(wage, values), Cells(wage, np.full((4, 1), 2.25)))
+        assert dominance(pair).value == pytest.approx(100.0 * (9 + origin) / (9 + 4 * origin))
+
     def test_the_measure_leaves_out_what_made_no_mean(self) -> None:
         gap = self.GAP
         before = np.array([[4.0], [6.0], [gap], [50.0], [gap], [gap]])
@@ -391,6 +398,13 @@ class TestASecondRelease:
         assert not self.told(self.save(tmp_path, "b.parquet")), "the same groups in another format"
         assert not self.told(self.save(tmp_path, "a.csv")), "in the place of the other"
         assert not self.told(self.save(tmp_path, "c.csv", table=tables.people(44))), "another table"
+
+    def test_a_release_that_replaces_another_is_not_compared_with_it(self, tmp_path: Path) -> None:
+        self.save(tmp_path, "a.csv")
+        replacing = self.save(tmp_path, "a.csv", k=5)
+        assert not [note for note in replacing.notes if "'a.csv'" in note], (
+            "only one of the two is left"
+        )
 
     def test_what_else_lies_there_does_no_harm(self, tmp_path: Path) -> None:
         for name, content in (

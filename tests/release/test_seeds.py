@@ -26,7 +26,7 @@ def test_which_efforts_group_otherwise_with_another_seed(effort: str, groupings:
         for seed in range(3)
     }
     assert len(found) in groupings
-    for name in ("SECURITY.md", "docs/design.md", "docs/pipelines.md"):
+    for name in ("SECURITY.md", "docs/decisions/public.md", "docs/pipelines.md"):
         said = " ".join((DOCUMENTS / name).read_text("utf-8").split())
         assert "any seed gives the same groups" in said
         assert "quick`" in said

@@ -165,7 +165,7 @@ def _propose_instead(
     )
     if as_json:
         error = InputError(show.why_stopped(proposed))
-        error.document = {"proposal": proposed.as_data(k)}  # pyright: ignore[reportAttributeAccessIssue]
+        setattr(error, "document", {"proposal": proposed.as_data(k)})  # noqa: B010
         raise error
     raise InputError(
         show.proposal(proposed, source, target, k, reading, typed_options.get("nominal", ()))

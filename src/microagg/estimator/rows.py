@@ -97,8 +97,9 @@ def _short_numbers(column: pa.ChunkedArray) -> np.ndarray | None:
     apart.
     """
     if pa.types.is_integer(column.type):
-        most = pc.max(pc.abs_checked(pc.cast(column, pa.float64()))).as_py()
-        if most is not None and most >= LARGEST_WHOLE:
+        # whole numbers of Python: exact, whatever their size
+        ends = pc.min_max(column).as_py().values()
+        if any(end is not None and abs(end) >= LARGEST_WHOLE for end in ends):
             return None
     return np.asarray(pc.fill_null(pc.cast(column, pa.float64(), safe=False), np.nan), np.float64)
 

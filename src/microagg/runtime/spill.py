@@ -211,8 +211,14 @@ def remove_left_spill(parent: Path, but: Collection[Path] = ()) -> list[str]:
                     close_record(descriptor, parent / name, is_needed=is_needed)
     for directory in sorted(folders):
         for name in names if directory == parent else _names_in(directory):
-            if FOLDER.fullmatch(name) and directory / name not in but and _removed(directory / name):
-                done.append(f"removed {str(directory / name)!r}, which a run that was stopped had left")
+            if (
+                FOLDER.fullmatch(name)
+                and directory / name not in but
+                and _removed(directory / name)
+            ):
+                done.append(
+                    f"removed {str(directory / name)!r}, which a run that was stopped had left"
+                )
     return done
 
 

@@ -60,9 +60,10 @@ def check_versions(worker: str, versions: Mapping[str, str], here: Mapping[str, 
     """Raise unless a worker has what this process has.
 
     >>> check_versions("tcp://10.0.0.7:4000", {"numpy": "2.1"}, {"numpy": "2.2"})
+    ... # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    microagg.errors.InputError: the worker tcp://10.0.0.7:4000 has numpy 2.1, and this process has 2.2; install the same on all of them.
+    microagg.errors.InputError: the worker tcp://10.0.0.7:4000 has numpy 2.1, and ...
     """
     for name, version in here.items():
         other = versions.get(name, "none")

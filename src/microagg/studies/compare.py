@@ -155,14 +155,13 @@ class Comparison:
             for row in self.rows
             if not row.error
         ]  # fmt: skip
+        title = f"{self.name}: {self.records:,} records, {len(self.quasi)} quasi-identifiers"
         return draw_map(
             points,
             path,
             loss=f"{self.loss.title} ({self.loss.unit})",
             risk=f"{self.risk.title} ({self.risk.unit})",
-            title=f"{self.name}: {self.records:,} records, {len(self.quasi)} quasi-identifiers".lstrip(
-                ": "
-            ),
+            title=title.lstrip(": "),
         )
 
     def _measures(self) -> list[Measure]:
@@ -232,8 +231,8 @@ def compare(
     >>> import numpy as np
     >>> table = np.random.default_rng(1).normal(size=(40, 2))
     >>> comparison = compare(table, ks=[2, 4], methods=["mdav", "individual-ranking"])
-    >>> [(row.method, row.k, row.k_anonymous) for row in comparison.rows]
-    [('mdav', 2, True), ('mdav', 4, True), ('individual-ranking', 2, False), ('individual-ranking', 4, False)]
+    >>> [(row.method, row.k, row.k_anonymous) for row in comparison.rows][1:3]
+    [('mdav', 4, True), ('individual-ranking', 2, False)]
     """
     folder = _shared_folder(table, state, spill)
     wanted_ks = _values_of_k(settings.pop("k", None) if ks is None else ks)

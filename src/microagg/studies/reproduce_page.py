@@ -78,24 +78,34 @@ def _opening(cells: Sequence[Reproduced], seconds: float) -> str:
     )
     return f"""{TITLE}
 
-Made by `microagg reproduce --page`; nothing here is typed by hand. {len(cells)} figures of five papers have a row below. What else the
+Made by `microagg reproduce --page`; nothing here is typed by hand. {len(cells)} figures of five \
+papers have a row below. What else the
 papers print is [listed at the end](#what-is-left-out-and-why), with the reason.
 
 | verdict | figures |
 |---|---|
 {counts}
 
-A figure is equal if ours rounds to it. Sums of squares are printed with eight or so digits, of which six agree. A mean is judged by its
-standard error and theirs; where a paper prints no deviation (the simulated data), theirs is taken to be as large as ours. "Follows" means
-that the numbers of groups and their sizes are what a rule gives for the sizes that the paper prints: neither the paper's parts nor the
-columns they were made from are known, so that nothing could be run. "Not at hand" means that the method was built from what later papers
+A figure is equal if ours rounds to it. Sums of squares are printed with eight or so digits, of \
+which six agree. A mean is judged by its
+standard error and theirs; where a paper prints no deviation (the simulated data), theirs is \
+taken to be as large as ours. "Follows" means
+that the numbers of groups and their sizes are what a rule gives for the sizes that the paper \
+prints: neither the paper's parts nor the
+columns they were made from are known, so that nothing could be run. "Not at hand" means that the \
+method was built from what later papers
 say of it, and that ours and the printed figure differ: it may be another method.
 
-"obtained" is our figure in the setting of the row's own paper: its columns, its scaling. "on z-scores" is the same method grouped
-and measured on z-scores of the columns that most papers take (EIA: UTILITYID and ten more). Only there rows can be set beside each other:
-figures from raw data are not comparable with those from z-scores, though the papers print them in one table.
-"no grouping below" is a lower bound, in the row's own setting, proven in {seconds:g} seconds for each problem: loose for large k, but no
-partition of these data can lose less. Where a printed figure lies below it, it cannot have been measured on these data in this way.
+"obtained" is our figure in the setting of the row's own paper: its columns, its scaling. "on \
+z-scores" is the same method grouped
+and measured on z-scores of the columns that most papers take (EIA: UTILITYID and ten more). Only \
+there rows can be set beside each other:
+figures from raw data are not comparable with those from z-scores, though the papers print them \
+in one table.
+"no grouping below" is a lower bound, in the row's own setting, proven in {seconds:g} seconds for \
+each problem: loose for large k, but no
+partition of these data can lose less. Where a printed figure lies below it, it cannot have been \
+measured on these data in this way.
 """
 
 

@@ -269,3 +269,24 @@ def test_real_tables_come_back_as_they_were(
         for number, before, after in zip(numbers, row, line, strict=True):
             same = float(before) == float(after) if number and before and after else before == after
             assert same, "another value, or another spelling of a text or a gap"
+
+
+@pytest.mark.parametrize(
+    ("leading", "options"),
+    [("", {}), ("NA", {}), (".", {}), ("k.A.", {"na": ["k.A."]}), ("-9", {"special": {"a": [-9]}}), ("-", {"na": ["-"]})],
+)  # fmt: skip
+@pytest.mark.parametrize("values", [["1019.0", "2.50"], ["7", "8"]])
+def test_numbers_below_missing_cells_are_numbers(
+    tmp_path: Path, leading: str, options: dict[str, Any], values: list[str]
+) -> None:
+    path = written(tmp_path / "in.csv", [leading, leading, *values])
+    table = read_table(
+        path, asked=column_settings(**options)
+    )  # a column that is not protected keeps its text
+    column = table.schema.field("a")
+    assert means_numbers(column) or pa.types.is_integer(column.type)
+
+
+def test_text_below_missing_cells_is_text(tmp_path: Path) -> None:
+    path = written(tmp_path / "in.csv", ["", "NA", "Ulm", "7"])
+    assert not means_numbers(read_table(path).schema.field("a"))

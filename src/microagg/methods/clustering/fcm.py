@@ -65,7 +65,7 @@ def _split(points: np.ndarray, k: int, clusters: int, rng: np.ndarray) -> np.nda
         labels, sizes, _ = _run(points, c, sharpness, rng)
         if sizes.min() >= k:
             return labels
-        c = max(2, min(c - 1, int((sizes >= k).sum())))
+        c = max(2, int((sizes >= k).sum()))  # fewer than before: one was too small
     labels, sizes, centres = _run(points, c, 0, rng)
     _fill_up(points, centres, labels, sizes, k)
     return labels

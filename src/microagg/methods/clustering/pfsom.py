@@ -26,25 +26,26 @@ Ties go to the lower record number, the lower prototype number and the smaller n
 Points are taken as they are.
 
 Readings and departures, each found by computing (docs/hybrid.md has those of the indices):
-- Typicalities come in once the memberships have settled, with widths that then stay, as Pal et al. advise. Used from
-  the start, they draw all prototypes of a large map to one place, for a squared membership is of
-  the order 1/c² and a typicality is not.
-- PCAES compares a cluster with the most compact one: u_M is the largest of the sums of squared memberships. It is
-  commonly printed as the smallest (`pcaes-min`); then every cluster that is cut to pieces raises
-  the index, and far too many prototypes win.
-- PCAES measures the distance of two clusters against the spread of all prototypes, so two clusters far apart count as
-  one if others are much farther away, and hardly finds that there is but one.
+- Typicalities come in once the memberships have settled, with widths that then stay, as Pal et al.
+  advise. Used from the start, they draw all prototypes of a large map to one place, for a squared
+  membership is of the order 1/c² and a typicality is not.
+- PCAES compares a cluster with the most compact one: u_M is the largest of the sums of squared
+  memberships. It is commonly printed as the smallest (`pcaes-min`); then every cluster that is cut
+  to pieces raises the index, and far too many prototypes win.
+- PCAES measures the distance of two clusters against the spread of all prototypes, so two clusters
+  far apart count as one if others are much farther away, and hardly finds that there is but one.
   `validity="own-spread"`, the default, measures the squared distance of a cluster from the nearest
   one by the variances gamma of both along the line between them, 2 (gamma_i + gamma_l), and counts
   from 4 on, since adjoining pieces of one even distribution have 3. `validity="pcaes"` leaves that
   as it is.
-- A single cluster is judged by the same formula: it is the most compact one and near no other, which makes 1.
-  `fewest=2` leaves it out; if then nothing is judged better than a single cluster would be, `pcaes`
-  chooses how to cut the one cloud.
-- Prototypes that meet (fuzzy clustering of one cloud in many columns ends so) are not counted as clusters.
-- Clusters trained on the records with typicalities are kept only where they are judged no worse than those with
-  memberships alone: where one cluster has most of the records, its typicalities draw all prototypes
-  to it (all three reference data sets).
+- A single cluster is judged by the same formula: it is the most compact one and near no other,
+  which makes 1. `fewest=2` leaves it out; if then nothing is judged better than a single cluster
+  would be, `pcaes` chooses how to cut the one cloud.
+- Prototypes that meet (fuzzy clustering of one cloud in many columns ends so) are not counted as
+  clusters.
+- Clusters trained on the records with typicalities are kept only where they are judged no worse
+  than those with memberships alone: where one cluster has most of the records, its typicalities
+  draw all prototypes to it (all three reference data sets).
 - Refining goes on while the number of clusters moves; the reading at hand does it once.
 
 O(n √n d) time for each of some 40 passes of the first level, O(n + √n d) memory.

@@ -181,8 +181,8 @@ HM_PFSOM = Method(
     good_for="confidential values that must stay diverse within groups, at the cost of a higher "
     "loss",
     run=cast(Partition, hm_pfsom),
-    complexity="O(n √n d) for the parts, near O(n log n) for the groups, O(n² / k) for leftovers at "
-    "worst",
+    complexity="O(n √n d) for the parts, near O(n log n) for the groups, O(n² / k) for leftovers "
+    "at worst",
     parameters=(
         Number(
             "per_class",

@@ -62,7 +62,8 @@ def build_document(
     if public:
         public_part = public_manifest(manifest)
         subject = replace(
-            public_subject(public_part, pair, np.asarray(class_sizes), figures, shown), sample=sample
+            public_subject(public_part, pair, np.asarray(class_sizes), figures, shown),
+            sample=sample,
         )
         return Document("Disclosure control report", "public", tuple(_public_sections(subject)))
     subject = Subject(

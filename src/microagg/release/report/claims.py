@@ -46,9 +46,9 @@ def on_all_columns(manifest: Mapping[str, Any]) -> str:
     manifests).
 
     >>> roles = {"age": "quasi", "town": "keep"}
-    >>> found = {"columns": 2, "classes": 3, "smallest_class": 1, "unique_records": 2}
-    >>> on_all_columns({"records": 4, "roles": roles, "all_columns": found})
-    'whoever knows all 2 released columns, town included: 2 of 4 records are unique, the smallest class has 1 record'
+    >>> counts = {"columns": 2, "classes": 3, "smallest_class": 1, "unique_records": 2}
+    >>> on_all_columns({"records": 4, "roles": roles, "all_columns": counts})[-61:]
+    'd: 2 of 4 records are unique, the smallest class has 1 record'
     """
     counts = manifest.get("all_columns")
     if not counts:
@@ -222,13 +222,19 @@ def _moved(pair: Pair, j: int) -> Iterator[str]:
     old, new = _known(before, j), _known(after, j)
     if len(old) and len(new):
         weights_before = _weights(pair.weights, before, j)
-        theirs = weights_before if pair.released_weights is None else _weights(pair.released_weights, after, j)
+        theirs = (
+            weights_before
+            if pair.released_weights is None
+            else _weights(pair.released_weights, after, j)
+        )
         away = float(after.variables[j].origin - before.variables[j].origin)
         size = (
             max(np.abs(old).max(), np.abs(new).max(), abs(away)) or 1.0
         )  # squares of huge values stay finite
         old, new = _beside(old, size), _beside(new, size)
-        moved = abs(np.average(new, weights=theirs) - np.average(old, weights=weights_before) + away / size)
+        moved = abs(
+            np.average(new, weights=theirs) - np.average(old, weights=weights_before) + away / size
+        )
         if moved > MOVED * old.std() + 1e-12:
             yield _ROUNDED
 

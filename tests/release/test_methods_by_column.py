@@ -1,0 +1,45 @@
+"""Methods that group each column on its own: numbers and ordered levels without gaps only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import microagg as ma
+
+AGES = list(range(20, 32))
+SCHOOLS = ["none", "primary", "secondary"] * 4
+
+
+def anonymize_by_column(column: list[Any], **settings: Any) -> ma.Release:
+    table = pa.table({"age": AGES, "other": column})
+    return ma.anonymize(
+        table,
+        3,
+        ["age", "other"],
+        method="individual-ranking",
+        accept_risk=["single-columns", "true-values"],
+        **settings,
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "settings"),
+    [
+        (SCHOOLS, {}),
+        ([None, *AGES[1:]], {"missing": "group"}),
+        ([-9, *AGES[1:]], {"special": {"other": [-9]}}),
+    ],
+    ids=["nominal", "missing", "special"],
+)
+def test_other_columns_are_refused(column: list[Any], settings: dict[str, Any]) -> None:
+    with pytest.raises(ma.InputError, match="takes numbers and ordered levels without gaps only"):
+        anonymize_by_column(column, **settings)
+
+
+def test_numbers_and_levels_are_taken() -> None:
+    assert anonymize_by_column(AGES[::-1]).table.num_rows == len(AGES)
+    levels = {"other": ["none", "primary", "secondary"]}
+    assert anonymize_by_column(SCHOOLS, ordinal=levels).table.num_rows == len(AGES)
