@@ -161,24 +161,54 @@ def assess(
     progress: Progress | None = None,
     **column_options: Any,
 ) -> Assessment:
-    """Measure a release against its original, whoever made it.
+    """Measure loss and risk of a release of any tool against its original.
 
-    Both tables are pandas, polars, Arrow or NumPy, or both are paths of files; `release` may be
-    what `anonymize` returned. Records are matched by row order, or by a `key` column that both
-    have. A release saved by microagg has shuffled rows unless `keep_order` was set; without a key
-    it cannot be matched and is refused. The row order is checked on the columns that the release
-    left unchanged, or else on the quasi-identifiers; a note says when only those were available.
-    Without `quasi`, all numeric columns that both tables have and that have no other role are used.
-    Releases of other tools may hold nodes of a hierarchy, or ranges in place of numbers; how these
-    count is told in notes (see `other_tools`). They may also hold suppressed rows and cells:
-    `suppressed` names what stands for one ("*" if nothing is named; "" for blank cells). These are
-    counted, and every other figure is of the records without. What can be said of columns to
-    `anonymize` (kinds, nominal, ordinal, hierarchy, special, na) can be said here, too; both tables
-    are read by it. `known` names the columns that an intruder knows (by default all of `quasi`);
-    `weight` and `unit` (household, company, patient: a note tells of classes with too few of them)
-    are columns of the original, `confidential`, `keep` and `stratum` (which records of a class
-    share, too) are columns of the release.
+    The row order is checked on columns that the release left unchanged, or else on the
+    quasi-identifiers; a note says if only those were available. A release saved by microagg has
+    shuffled rows unless `keep_order` was set, and needs a `key`. Releases of other tools may hold
+    nodes of a hierarchy, or ranges in place of numbers; notes say how these count.
 
+    Parameters
+    ----------
+    original, release : pandas, polars, Arrow or NumPy tables, or both paths
+        Tables to compare. `release` may be the result of `anonymize`.
+    quasi : list of str
+        Quasi-identifiers. By default all numeric columns of both tables without another role.
+    confidential, keep, stratum : list of str
+        Columns of the release. Records of a class share their `stratum`.
+    weight, unit : str, optional
+        Columns of the original. A note counts classes with too few units.
+    key : str, optional
+        Column of both tables by which records are matched; by default by row order.
+    known : list of str
+        Columns that an intruder knows, by default all of `quasi`.
+    k : int, optional
+        The k of the release, if known.
+    suppressed : list of str, optional
+        Markers of suppressed cells ("*" by default; "" for blank cells). These are counted, and
+        records with them are left out of every other figure.
+    measures : list of str, optional
+        Names of the measures, by default all.
+    columns_as : ColumnSettings, optional
+        Parsed options of columns, in place of `column_options`.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+    **column_options
+        Options of columns as in `anonymize`, for both tables: kinds, nominal, ordinal, hierarchy,
+        special, na.
+
+    Returns
+    -------
+    Assessment
+        Figures of the measures, classes and notes.
+
+    Raises
+    ------
+    InputError
+        If the tables cannot be matched, or a column or measure does not exist.
+
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> before, after = pa.table({"age": [30, 32, 60, 64]}), pa.table({"age": [31, 31, 62, 62]})
     >>> assessment = assess(before, after, quasi=["age"], k=2)

@@ -211,23 +211,62 @@ def compare(
     reading: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Comparison:
-    """Anonymize a table by every method with every k, and measure all the releases.
+    """Anonymize a table by every method with every k, and measure all releases.
 
-    `table` is a pandas, polars, Arrow or NumPy table, or the path of a file; `ks` are the values of
-    k (`k` is another name for it). Without `quasi`, all numeric columns that have no other role are
-    quasi-identifiers; other columns without a role are ignored. `methods` are names from the
-    registry, with parameters where needed ("v-mdav:gamma=1.1"), or "all". `loss` and `risk` name
-    the measures of the map, `measures` those of the table. With `state`, each result is saved to
-    that file as it comes in; a run that was stopped or killed resumes from there and ends with the
-    same rows. `jobs` is the number of processes; it does not change the rows. With an `engine` (a
-    `distributed.Client`, an address or "local:4") the workers of a Dask cluster run the releases
-    instead; the table lies for them in a folder below `spill` (that of the state, of the file, or
-    the current one), for its owner's eyes only, until the end. A method that cannot work on the
-    table gets a row that says so. `settings` are shared by all releases, such as `scale`,
-    `precision`, `l`, `t`, `weight` and `stratum` of `anonymize`; `reading` says what is known about
-    the file, such as {"header": False}. `progress` is called as progress(done, total), counting
-    releases; if it has an attribute `tell`, that is called with a line for each new one.
+    A method that cannot process the table gets a row that says so.
 
+    Parameters
+    ----------
+    table : pandas, polars, Arrow or NumPy table, or path
+        Table to protect.
+    ks : list of int
+        Values of k; `k` is an alias.
+    methods : list of str or "all"
+        Names from the registry, with parameters where needed ("v-mdav:gamma=1.1").
+    quasi : list of str
+        Quasi-identifiers. By default all numeric columns without another role; others are ignored.
+    confidential, keep : list of str
+        Columns as in `anonymize`.
+    known : list of str
+        Columns that an intruder knows, by default all of `quasi`.
+    loss, risk : str
+        Measures of the map.
+    measures : list of str
+        Measures of the table.
+    seeds : list of int
+        Seeds of randomised methods.
+    jobs : int
+        Number of processes. It does not change the rows.
+    engine : distributed.Client or str, optional
+        Dask cluster that runs the releases: a client, an address or "local:4".
+    spill : str or Path, optional
+        Folder in which the workers find the table, by default that of the state or of the file.
+        Readable by the owner only, and removed in the end.
+    state : str or Path, optional
+        File to which each result is saved. A stopped or killed run resumes from it and ends with
+        the same rows.
+    progress : callable, optional
+        Called as ``progress(done, total)``, counting releases. Its attribute `tell`, if any, is
+        called with a line for each new one.
+    name : str
+        Name of the table in the map.
+    reading : dict, optional
+        Options on the file, such as ``{"header": False}``.
+    **settings
+        Settings of all releases, such as `scale`, `precision`, `l`, `t`, `weight` and `stratum`.
+
+    Returns
+    -------
+    Comparison
+        A row for each release, and a map of loss and risk.
+
+    Raises
+    ------
+    InputError
+        If an argument is invalid, or the table cannot be read.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> table = np.random.default_rng(1).normal(size=(40, 2))
     >>> comparison = compare(table, ks=[2, 4], methods=["mdav", "individual-ranking"])
