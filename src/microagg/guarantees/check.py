@@ -69,8 +69,8 @@ def check(
 ) -> Anonymity:
     """Check whether a table is k-anonymous, l-diverse and t-close, and return its classes.
 
-    Classes are counted as the strictest reader sees them: where 0 and -0, or NaN and missing values,
-    occur together, they are different, and ``counted_by`` is "bits" instead of "value".
+    Classes are counted as the strictest reader sees them: where 0 and -0, or NaN and missing
+    values, occur together, they are different, and ``counted_by`` is "bits" instead of "value".
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def check(
         Compare texts to the letter. Otherwise texts that differ in case, width or white space only,
         and numbers written in several ways, are one value.
     kinds : dict, optional
-        "numeric", "ordinal" or "nominal" for confidential columns of which the type suggests another.
+        "numeric", "ordinal" or "nominal" where the type of a confidential column differs.
     nominal : list of str
         Columns of categories.
     ordinal : dict or list of str, optional
@@ -103,7 +103,7 @@ def check(
     stratum : list of str
         Further columns that records of a class must share.
     special : dict, optional
-        Codes that are no values: ``{"wage": [97]}``. Like missing values, they do not count for `l`.
+        Codes that are no values: ``{"wage": [97]}``. They do not count for `l`.
     na : list
         Further markers of missing values.
     suppressed : list of str

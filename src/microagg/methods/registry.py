@@ -64,8 +64,15 @@ ENTRIES = (
 
 @functools.cache
 def methods() -> tuple[Method, ...]:
-    """All methods, in the order of the registry.
+    """Return all methods, in the order of the registry.
 
+    Returns
+    -------
+    tuple of Method
+        Each with its name, source, parameters and complexity.
+
+    Examples
+    --------
     >>> [method.name for method in methods()][:2]
     ['auto', 'lns']
     """

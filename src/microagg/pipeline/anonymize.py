@@ -71,8 +71,8 @@ def anonymize(
     """Return a k-anonymous version of a table.
 
     Records are grouped so that at least ``k`` of them share each combination of quasi-identifying
-    values; the values of a group are replaced by one value. Confidential columns can be l-diverse and
-    t-close, too. The result is verified before it is returned.
+    values; the values of a group are replaced by one value. Confidential columns can be l-diverse
+    and t-close, too. The result is verified before it is returned.
 
     Columns are named, chosen by a pattern ("q*") or by a selector of narwhals or polars. A column
     that is named for a role is not taken for another one by a pattern.
@@ -98,7 +98,7 @@ def anonymize(
         Column of sampling weights. Means are weighted. Each record gets the mean weight of its
         group, so that weighted totals stay.
     stratum : list of str
-        Columns that are released unchanged and that no group crosses. Records of a class share them.
+        Columns that are released unchanged and that no group crosses. A class shares them.
     unit : str, optional
         Column of the household, company or patient of a record: left out. Every class has at least
         k different units, none of them with more than half of its records.
@@ -171,9 +171,9 @@ def anonymize(
     writing : dict, optional
         Options of text files for `Release.save`: ``{"delimiter": ";", "decimal": ","}``.
     date : str, optional
-        Date of the release in its manifests.
+        Day in the internal manifest and report, by default today.
     settings : Settings, optional
-        All settings at once; other arguments take precedence.
+        All settings at once. Raises if one of them is given as an argument, too.
     threads : int, optional
         Number of threads, by default one for each processor. It never changes the release.
     progress : callable or bool, optional

@@ -77,7 +77,7 @@ def anonymize_file(
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> Release:
-    """Anonymize a file: read it, write the release with its manifests and, if requested, two reports.
+    """Anonymize a file and write the release with its manifests and, if requested, two reports.
 
     Nothing is written unless the output holds its guarantees. Options that are not given are
     detected, and the output keeps the dialect of the input.
