@@ -75,7 +75,7 @@ def test_the_names_of_the_design_are_there() -> None:
         "propose",
         "datasets",
     }
-    errors = {"MicroaggError", "InputError", "GuaranteeError", "Cancelled"}
+    errors = {"MicroaggError", "InputError", "GuaranteeError", "CancelledError", "Cancelled"}
     assert promised | errors | {"__version__"} == set(ma.__all__)
 
 
@@ -115,7 +115,9 @@ def test_errors_have_their_exit_codes() -> None:
         "InputError": 2,
         "GuaranteeError": 3,
         "Cancelled": 130,
+        "CancelledError": 130,
     }
+    assert ma.Cancelled is ma.CancelledError, "the name of earlier versions"
     assert issubclass(ma.InputError, ValueError), (
         "what a caller of a library expects of a wrong value"
     )

@@ -1,5 +1,4 @@
-"""microagg: confidential microdata made publishable, with k-anonymous groups and as little loss as
-possible.
+"""microagg: publishable versions of confidential microdata, k-anonymous with little loss.
 
 >>> import microagg as ma
 >>> labels = ma.partition([[1.0], [1.1], [9.0], [9.2]], k=2)
@@ -15,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# steps and numbers, for those who listen
+# logs steps and counts, silent unless the application configures logging
 logging.getLogger("microagg").addHandler(logging.NullHandler())
 
 if TYPE_CHECKING:
     from microagg import datasets
     from microagg.bounds.lower import lower_bound
-    from microagg.errors import Cancelled, GuaranteeError, InputError, MicroaggError
+    from microagg.errors import Cancelled, CancelledError, GuaranteeError, InputError, MicroaggError
     from microagg.estimator.microaggregator import Microaggregator
     from microagg.guarantees.check import check
     from microagg.measures.loss.sse import information_loss
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
     from microagg.studies.assess import assess
     from microagg.studies.compare import compare
 
-# Every public name and its module. Nothing is imported before it is used: `import microagg` stays
-# quick.
+# The module of every public name. Names are imported on first use, so that `import microagg` is
+# fast.
 _HOMES = {
     "anonymize": "microagg.pipeline.anonymize",
     "anonymize_file": "microagg.pipeline.files",
@@ -55,11 +54,13 @@ _HOMES = {
     "MicroaggError": "microagg.errors",
     "InputError": "microagg.errors",
     "GuaranteeError": "microagg.errors",
-    "Cancelled": "microagg.errors",
+    "Cancelled": "microagg.errors",  # alias of CancelledError
+    "CancelledError": "microagg.errors",
 }
 
 __all__ = [
     "Cancelled",
+    "CancelledError",
     "GuaranteeError",
     "InputError",
     "MicroaggError",

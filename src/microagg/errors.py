@@ -1,5 +1,5 @@
-"""Every error a user can meet. Each says in one sentence what is wrong, where, and what to do;
-never a cell's value.
+"""Errors and warnings. Messages state the problem, the place and the remedy, never a cell's
+value.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ _ADDRESS = re.compile(
 def without_credentials(text: str) -> str:
     """Return a text in which addresses have no user, password and query.
 
-    >>> without_credentials("there is no file 'https:/me:secret@host/in.csv?key=1'; check the path.")
+    >>> without_credentials(
+    ...     "there is no file 'https:/me:secret@host/in.csv?key=1'; check the path."
+    ... )
     "there is no file 'https:/host/in.csv'; check the path."
     """
     return _TOKEN.sub(lambda token: _ADDRESS.sub(_bare_address, token[0]), text)
 
 
-def _bare_address(found: re.Match[str]) -> str:
-    rest, end = found[2], ""
+def _bare_address(match: re.Match[str]) -> str:
+    rest, end = match[2], ""
     if rest[-1:] in ("'", '"'):
         rest, end = rest[:-1], rest[-1]
-    return f"{found[1]}{rest.rpartition('@')[2].partition('?')[0]}{end}"
+    return f"{match[1]}{rest.rpartition('@')[2].partition('?')[0]}{end}"
 
 
 def credentials_in(text: str) -> list[str]:
@@ -53,79 +55,117 @@ def needs_extra(what: str, package: str, extra: str) -> str:
 
 
 class MicroaggError(Exception):
-    """The parent of all errors that microagg raises on purpose. What addresses say of users and
-    passwords is left out.
+    """Base class of all errors that microagg raises on purpose.
+
+    Users, passwords and queries are removed from addresses in the message.
+
+    Parameters
+    ----------
+    *about : object
+        The message: what is wrong, where, and what to do. It never quotes a cell.
+
+    Attributes
+    ----------
+    exit_code : int
+        Exit code of the command line after this error.
+
+    Examples
+    --------
+    >>> str(MicroaggError("there is no file 'https:/me:secret@host/in.csv'; check the path."))
+    "there is no file 'https:/host/in.csv'; check the path."
     """
 
     exit_code = 1
 
     def __init__(self, *about: object) -> None:
         super().__init__(
-            *(without_credentials(each) if isinstance(each, str) else each for each in about)
+            *(without_credentials(part) if isinstance(part, str) else part for part in about)
         )
 
 
 class InputError(MicroaggError, ValueError):
-    """Something that was given cannot be worked with: a file, a column, a parameter."""
+    """An input that cannot be processed: a file, a column or a parameter.
+
+    Also a `ValueError`. The exit code of the command line is 2.
+
+    Examples
+    --------
+    >>> import microagg as ma
+    >>> try:
+    ...     ma.anonymize({"age": [30, 32]}, k=2, quasi=["agee"])
+    ... except ma.InputError as error:
+    ...     print(error.exit_code)
+    2
+    """
 
     exit_code = 2
 
 
-class OnlyInMemory(InputError):
-    """What is asked for is not worked on beyond memory: where nothing was said of memory, it is
-    done in memory.
-    """
+class OnlyInMemoryError(InputError):
+    """A setting that is not supported out of core; without a memory limit it runs in memory."""
 
 
-class FitsInMemory(OnlyInMemory):
-    """What looked as if it did not fit into memory is one block, and worked on there."""
+class FitsInMemoryError(OnlyInMemoryError):
+    """A table that seemed too large for memory, but is a single block and is processed there."""
 
 
 class GuaranteeError(MicroaggError):
-    """The output table misses a guarantee. Nothing has been written."""
+    """An output table that misses a guarantee. Nothing has been written.
+
+    The exit code of the command line is 3.
+
+    Examples
+    --------
+    >>> issubclass(GuaranteeError, MicroaggError), GuaranteeError.exit_code
+    (True, 3)
+    """
 
     exit_code = 3
 
 
-class DifferentRelease(MicroaggError):
-    """What was made again is not the release that was to be repeated. Nothing has been written."""
+class DifferentReleaseError(MicroaggError):
+    """A repeated run whose release differs from the original. Nothing has been written."""
 
     exit_code = 3
 
 
 class ReportError(MicroaggError):
-    """The release is in place, verified and whole, but a report on it could not be written."""
+    """A report that could not be written; the release itself is complete and verified."""
 
     exit_code = 4
 
 
-class Cancelled(MicroaggError):
-    """The work was stopped before its end. Nothing has been written."""
+class CancelledError(MicroaggError):
+    """Work that was stopped before its end. Nothing has been written.
+
+    The exit code of the command line is 130. `Cancelled` is an alias.
+
+    Examples
+    --------
+    >>> Cancelled is CancelledError, CancelledError.exit_code
+    (True, 130)
+    """
 
     exit_code = 130
 
 
-class LostWorkers(MicroaggError):
-    """The machines that did the work cannot be reached any more. Nothing has been written; what was
-    done is kept for `resume`.
-    """
+Cancelled = CancelledError
+"""Earlier name of `CancelledError`."""
+
+
+class LostWorkersError(MicroaggError):
+    """Dask workers that cannot be reached. Nothing has been written; `resume` continues the run."""
 
     exit_code = 2
 
 
 class SavingWarning(UserWarning):
-    """Something to know about files that were put in place: a disk that does not confirm, a killed
-    run that was ended.
-    """
+    """Notice about saved files: a disk that does not confirm writes, a killed run completed."""
 
 
 class ReadingWarning(UserWarning):
-    """Something to know about how a file was read: an encoding that was found out, numbers that can
-    be read in two ways.
-    """
+    """Notice about how a file was read: a detected encoding, or ambiguous numbers."""
 
 
 class ClusterWarning(UserWarning):
-    """Something to know about the cluster that does the work: a scheduler that lets everybody
-    in.
-    """
+    """Notice about the Dask cluster: a scheduler that accepts anyone."""

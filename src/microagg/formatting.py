@@ -1,4 +1,4 @@
-"""Numbers, lists and names as people read them."""
+"""Formatting of numbers, lists and names for people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LISTED = 12  # a sentence with more names than this is not read
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number to so many significant digits, with thousands set apart.
+    """Format a number to so many significant digits, with thousands separators.
 
     >>> number(12345.678), number(0.061234), number(20.0), number(4.815e12), number(float("nan"))
     ('12,350', '0.06123', '20', '4.815·10¹²', '–')
@@ -37,9 +37,14 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def with_unit(value: float, unit: str, digits: int = 4) -> str:
-    """A number and what it counts.
+    """Format a number and its unit.
 
-    >>> with_unit(6.1234, "percent", 3), with_unit(12, "records"), with_unit(1, "records"), with_unit(0.5, "")
+    >>> (
+    ...     with_unit(6.1234, "percent", 3),
+    ...     with_unit(12, "records"),
+    ...     with_unit(1, "records"),
+    ...     with_unit(0.5, ""),
+    ... )
     ('6.12 %', '12 records', '1 record', '0.5')
     """
     text = number(value, digits)
@@ -51,7 +56,7 @@ def with_unit(value: float, unit: str, digits: int = 4) -> str:
 
 
 def short_unit(unit: str) -> str:
-    """A unit as it stands behind a number.
+    """Return a unit as it is written after a number.
 
     >>> short_unit("percent"), short_unit("percent of the records"), short_unit("records")
     ('%', '% of the records', 'records')
@@ -60,7 +65,7 @@ def short_unit(unit: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = LISTED) -> str:
-    """Names in a sentence; of very many, the first and how many more there are.
+    """Join names for a sentence; of very many, the first ones and the number of the others.
 
     >>> listed(["age", "income", "rent"]), listed(["a", "b", "c", "d"], most=2)
     ('age, income and rent', 'a, b and 2 more')
@@ -73,7 +78,7 @@ def listed(names: Sequence[str], most: int = LISTED) -> str:
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """A count and its noun.
+    """Format a count with its noun.
 
     >>> counted(1, "class", "classes"), counted(1200, "record")
     ('1 class', '1,200 records')
@@ -82,62 +87,68 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def promised(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
-    """The l and t that were promised, and what the worst class reaches in each confidential
-    column.
+    """Return sentences on the guaranteed l and t, with the worst class of each confidential column.
 
-    >>> promised({"guarantee": {"l": {"every_class": "has 3 or more different values", "worst": {"ill": 4.0}}}})
+    >>> promised(
+    ...     {
+    ...         "guarantee": {
+    ...             "l": {"every_class": "has 3 or more different values", "worst": {"ill": 4.0}}
+    ...         }
+    ...     }
+    ... )
     ['Every class has 3 or more different values of ill (worst class: 4).']
     """
     sentences = []
     for name in ("l", "t"):
-        told = manifest["guarantee"].get(name)
-        if told:
+        guarantee = manifest["guarantee"].get(name)
+        if guarantee:
             worst = listed(
                 [
                     f"{column} (worst class: {number(x, digits)})"
-                    for column, x in told["worst"].items()
+                    for column, x in guarantee["worst"].items()
                 ]
             )
-            sentences.append(f"Every class {told['every_class']} of {worst}.")
+            sentences.append(f"Every class {guarantee['every_class']} of {worst}.")
     return sentences
 
 
 def promised_units(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
-    """What was promised of the units (households, companies, patients) of each class, and what
-    the worst class has where that is told.
+    """Return sentences on the guaranteed units of each class, with the worst class if it is public.
 
-    >>> promised_units({"guarantee": {"units": {"every_class": "has 5 or more different units"}}})
-    ['Every class has 5 or more different units (households, companies, patients: what was named as such).']
+    >>> manifest = {"guarantee": {"units": {"every_class": "has 5 or more different units"}}}
+    >>> promised_units(manifest)  # doctest: +NORMALIZE_WHITESPACE
+    ['Every class has 5 or more different units (households, companies, patients:
+     what was named as such).']
     """
-    told = manifest["guarantee"].get("units")
-    if not told:
+    guarantee = manifest["guarantee"].get("units")
+    if not guarantee:
         return []
     what = "households, companies, patients: what was named as such"
-    if "fewest" in told:
+    if "fewest" in guarantee:
         what += (
-            f"; fewest in a class: {number(told['fewest'])}, largest share: "
-            f"{number(100 * told['largest_share'], digits)} %"
+            f"; fewest in a class: {number(guarantee['fewest'])}, largest share: "
+            f"{number(100 * guarantee['largest_share'], digits)} %"
         )
-    return [f"Every class {told['every_class']} ({what})."]
+    return [f"Every class {guarantee['every_class']} ({what})."]
 
 
 def promised_beside(settings: Mapping[str, Any]) -> str:
-    """What a bound leaves out of account: it is proven for k alone. Empty where no more than k was
-    asked for.
+    """Return the guarantees that a lower bound ignores: it is proven for k alone. Empty if only k
+    is required.
 
     >>> promised_beside({"k": 5, "l": 3, "t": None})
     'it leaves l out of account, with which any grouping may have to lose more'
     """
     named = {"l": "l", "t": "t", "unit": "units"}
-    asked = [told for name, told in named.items() if settings.get(name) is not None]
-    told = (
-        f"it leaves {listed(asked)} out of account, with which any grouping may have to lose more"
+    ignored = [sentence for name, sentence in named.items() if settings.get(name) is not None]
+    sentence = (
+        f"it leaves {listed(ignored)} out of account, with which any grouping may have to lose more"
     )
-    return told if asked else ""
+    return sentence if ignored else ""
 
 
 def printable(text: str) -> str:
-    """A text without what no page, file or reader can show.
+    """Replace characters that no page, file or reader can show.
 
     >>> printable("a\\x00b")
     'a�b'
@@ -146,7 +157,7 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """A name that fits into a picture.
+    """Shorten a name to fit into a picture.
 
     >>> shortened("household income before tax", 16)
     'household incom…'

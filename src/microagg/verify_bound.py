@@ -97,11 +97,11 @@ loss of at least 12.5 % (SSE 2.5).
         )
 
 
-class Unreadable(ValueError):
+class UnreadableError(ValueError):
     """A file cannot be read as what it should be; the sentence quotes nothing of it."""
 
 
-class _Rejected(Exception):
+class _RejectedError(Exception):
     """Why the certificate does not hold."""
 
 
@@ -110,12 +110,12 @@ def verify(certificate: Path, data: Path) -> Verdict:
     try:
         content = json.loads(Path(certificate).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        raise Unreadable(
+        raise UnreadableError(
             f"{Path(certificate).name} is no certificate; give the JSON file of one."
         ) from None
     try:
         columns = _columns(_field(content, "data", dict))
-    except _Rejected as rejected:
+    except _RejectedError as rejected:
         return Verdict(False, str(rejected))
     return check_certificate(content, _read_values(Path(data), columns))
 
@@ -144,7 +144,7 @@ def check_certificate(content: Any, values: np.ndarray) -> Verdict:
             all="ignore"
         ):  # overflow ends in numbers that are not finite, which are refused
             _check(content, np.ascontiguousarray(values, dtype=np.float64), found)
-    except _Rejected as rejected:
+    except _RejectedError as rejected:
         return Verdict(False, str(rejected), **found)
     return Verdict(True, "the claim holds.", **found)
 
@@ -354,7 +354,7 @@ def _means(values: np.ndarray) -> np.ndarray:
 
 def _require(condition: bool, reason: str) -> None:
     if not condition:
-        raise _Rejected(reason)
+        raise _RejectedError(reason)
 
 
 def _field(holder: Any, name: str, kind: type) -> Any:
@@ -417,10 +417,12 @@ def _read_values(path: Path, columns: list[str] | None) -> np.ndarray:
             places = [header.index(name) for name in columns or header]
             return np.array([[float(row[place]) for place in places] for row in rows])
     except Exception:  # whatever a library says may quote a value
-        raise Unreadable(
+        raise UnreadableError(
             f"{path.name} cannot be read as numbers; give the certificate's data."
         ) from None
-    raise Unreadable(f"{path.name} lacks a column that the certificate names, or has it twice.")
+    raise UnreadableError(
+        f"{path.name} lacks a column that the certificate names, or has it twice."
+    )
 
 
 def main(arguments: list[str]) -> int:
@@ -430,7 +432,7 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         verdict = verify(Path(arguments[0]), Path(arguments[1]))
-    except Unreadable as error:
+    except UnreadableError as error:
         print(error, file=sys.stderr)
         return 2
     print(verdict)

@@ -18,7 +18,7 @@ from made_certificates import (
     tight_with_cuts,
     values_scaled,
 )
-from microagg.verify_bound import Unreadable, verify
+from microagg.verify_bound import UnreadableError, verify
 
 # Files.
 
@@ -50,7 +50,7 @@ def test_named_columns_of_a_csv_file(tmp_path: Path, delimiter: str, bom: bool):
     assert not verify(tmp_path / "cert.json", tmp_path / "data.csv").holds
     for header in (["a", "other", "c"], ["b b", "a", "b b"]):
         write_csv(tmp_path / "data.csv", table, header, delimiter, bom)
-        with pytest.raises(Unreadable, match="column"):
+        with pytest.raises(UnreadableError, match="column"):
             verify(tmp_path / "cert.json", tmp_path / "data.csv")
 
 
@@ -75,7 +75,7 @@ def test_parquet_and_npy_and_bare_csv(tmp_path: Path):
     )
     assert not verify(tmp_path / "named.json", tmp_path / "gap.parquet").holds
     parquet.write_table(pa.table({"y": values[:, 1]}), tmp_path / "less.parquet")
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableError):
         verify(tmp_path / "named.json", tmp_path / "less.parquet")
 
 
@@ -87,7 +87,7 @@ def test_parquet_and_npy_and_bare_csv(tmp_path: Path):
 def test_a_file_that_is_no_certificate(tmp_path: Path, text: str):
     (tmp_path / "cert.json").write_text(text)
     np.save(tmp_path / "data.npy", np.zeros((4, 1)))
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableError):
         verify(tmp_path / "cert.json", tmp_path / "data.npy")
 
 
@@ -109,9 +109,9 @@ def test_data_that_cannot_be_read(tmp_path: Path, content: bytes):
         (tmp_path / name).write_bytes(content)
         try:
             assert not verify(tmp_path / "cert.json", tmp_path / name).holds
-        except Unreadable as error:
+        except UnreadableError as error:
             assert name in str(error)  # noqa: PT017  either answer will do, raising is but one of them
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableError):
         verify(tmp_path / "cert.json", tmp_path / "missing.csv")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import microagg as ma
-from microagg.errors import LostWorkers, without_credentials
+from microagg.errors import LostWorkersError, without_credentials
 from microagg.files.formats import format_of
 from microagg.pipeline.files import anonymize_file
 
@@ -79,7 +79,7 @@ def test_whatever_an_error_says_of_an_address_is_bare() -> None:
             f"{Path(address)} is wrong.",
             f"no {address}; and 'a@b'.",
         ):
-            for kind in (ma.InputError, ma.GuaranteeError, LostWorkers):
+            for kind in (ma.InputError, ma.GuaranteeError, LostWorkersError):
                 error = kind(said, 5)
                 assert not any(secret in str(each) for secret in SECRETS for each in error.args)
                 assert pickle.loads(pickle.dumps(error)).args == error.args

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import microagg as ma
-from microagg.errors import OnlyInMemory
+from microagg.errors import OnlyInMemoryError
 from microagg.measures.measure import Basis, Figure, Measure
 from microagg.measures.registry import measures
 from microagg.pipeline.memory_budget import check_out_of_core
@@ -80,5 +80,5 @@ def test_who_may_see_a_measure_follows_the_entry(entry: Measure) -> None:
         if entry.basis.is_exact and (weight is None or entry.exact_with_weights):
             check_out_of_core(settings)
         else:
-            with pytest.raises(OnlyInMemory, match=f"publish={entry.name}"):
+            with pytest.raises(OnlyInMemoryError, match=f"publish={entry.name}"):
                 check_out_of_core(settings)

@@ -581,7 +581,7 @@ def test_where_no_worker_is_left(
     monkeypatch.setattr(on_dask, "PATIENCE", 0.5)
     with at_work(client, tmp_path) as workers:
         client.run(_give_back, workers.terms.entrance)
-        with pytest.raises(ma.errors.LostWorkers, match="no worker left"):
+        with pytest.raises(ma.errors.LostWorkersError, match="no worker left"):
             list(workers.map_ordered(_process, [(1,)]))
 
 

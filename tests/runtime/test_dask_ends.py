@@ -18,7 +18,7 @@ import pytest
 
 import small_blocks
 from dask_clusters import ENVIRONMENT, small_budget
-from microagg.errors import ClusterWarning, LostWorkers
+from microagg.errors import ClusterWarning, LostWorkersError
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.memory_budget import MemoryBudget
 from running import finish, run, start
@@ -164,7 +164,7 @@ def test_a_scheduler_that_dies(tmp_path: Path, source: Path) -> None:
     with (
         Client(json.loads(file.read_text())["address"], set_as_default=False) as client,
         pytest.warns(ClusterWarning, match="tcp://127.* without encryption.* tls://"),
-        pytest.raises(LostWorkers, match="connection to the cluster was lost"),
+        pytest.raises(LostWorkersError, match="connection to the cluster was lost"),
     ):
         anonymize_file(source, target, engine=client, progress=Killing(), **ASKED)
     (spill,) = target.parent.glob(".*.spill")

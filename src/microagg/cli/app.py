@@ -78,9 +78,7 @@ def as_json(document: Any) -> str:
 
 
 def wants_json() -> bool:
-    """Whether the command that was typed asks for JSON: known before it is understood, for it may
-    be wrong.
-    """
+    """Return whether the typed command requests JSON, without parsing it, as it may be invalid."""
     typed = sys.argv[1:]
     return "--json" in (typed[: typed.index("--")] if "--" in typed else typed)
 
@@ -88,7 +86,7 @@ def wants_json() -> bool:
 def error_document(
     sentence: str, code: int, more: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What is printed in place of a result.
+    """Return the JSON document that replaces a result.
 
     >>> error_document("k is 1.", 2)
     {'error': {'sentence': 'k is 1.', 'exit_code': 2}}
@@ -101,9 +99,9 @@ def _plain(value: Any) -> Any:
     null.
     """
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
     if isinstance(value, float):

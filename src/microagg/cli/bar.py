@@ -15,17 +15,17 @@ from rich.progress import (
 )
 from rich.progress import Progress as RichProgress
 
-from microagg.errors import Cancelled
+from microagg.errors import CancelledError
 from microagg.problem.watch import StopSearch, on_first_interrupt
 
 
 class Bar:
-    """Shows how far the work is and what a search has found; a progress callback with all that a
-    `Watch` can use.
+    """Progress bar of a command, with the best result of a search; a callback that a `Watch` can
+    use.
 
-    While a search goes on, Ctrl-C does not end the command: at the next checkpoint the user is
-    asked, once, whether to keep the best grouping so far. Where nobody can be asked it is kept.
-    Ctrl-C again ends the command at once.
+    During a search, Ctrl-C does not end the command: at the next checkpoint the user is asked,
+    once, whether to keep the best grouping so far. Without a terminal it is kept. Ctrl-C again ends
+    the command at once.
     """
 
     def __init__(self, what: str, console: Console) -> None:
@@ -79,5 +79,5 @@ class Bar:
             self._end()
             answer = self._console.input("Keep the best grouping found so far? [Y/n] ")
             if answer.strip().lower() in ("n", "no"):
-                raise Cancelled("stopped; nothing was written.")
+                raise CancelledError("stopped; nothing was written.")
         raise StopSearch("stopped; nothing was written.")

@@ -108,11 +108,11 @@ def _fail_by_bug(error: BaseException) -> NoReturn:
 def _fail(sentence: str, code: int, more: Any = None) -> NoReturn:
     from microagg.formatting import printable
 
-    told = printable(" ".join(_without_typed_secrets(sentence).split()))
-    print(f"error: {told}", file=sys.stderr)
+    message = printable(" ".join(_without_typed_secrets(sentence).split()))
+    print(f"error: {message}", file=sys.stderr)
     if wants_json():
         try:
-            answer(error_document(told, code, more))
+            answer(error_document(message, code, more))
             sys.stdout.flush()
         except OSError:  # nobody reads it, its disk is full, or there is no standard output
             _give_up_output()

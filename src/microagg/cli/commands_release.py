@@ -72,7 +72,7 @@ def anonymize(
             f"parts; - for csv on standard output.",
         ),
     ],
-    given: dict[str, Any],
+    typed_options: dict[str, Any],
     threads: Threads = None,
     keep_order: Annotated[
         bool, typer.Option("--keep-order", help="Do not shuffle the rows.")
@@ -120,7 +120,7 @@ def anonymize(
         public_manifest,
         *(report_paths(report) if report is not None and report.name else ()),
     )
-    asked = AnonymizeOptions(
+    options = AnonymizeOptions(
         target,
         threads=threads,
         keep_order=keep_order,
@@ -133,35 +133,43 @@ def anonymize(
         resume=resume,
         dask=dask,
     )
-    asked.check_contradictions()
-    reading = said_of_file(given)
-    with private_files(source, target, getattr(sys.stdin, "buffer", None)) as (there, place):
-        if "quasi" not in given:
-            _propose_instead(there, source, target, given, reading, as_json=as_json)
-        settings = Settings.of(**settled(given, there, reading))
+    options.check_contradictions()
+    reading = said_of_file(typed_options)
+    with private_files(source, target, getattr(sys.stdin, "buffer", None)) as (
+        local_source,
+        local_target,
+    ):
+        if "quasi" not in typed_options:
+            _propose_instead(local_source, source, target, typed_options, reading, as_json=as_json)
+        settings = Settings.of(**settled(typed_options, local_source, reading))
         make = dry_run_of if dry_run else release_of
-        make(there, place if asked.piped else written, settings, asked)
+        make(local_source, local_target if options.piped else written, settings, options)
 
 
 def _propose_instead(
-    there: Path,
+    local_source: Path,
     source: Path,
     target: Path,
-    given: dict[str, Any],
+    typed_options: dict[str, Any],
     reading: dict[str, Any],
     *,
     as_json: bool,
 ) -> None:
-    """Nothing was said of columns: show a proposal and stop."""
+    """Show a proposal of roles and stop, as no column has one."""
     from microagg.cli import show
     from microagg.proposal.proposal import propose_for_file
 
-    k, proposed = K.parse(given["k"]), propose_for_file(there, na=given.get("na", ()), **reading)
+    k, proposed = (
+        K.parse(typed_options["k"]),
+        propose_for_file(local_source, na=typed_options.get("na", ()), **reading),
+    )
     if as_json:
         error = InputError(show.why_stopped(proposed))
-        error.document = {"proposal": proposed.as_data(k)}  # pyright: ignore[reportAttributeAccessIssue]
+        setattr(error, "document", {"proposal": proposed.as_data(k)})  # noqa: B010
         raise error
-    raise InputError(show.proposal(proposed, source, target, k, reading, given.get("nominal", ())))
+    raise InputError(
+        show.proposal(proposed, source, target, k, reading, typed_options.get("nominal", ()))
+    )
 
 
 @app.command()
@@ -173,7 +181,7 @@ def propose(
             help=f"The confidential table: {known_suffixes()}; - for csv on standard input."
         ),
     ],
-    given: dict[str, Any],
+    typed_options: dict[str, Any],
     k: Annotated[str, typer.Option("--k", "-k", help=K.help)] = "5",
     nominal: Annotated[
         list[str] | None,
@@ -191,9 +199,9 @@ def propose(
     from microagg.pipeline.pipes import private_files
     from microagg.proposal.proposal import propose_for_file
 
-    least, reading = K.parse(k), said_of_file(given)
-    with private_files(source, None, getattr(sys.stdin, "buffer", None)) as (there, _):
-        proposed = propose_for_file(there, na=given.get("na", ()), **reading)
+    least, reading = K.parse(k), said_of_file(typed_options)
+    with private_files(source, None, getattr(sys.stdin, "buffer", None)) as (local_source, _):
+        proposed = propose_for_file(local_source, na=typed_options.get("na", ()), **reading)
     if as_json:
         answer(proposed.as_data(least))
     else:

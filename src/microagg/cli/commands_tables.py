@@ -64,7 +64,7 @@ Columns = Annotated[
 )
 def check(
     source: Annotated[Path, typer.Argument(help=f"Any table: {known_suffixes()}.")],
-    given: dict[str, Any],
+    typed_options: dict[str, Any],
     suppressed: Suppressed = None,
     as_json: AsJson = False,
 ) -> None:
@@ -76,20 +76,22 @@ def check(
     from microagg.guarantees.check import check as check_table
     from microagg.table.patterns import expand_names
 
-    given = settled(given, source, said_of_file(given))
-    reading = given.pop("reading", {})
-    asked = column_settings(**{name: given[name] for name in MEANINGS if name in given})
-    table = read_table(source, settings=asked, **reading)
+    typed_options = settled(typed_options, source, said_of_file(typed_options))
+    reading = typed_options.pop("reading", {})
+    column_options = column_settings(
+        **{name: typed_options[name] for name in MEANINGS if name in typed_options}
+    )
+    table = read_table(source, settings=column_options, **reading)
     for role in ("quasi", "stratum", "confidential"):
-        given[role] = expand_names(given.get(role, ()), table.column_names, role)
-    quasi = given.pop("quasi")
-    found = check_table(table, quasi, **given, suppressed=suppressed or ())
-    columns = [*quasi, *given["stratum"]]
+        typed_options[role] = expand_names(typed_options.get(role, ()), table.column_names, role)
+    quasi = typed_options.pop("quasi")
+    classes = check_table(table, quasi, **typed_options, suppressed=suppressed or ())
+    columns = [*quasi, *typed_options["stratum"]]
     if as_json:
-        answer(documents.anonymity(found, columns))
+        answer(documents.anonymity(classes, columns))
     else:
-        show.anonymity(found, columns)
-    raise typer.Exit(0 if found.holds else 3)
+        show.anonymity(classes, columns)
+    raise typer.Exit(0 if classes.holds else 3)
 
 
 @app.command()
@@ -99,7 +101,7 @@ def assess(
     release: Annotated[
         Path, typer.Argument(help="The released table, made by microagg or by another tool.")
     ],
-    given: dict[str, Any],
+    typed_options: dict[str, Any],
     quasi: Columns = None,
     confidential: Columns = None,
     keep: Columns = None,
@@ -129,7 +131,7 @@ def assess(
     from microagg.cli import show
     from microagg.studies.assess import assess_files
 
-    of_file = {name: given.pop(name, None) for name in OF_A_RELEASE}
+    of_file = {name: typed_options.pop(name, None) for name in OF_A_RELEASE}
     weight = of_file["weight"] if weight is None else weight
     k = of_file["k"] if k is None else k
     columns = {
@@ -137,7 +139,7 @@ def assess(
         for name, typed in (("quasi", quasi), ("confidential", confidential), ("keep", keep))
     }
     with show.progress("measuring") as progress:
-        found = assess_files(
+        assessment = assess_files(
             original,
             release,
             **columns,
@@ -146,23 +148,23 @@ def assess(
             known=names_in(known),
             suppressed=suppressed,
             k=None if k is None else K.parse(k),
-            reading=given.pop("reading", {}),
-            stratum=given.pop("stratum", ()),
-            unit=given.pop("unit", None),
-            asked=column_settings(**given),
+            reading=typed_options.pop("reading", {}),
+            stratum=typed_options.pop("stratum", ()),
+            unit=typed_options.pop("unit", None),
+            columns_as=column_settings(**typed_options),
             progress=progress,
         )
     if as_json:
-        answer(found.as_data())
+        answer(assessment.as_data())
     else:
-        show.assessment(found)
+        show.assessment(assessment)
 
 
 @app.command()
 @takes_settings(*(name for name in Settings.parameters() if name not in NOT_SHARED), beside=["k"])
 def compare(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
-    given: dict[str, Any],
+    typed_options: dict[str, Any],
     k: Annotated[
         list[str] | None,
         typer.Option("--k", "-k", help="One or more values of k, comma-separated."),
@@ -199,8 +201,8 @@ def compare(
     from microagg.studies.compare import compare as compare_methods
 
     watch(plot)
-    of_file = given.pop("k", None)
-    ks = [K.parse(each) for each in names_in(k)] or ([] if of_file is None else [of_file])
+    of_file = typed_options.pop("k", None)
+    ks = [K.parse(value) for value in names_in(k)] or ([] if of_file is None else [of_file])
     if not ks:
         raise InputError(NO_K)
     if plot is not None:
@@ -219,7 +221,7 @@ def compare(
             engine=dask,
             state=state,
             progress=progress,
-            **settled(given, source, said_of_file(given)),
+            **settled(typed_options, source, said_of_file(typed_options)),
         )
     if plot is not None:
         done.draw(plot)
@@ -233,7 +235,7 @@ def compare(
 @takes_settings("k", "quasi", "scale", *MEANINGS, "importance", "hierarchy", "missing", "reading")
 def bound(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
-    given: dict[str, Any],
+    typed_options: dict[str, Any],
     time_limit: Annotated[str, typer.Option(help="Stop after this many seconds.")] = "60",
     seed: Annotated[
         int, typer.Option(help="Seed of the search for a grouping to compare with.")
@@ -255,18 +257,18 @@ def bound(
 
     watch(save)
     settings = Settings.of(
-        **settled(given, source, said_of_file(given)),
+        **settled(typed_options, source, said_of_file(typed_options)),
         effort="prove",
         time_limit=time_limit,
         seed=seed,
     )
     with show.progress("proving") as progress:
-        found = bound_file(source, settings, certificate=save, progress=progress)
+        result = bound_file(source, settings, certificate=save, progress=progress)
     if as_json:
-        answer(documents.bounded(found, save))
+        answer(documents.bounded(result, save))
     else:
-        show.bounded(found, save)
-    if found.stopped == "interrupted":
+        show.bounded(result, save)
+    if result.stopped == "interrupted":
         sys.exit(STOPPED)
 
 
@@ -283,11 +285,11 @@ def verify_bound(
     """
     from microagg.cli import documents
     from microagg.formatting import printable
-    from microagg.verify_bound import Unreadable, verify
+    from microagg.verify_bound import UnreadableError, verify
 
     try:
         verdict = verify(certificate, data)
-    except Unreadable as error:  # the checker runs alone, so it has no errors of ours
+    except UnreadableError as error:  # the checker runs alone, so it has no errors of ours
         raise InputError(str(error)) from None
     if as_json:
         answer(documents.verdict(verdict))

@@ -1,4 +1,6 @@
-"""What commands answer with --json: plain data, for inside eyes as far as their usual output is."""
+"""Results of commands as plain data for --json. Internal: do not publish, unless the usual output
+is public.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,11 @@ MOST_CLASSES = 20  # of those that fail, as many as are shown
 
 
 def release(done: Release, written: Mapping[str, Path | Url | None]) -> dict[str, Any]:
-    """What was made: the figures of the terminal, without seed, digests and scaling."""
+    """Return the figures of a release as on the terminal, without seed, digests and scaling."""
     manifest, sizes = done.manifest, done.anonymity.sizes
-    asked = manifest["settings"]
+    settings = manifest["settings"]
     return {
-        "written": {what: str(place) for what, place in written.items() if place is not None},
+        "written": {what: str(path) for what, path in written.items() if path is not None},
         "records": manifest["records"],
         "classes": {
             "number": len(sizes),
@@ -35,9 +37,9 @@ def release(done: Release, written: Mapping[str, Path | Url | None]) -> dict[str
         "guarantee": manifest["guarantee"],
         "roles": manifest["roles"],
         "dropped": done.schema.names(Role.IDENTIFIER, Role.UNIT),
-        "method": asked["method"],
-        "params": {name: value for name, value in asked["params"].items() if value is not None},
-        "scale": asked["scale"],
+        "method": settings["method"],
+        "params": {name: value for name, value in settings["params"].items() if value is not None},
+        "scale": settings["scale"],
         "chosen": manifest["chosen"],
         "stopped": done.stopped,
         "loss": dict(done.loss),
@@ -49,83 +51,81 @@ def release(done: Release, written: Mapping[str, Path | Url | None]) -> dict[str
     }
 
 
-def anonymity(found: Anonymity, columns: Sequence[str]) -> dict[str, Any]:
-    """Whether a table keeps what is asked of it, and where it does not: sizes and row numbers,
-    never values.
-    """
-    failing = found.failing
+def anonymity(classes: Anonymity, columns: Sequence[str]) -> dict[str, Any]:
+    """Return the result of a check: sizes and row numbers of failing classes, never values."""
+    failing = classes.failing
     return {
-        "holds": found.holds,
-        "k": found.k,
+        "holds": classes.holds,
+        "k": classes.k,
         "columns": list(columns),
-        "counted_by": found.counted_by,
+        "counted_by": classes.counted_by,
         "classes": {
-            "number": len(found.sizes),
-            "smallest": int(found.sizes.min()) if len(found.sizes) else None,
-            "too_small": int(found.too_small.sum()),
+            "number": len(classes.sizes),
+            "smallest": int(classes.sizes.min()) if len(classes.sizes) else None,
+            "too_small": int(classes.too_small.sum()),
             "failing": len(failing),
         },
         "findings": [
             {
-                "guarantee": each.guarantee,
-                "column": each.column,
-                "every_class": each.words,
-                "worst": each.worst,
-                "holds": each.holds,
-                "failing": int(each.failing.sum()),
+                "guarantee": finding.guarantee,
+                "column": finding.column,
+                "every_class": finding.words,
+                "worst": finding.worst,
+                "holds": finding.holds,
+                "failing": int(finding.failing.sum()),
             }
-            for each in found.findings
+            for finding in classes.findings
         ],
         "failing": [
             {
-                "size": int(found.sizes[place]),
-                "row": int(found.first_rows[place]),
+                "size": int(classes.sizes[position]),
+                "row": int(classes.first_rows[position]),
                 "fails": [
-                    *(["k"] if found.too_small[place] else []),
+                    *(["k"] if classes.too_small[position] else []),
                     *(
-                        f"{each.guarantee} of {each.column}"
-                        for each in found.findings
-                        if each.failing[place]
+                        f"{finding.guarantee} of {finding.column}"
+                        for finding in classes.findings
+                        if finding.failing[position]
                     ),
                 ],
             }
-            for place in failing[:MOST_CLASSES]
+            for position in failing[:MOST_CLASSES]
         ],
         **(
             {}
-            if found.suppression is None
-            else {"suppressed": suppression_as_data(found.suppression)}
+            if classes.suppression is None
+            else {"suppressed": suppression_as_data(classes.suppression)}
         ),
-        "notes": list(found.notes),
+        "notes": list(classes.notes),
     }
 
 
-def bounded(found: Bounded, certificate: Path | None) -> dict[str, Any]:
+def bounded(result: Bounded, certificate: Path | None) -> dict[str, Any]:
     """A bound and how near the best grouping came to it."""
     return {
-        "k": found.bound.k,
-        "loss": dict(found.loss),
+        "k": result.bound.k,
+        "loss": dict(result.loss),
         "bound": {
-            "IL": found.bound.il,
-            "SSE": found.bound.sse,
-            "optimal": found.bound.optimal,
-            "gap": found.bound.gap(found.labels),
+            "IL": result.bound.il,
+            "SSE": result.bound.sse,
+            "optimal": result.bound.optimal,
+            "gap": result.bound.gap(result.labels),
         },
-        "stopped": found.stopped,
+        "stopped": result.stopped,
         "certificate": None if certificate is None else str(certificate),
     }
 
 
-def verdict(found: Verdict) -> dict[str, Any]:
-    """What the checker of certificates says."""
+def verdict(result: Verdict) -> dict[str, Any]:
+    """Return the verdict of the checker of certificates."""
     return {
-        "holds": found.holds,
-        "sentence": str(found),
-        "reason": found.reason,
-        "k": found.k,
-        "records": found.records,
-        "IL": found.il,
-        "SSE": found.sse,
-        "columns": list(found.columns) if isinstance(found.columns, tuple) else found.columns,
-        "scale": found.scale,
+        "holds": result.holds,
+        "sentence": str(result),
+        "reason": result.reason,
+        "k": result.k,
+        "records": result.records,
+        "IL": result.il,
+        "SSE": result.sse,
+        "columns": list(result.columns) if isinstance(result.columns, tuple) else result.columns,
+        "scale": result.scale,
     }

@@ -48,7 +48,7 @@ from microagg.table.parameters import (
 from microagg.table.rules import Rules
 
 NO_K = "k is missing; give it with --k, or in a file of settings with --config."
-GIVEN = "given"
+GIVEN = "typed_options"
 OUT = "out_"
 """How the options that say how a file is written begin, for those that say how one is read have the
 plain names.
@@ -203,7 +203,11 @@ def option_names() -> dict[str, dict[str, str]]:
     it says.
 
     >>> names = option_names()
-    >>> names["reading"]["decimal"], names["writing"]["out_decimal"], names["writing"]["escape_formulas"]
+    >>> (
+    ...     names["reading"]["decimal"],
+    ...     names["writing"]["out_decimal"],
+    ...     names["writing"]["escape_formulas"],
+    ... )
     ('decimal', 'decimal', 'escape_formulas')
     """
     writing = {

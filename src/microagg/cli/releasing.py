@@ -25,7 +25,7 @@ LOST = "without --manifest the internal manifest is lost, so that nobody can rep
 
 @dataclass(frozen=True)
 class AnonymizeOptions:
-    """What `anonymize` is asked for besides settings."""
+    """Options of the command `anonymize` that are not settings."""
 
     target: Path
     """As it was typed."""
@@ -42,11 +42,11 @@ class AnonymizeOptions:
 
     @property
     def piped(self) -> bool:
-        """Whether the table goes to standard output."""
+        """Return whether the table is written to standard output."""
         return is_pipe(self.target)
 
     def check_contradictions(self) -> None:
-        """Raise where what is asked for cannot be had together."""
+        """Raise if options contradict each other."""
         if self.piped and is_output_closed():
             raise InputError("there is no standard output to write to; name a file.")
         if self.piped and self.as_json:
@@ -62,70 +62,72 @@ class AnonymizeOptions:
 
 
 def release_of(
-    source: Path, place: str | Path, settings: Settings, asked: AnonymizeOptions
+    source: Path, local_target: str | Path, settings: Settings, options: AnonymizeOptions
 ) -> None:
     """Make a release, write it or give it out, and show what was done."""
-    _check_places(source, asked)
+    _check_places(source, options)
     with show.progress("grouping records") as progress:
         release = anonymize_file(
             source,
-            place,
+            local_target,
             settings=settings,
-            keep_order=asked.keep_order,
-            report=None if asked.piped else asked.report,
-            memory=asked.memory,
-            spill=asked.spill,
-            resume=asked.resume,
-            threads=asked.threads,
-            engine=asked.dask,
+            keep_order=options.keep_order,
+            report=None if options.piped else options.report,
+            memory=options.memory,
+            spill=options.spill,
+            resume=options.resume,
+            threads=options.threads,
+            engine=options.dask,
             progress=progress,
         )
-    if asked.piped:
-        _give_out(release, Path(place), asked)
-    elif asked.as_json:
+    if options.piped:
+        _give_out(release, Path(local_target), options)
+    elif options.as_json:
         reports = (
-            dict(zip(("internal_report", "public_report"), report_paths(asked.report), strict=True))
-            if asked.report
+            dict(
+                zip(("internal_report", "public_report"), report_paths(options.report), strict=True)
+            )
+            if options.report
             else {}
         )
-        answer(documents.release(release, {**places_of_release(asked.target), **reports}))
+        answer(documents.release(release, {**places_of_release(options.target), **reports}))
     else:
-        show.release(release, parse_location(asked.target))
-        show.reports(asked.report)
+        show.release(release, parse_location(options.target))
+        show.reports(options.report)
     end_of(release)
 
 
 def dry_run_of(
-    source: Path, place: str | Path, settings: Settings, asked: AnonymizeOptions
+    source: Path, local_target: str | Path, settings: Settings, options: AnonymizeOptions
 ) -> None:
     """Show what a release would be, without making it."""
     from microagg.cli import show_plans
     from microagg.pipeline.dry_run import dry_run_file
 
-    _check_places(source, asked)
+    _check_places(source, options)
     plan = dry_run_file(
         source,
-        place,
+        local_target,
         settings,
-        report=asked.report,
-        threads=asked.threads,
-        memory=asked.memory,
-        spill=asked.spill,
+        report=options.report,
+        threads=options.threads,
+        memory=options.memory,
+        spill=options.spill,
     )
     files: tuple[Path | None, ...] = plan.files
-    if asked.piped:
-        reports = report_paths(asked.report) if asked.report else ()
-        files = (asked.target, asked.manifest, asked.public_manifest, *reports)
+    if options.piped:
+        reports = report_paths(options.report) if options.report else ()
+        files = (options.target, options.manifest, options.public_manifest, *reports)
     show_plans.show_or_answer(
-        plan, [place for place in files if place is not None], as_json=asked.as_json
+        plan, [path for path in files if path is not None], as_json=options.as_json
     )
 
 
 def places_of_release(target: Path) -> dict[str, Path | Url | None]:
     """The files of a release by what they are."""
-    place = parse_location(target)
-    internal, public = manifest_paths(place)
-    return {"table": place, "public_manifest": public, "internal_manifest": internal}
+    location = parse_location(target)
+    internal, public = manifest_paths(location)
+    return {"table": location, "public_manifest": public, "internal_manifest": internal}
 
 
 def end_of(release: Release) -> None:
@@ -134,33 +136,33 @@ def end_of(release: Release) -> None:
         sys.exit(STOPPED)
 
 
-def _check_places(source: Path, asked: AnonymizeOptions) -> None:
-    check_manifest_places(asked.manifest, asked.public_manifest)
-    wanted = [each for each in (asked.manifest, asked.public_manifest) if each is not None]
-    if asked.piped:  # else those of the files are made sure of with them
-        report_places(asked.report, taken=[source, *wanted])
+def _check_places(source: Path, options: AnonymizeOptions) -> None:
+    check_manifest_places(options.manifest, options.public_manifest)
+    wanted = [path for path in (options.manifest, options.public_manifest) if path is not None]
+    if options.piped:  # else those of the files are made sure of with them
+        report_places(options.report, taken=[source, *wanted])
 
 
-def _give_out(release: Release, place: Path, asked: AnonymizeOptions) -> None:
+def _give_out(release: Release, path: Path, options: AnonymizeOptions) -> None:
     """Reports and manifests first, then the table: what fails before leaves standard output
     empty.
     """
-    if asked.report is not None:
-        for report, public in zip(report_paths(asked.report), (False, True), strict=True):
+    if options.report is not None:
+        for report, public in zip(report_paths(options.report), (False, True), strict=True):
             try:
                 release.report(report, public=public)
             except MicroaggError as error:
                 raise type(error)(
                     f"{str(error).rstrip('.')}; the table was not given out."
                 ) from None
-    hand_over(place, sys.stdout.buffer, manifest=asked.manifest, public=asked.public_manifest)
+    hand_over(path, sys.stdout.buffer, manifest=options.manifest, public=options.public_manifest)
     with show.on_standard_error():
         show.release(release, None)
-        show.reports(asked.report)
-        for what, written in (("internal", asked.manifest), ("public", asked.public_manifest)):
+        show.reports(options.report)
+        for what, written in (("internal", options.manifest), ("public", options.public_manifest)):
             if written is not None:
                 show.out.print(
                     f"{what:<12}{written}{' (do not publish)' if what == 'internal' else ''}"
                 )
-    if asked.manifest is None:
+    if options.manifest is None:
         print(f"note: {LOST}.", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What the command line shows: plain sentences and small tables on a terminal."""
+"""Terminal output of the command line: plain sentences and small tables."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ err = Terminal(highlight=False, soft_wrap=True, markup=False, emoji=False, stder
 
 
 def progress(what: str) -> Bar:
-    """A progress bar on standard error while work goes on; nothing where nobody watches."""
+    """Show a progress bar on standard error during work; nothing without a terminal."""
     on_first_compile(
         lambda: err.print("compiling for this machine: this first run takes longer ...")
     )
@@ -114,9 +114,9 @@ def why_stopped(proposed: Proposal) -> str:
 def release(done: Release, target: Path | Url | None) -> None:
     """The honest summary of a release; without a target it was given out on standard output."""
     manifest, classes = done.manifest, done.anonymity
-    asked = manifest["settings"]
+    settings = manifest["settings"]
     params = ", ".join(
-        f"{name}={value}" for name, value in asked["params"].items() if value is not None
+        f"{name}={value}" for name, value in settings["params"].items() if value is not None
     )
     largest = int(classes.sizes.max())
     out.print(
@@ -125,10 +125,10 @@ def release(done: Release, target: Path | Url | None) -> None:
     )
     for bar in size_bars(classes.sizes):
         out.print(bar)
-    refined = ", refined" if asked["refine"] else ""
+    refined = ", refined" if settings["refine"] else ""
     out.print(
-        f"method      {asked['method']}{f' ({params})' if params else ''}{refined}, "
-        f"scale {asked['scale']}"
+        f"method      {settings['method']}{f' ({params})' if params else ''}{refined}, "
+        f"scale {settings['scale']}"
     )
     for sentence in manifest["chosen"]:
         out.print(f"            {sentence}")
@@ -137,7 +137,7 @@ def release(done: Release, target: Path | Url | None) -> None:
             f"            stopped early ({done.stopped}) at a checkpoint; this is the "
             f"best grouping found until then"
         )
-    units = "standardised" if asked["scale"] == "zscore" else f"scale {asked['scale']}"
+    units = "standardised" if settings["scale"] == "zscore" else f"scale {settings['scale']}"
     out.print(
         f"loss        IL = {done.loss['IL']:.4f} % of the variation, SSE = "
         f"{done.loss['SSE']:.4f} ({units})"
@@ -160,18 +160,20 @@ def release(done: Release, target: Path | Url | None) -> None:
         else "each value of every single column among"
     )
     out.print(
-        f"guarantee   verified on the written file: {asked['k']} or more records share {what}"
+        f"guarantee   verified on the written file: {settings['k']} or more records share {what}"
     )
     out.print(f"            {', '.join(class_columns(done.schema, done.settings))}")
     for finding in classes.findings:
-        out.print(f"            every class {finding.told} (worst class: {number(finding.worst)})")
+        out.print(
+            f"            every class {finding.requirement} (worst class: {number(finding.worst)})"
+        )
     if done.settings.unit is not None:
         out.print(
             "            (units were counted by the withheld column; it does not protect "
             "against somebody who knows a whole household)"
         )
-    if told := on_all_columns(manifest):
-        out.print(f"beyond it   {told}")
+    if claim := on_all_columns(manifest):
+        out.print(f"beyond it   {claim}")
     dropped = done.schema.names(Role.IDENTIFIER, Role.UNIT)
     if manifest.get("may_identify"):
         out.print(f"names       {on_naming(manifest)}")
@@ -188,9 +190,9 @@ def release(done: Release, target: Path | Url | None) -> None:
     out.print(f"internal    {internal} (do not publish: it holds the seed and the scaling)")
 
 
-def changes(found: Mapping[str, Change]) -> None:
-    """What became of the cells, column by column: for the data holder."""
-    out.print(f"cells       {sentence_on_changes(found)}")
+def changes(columns: Mapping[str, Change]) -> None:
+    """Show the changed cells of each column. Internal: do not publish."""
+    out.print(f"cells       {sentence_on_changes(columns)}")
     shown = Table(
         "",
         "column",
@@ -201,31 +203,33 @@ def changes(found: Mapping[str, Change]) -> None:
         pad_edge=False,
         padding=(0, 2, 0, 0),
     )
-    for name, _, unchanged, moved, gaps in list(rows_of_changes(found))[:CHANGED]:
+    for name, _, unchanged, moved, gaps in list(rows_of_changes(columns))[:CHANGED]:
         shown.add_row(" " * 10, name, f"{unchanged} %", moved, gaps)
     out.print(shown)
-    if len(found) > CHANGED:
-        out.print(f"            ... and {len(found) - CHANGED:,} more columns.")
+    if len(columns) > CHANGED:
+        out.print(f"            ... and {len(columns) - CHANGED:,} more columns.")
 
 
-def bounded(found: Bounded, certificate: Path | None) -> None:
+def bounded(result: Bounded, certificate: Path | None) -> None:
     """A bound and the grouping that was found while proving it."""
     out.print(
-        f"loss        IL = {found.loss['IL']:.4f} % of the variation, for the best grouping found"
+        f"loss        IL = {result.loss['IL']:.4f} % of the variation, for the best grouping found"
     )
-    bound(found.bound, found.labels)
-    if found.stopped is not None:
-        out.print(f"            stopped early ({found.stopped}); with more time the gap may shrink")
+    bound(result.bound, result.labels)
+    if result.stopped is not None:
+        out.print(
+            f"            stopped early ({result.stopped}); with more time the gap may shrink"
+        )
     if certificate is not None:
         out.print(f"internal    {certificate} (do not publish: it holds a number for each record)")
         out.print(
-            f"            it proves {found.bound.certified_il:.4f} %; check it with "
+            f"            it proves {result.bound.certified_il:.4f} %; check it with "
             f"`microagg verify-bound`"
         )
 
 
 def bound(proven: Bound, labels: np.ndarray, settings: Settings | None = None) -> None:
-    """What no grouping can lose less than, and how near these groups come."""
+    """Show the lower bound on the loss of any grouping, and the gap of these groups."""
     out.print(
         f"bound       no grouping into groups of {proven.k} or more can lose less than "
         f"{proven.il:.4f} % (proven)"
@@ -253,13 +257,13 @@ def reports(path: Path | None) -> None:
         out.print(f"report      {public}; do not publish {internal}")
 
 
-def assessment(found: Assessment) -> None:
+def assessment(result: Assessment) -> None:
     """All figures of a release, loss first."""
-    pair = found.pair
+    pair = result.pair
     out.print(
-        f"{len(pair.original):,} records, matched by {found.matched_by}; "
-        f"{found.classes:,} classes, "
-        f"the smallest with {counted(found.smallest_class, 'record')}."
+        f"{len(pair.original):,} records, matched by {result.matched_by}; "
+        f"{result.classes:,} classes, "
+        f"the smallest with {counted(result.smallest_class, 'record')}."
     )
     for side, title in (("loss", "What was lost"), ("risk", "What an intruder gains")):
         shown = Table(
@@ -271,7 +275,7 @@ def assessment(found: Assessment) -> None:
             pad_edge=False,
             title_justify="left",
         )
-        for measure, figure in found.figures:
+        for measure, figure in result.figures:
             if measure.side == side:
                 better = "lower" if measure.lower_is_better else "higher"
                 shown.add_row(
@@ -279,7 +283,7 @@ def assessment(found: Assessment) -> None:
                 )
         out.print(f"\n{title}")
         Terminal(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
-    for note in found.notes:
+    for note in result.notes:
         out.print(f"note        {note.replace('suppressed=', '--suppressed ')}")
 
 
@@ -308,31 +312,31 @@ def comparison(done: Comparison, plot: Path | None) -> None:
         out.print(f"written     {plot}")
 
 
-def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
-    """Whether a table is k-anonymous, l-diverse and t-close, and where it is not."""
+def anonymity(result: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
+    """Show whether a table is k-anonymous, l-diverse and t-close, and where it is not."""
     names = ", ".join(quasi)
-    classes = f"{len(found.sizes):,} classes"
-    if found.suppression is not None:
-        _suppression(found.suppression)
-    if not found.too_small.any():
-        out.print(f"yes: {found.k} or more records share each combination of {names}.")
-        if len(found.sizes):
-            out.print(f"{classes}; the smallest has {found.sizes.min():,} records.")
+    classes = f"{len(result.sizes):,} classes"
+    if result.suppression is not None:
+        _suppression(result.suppression)
+    if not result.too_small.any():
+        out.print(f"yes: {result.k} or more records share each combination of {names}.")
+        if len(result.sizes):
+            out.print(f"{classes}; the smallest has {result.sizes.min():,} records.")
     else:
-        records = int(found.sizes[found.too_small].sum())
+        records = int(result.sizes[result.too_small].sum())
         out.print(
-            f"no: {int(found.too_small.sum()):,} of {classes} in {names} have fewer than "
-            f"{found.k} records "
+            f"no: {int(result.too_small.sum()):,} of {classes} in {names} have fewer than "
+            f"{result.k} records "
             f"({records:,} records in total).",
         )
-    if found.counted_by == "bits":
+    if result.counted_by == "bits":
         out.print(
             "counted by bits: 0 and -0, and NaN and missing values, are in different "
             "classes, because some programs "
             "tell them apart."
         )
-    for finding in found.findings:
-        about = f"{finding.told} (worst class: {number(finding.worst)})"
+    for finding in result.findings:
+        about = f"{finding.requirement} (worst class: {number(finding.worst)})"
         if finding.holds:
             out.print(f"yes: every class {about}.")
         else:
@@ -340,45 +344,47 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
                 f"no: {int(finding.failing.sum()):,} of {classes} fail the requirement "
                 f"that every class {about}."
             )
-    if not found.holds:
-        _failing_classes(found, rows)
-    for note in found.notes:
+    if not result.holds:
+        _failing_classes(result, rows)
+    for note in result.notes:
         out.print(f"note        {note.replace('suppressed=', '--suppressed ')}")
 
 
-def _suppression(found: Suppression) -> None:
+def _suppression(counts: Suppression) -> None:
     """Counts of suppressed rows and cells, and whether k holds if a blank fits any value."""
-    cells = ", ".join(f"{name} {count:,}" for name, count in found.columns.items())
+    cells = ", ".join(f"{name} {count:,}" for name, count in counts.columns.items())
     out.print(
-        f"suppressed: {counted(found.rows, 'whole record')}, set aside; "
-        f"{counted(found.cells, 'cell')} of other records{f' ({cells})' if cells else ''}."
+        f"suppressed: {counted(counts.rows, 'whole record')}, set aside; "
+        f"{counted(counts.cells, 'cell')} of other records{f' ({cells})' if cells else ''}."
     )
-    if not found.cells:
+    if not counts.cells:
         return
-    smallest = found.smallest or 0
-    if found.holds:
+    smallest = counts.smallest or 0
+    if counts.holds:
         out.print(
             f"yes, if a suppressed cell fits any value: {smallest:,} or more records fit "
             f"each record."
         )
     else:
         out.print(
-            f"no, even if a suppressed cell fits any value: fewer than {found.k} records "
-            f"fit those of {found.failing:,} classes."
+            f"no, even if a suppressed cell fits any value: fewer than {counts.k} records "
+            f"fit those of {counts.failing:,} classes."
         )
     out.print("If a suppressed cell is a value of its own:")
 
 
-def _failing_classes(found: Anonymity, rows: int) -> None:
+def _failing_classes(result: Anonymity, rows: int) -> None:
     """Where to look: sizes and row numbers, never values."""
-    failing = found.failing
-    shown = Table("class size", "one of its rows", *(["fails"] if found.findings else []), box=None)
+    failing = result.failing
+    shown = Table(
+        "class size", "one of its rows", *(["fails"] if result.findings else []), box=None
+    )
     for position in failing[:rows]:
-        cells = [str(found.sizes[position]), str(found.first_rows[position])]
-        if found.findings:
-            misses = ["k"] if found.too_small[position] else []
+        cells = [str(result.sizes[position]), str(result.first_rows[position])]
+        if result.findings:
+            misses = ["k"] if result.too_small[position] else []
             misses += [
-                f"{f.guarantee} of {f.column}" for f in found.findings if f.failing[position]
+                f"{f.guarantee} of {f.column}" for f in result.findings if f.failing[position]
             ]
             cells.append(", ".join(misses))
         shown.add_row(*cells)
@@ -424,7 +430,7 @@ def method(chosen: Method) -> None:
 
 
 def method_as_data(chosen: Method) -> dict[str, Any]:
-    """What the registry knows of a method, as plain data."""
+    """Return the registry entry of a method as plain data."""
     largest = chosen.largest_group(10, 10_000)
     return {
         "name": chosen.name,
@@ -444,22 +450,22 @@ def method_as_data(chosen: Method) -> dict[str, Any]:
     }
 
 
-def demo_intro(source: Path, target: Path, k: int, asked: Mapping[str, Any]) -> None:
-    """What the demonstration is about to do, as the command a user would type."""
+def demo_intro(source: Path, target: Path, k: int, settings: Mapping[str, Any]) -> None:
+    """Show the command of the demonstration as a user would type it."""
     out.print(
         f"{source} holds 1,000 made-up people: categories, levels with an order, dates, "
         f"numbers, and gaps in them. "
         "The demo runs this command:\n"
     )
     options = []
-    for name, given in asked.items():
-        if isinstance(given, Mapping):
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
             options += [
                 f"--{name} {shlex.quote(column + '=' + '<'.join(order))}"
-                for column, order in given.items()
+                for column, order in value.items()
             ]
         else:
-            options.append(f"--{name} {given if isinstance(given, str) else shell_list(given)}")
+            options.append(f"--{name} {value if isinstance(value, str) else shell_list(value)}")
     paths = f"{shlex.quote(str(source))} {shlex.quote(str(target))}"
     out.print(f"  microagg anonymize {paths} --k {k} {' '.join(options)}\n")
 
@@ -489,7 +495,7 @@ def first_page(done: Release) -> None:
 
 
 def cleaned(done: Sequence[str]) -> None:
-    """What was done to a folder in which runs had been killed."""
+    """Show the result of cleaning a folder in which runs had been killed."""
     for sentence in done:
         out.print(f"{sentence}.")
     if not done:

@@ -1,6 +1,4 @@
-"""What a dry run shows: columns and what would become of them, the guarantee, the time, the
-files.
-"""
+"""Terminal output of a dry run: columns and their treatment, guarantee, time, files."""
 
 from __future__ import annotations
 
@@ -20,13 +18,13 @@ MINUTE, HOUR = 60.0, 3600.0
 def show_or_answer(plan: DryRun, files: Sequence[Path], *, as_json: bool) -> None:
     """A dry run on a terminal or as a document; `files` as they were typed."""
     if as_json:
-        answer({**plan.as_data(), "would_write": [str(place) for place in files]})
+        answer({**plan.as_data(), "would_write": [str(path) for path in files]})
     else:
         rehearsal(plan, files)
 
 
 def rehearsal(plan: DryRun, files: Sequence[Path]) -> None:
-    """What would be done, and at which cost."""
+    """Show the planned steps and their cost."""
     left_out = f" ({counted(plan.left_out, 'record')} left out)" if plan.left_out else ""
     strata = f" in {plan.strata:,} strata" if plan.strata else ""
     show.out.print(
@@ -57,12 +55,14 @@ def rehearsal(plan: DryRun, files: Sequence[Path]) -> None:
 
 
 def times(plan: DryRun) -> list[str]:
-    """What is said of the time."""
+    """Return sentences on the expected time."""
     estimate = plan.estimate
-    told = [] if plan.seconds is None else [f"about {duration(plan.seconds)} in all, an estimate"]
+    sentences = (
+        [] if plan.seconds is None else [f"about {duration(plan.seconds)} in all, an estimate"]
+    )
     if estimate.sample:
-        told[-1] += f" from runs of the method on {estimate.sample:,} of these records"
-    return [*told, *([estimate.open_end] if estimate.open_end else [])]
+        sentences[-1] += f" from runs of the method on {estimate.sample:,} of these records"
+    return [*sentences, *([estimate.open_end] if estimate.open_end else [])]
 
 
 def duration(seconds: float) -> str:

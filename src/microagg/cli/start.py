@@ -1,4 +1,4 @@
-"""What the program `microagg` runs, before anything else is imported."""
+"""Entry point of the program `microagg`, before anything else is imported."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What a command has written by the time it stops: found by a look at what is there, not by what
-was meant to be done.
-"""
+"""Files that a command has written by the time it stops, found by comparing the file system."""
 
 from __future__ import annotations
 
@@ -25,36 +23,36 @@ def forget() -> None:
 
 
 def watch(*places: Path | None, verified: bool = False) -> None:
-    """Remember what lies at the places that a command may write; `verified` if it is verified
-    before it is put there.
+    """Remember the state of the paths that a command may write; `verified` if their content is
+    verified first.
     """
-    for place in places:
-        if place is not None:
-            _before[place] = _seen(place)
+    for path in places:
+        if path is not None:
+            _before[path] = _seen(path)
             if verified:
-                _verified.add(place)
+                _verified.add(path)
 
 
 def what_was_written() -> str:
-    """What the command wrote before it stopped, as the end of a sentence."""
+    """Return the files that the command wrote before it stopped, as the end of a sentence."""
     from microagg.files.commit.journal import settle
     from microagg.files.stores.locations import parse_location
 
-    for place in _before:
+    for path in _before:
         with contextlib.suppress(MicroaggError):
-            settle(place)  # a stop while files were moved
-    written = [place for place, before in _before.items() if _seen(place) != before]
+            settle(path)  # a stop while files were moved
+    written = [path for path, before in _before.items() if _seen(path) != before]
     if not written:
         return "nothing was written"
-    told = [
-        f"{', '.join(str(parse_location(place)) for place in some)} had been {how} before"
+    parts = [
+        f"{', '.join(str(parse_location(path)) for path in some)} had been {how} before"
         for some, how in (
-            ([place for place in written if place in _verified], "verified and written"),
-            ([place for place in written if place not in _verified], "written"),
+            ([path for path in written if path in _verified], "verified and written"),
+            ([path for path in written if path not in _verified], "written"),
         )
         if some
     ]
-    return ", ".join(told)
+    return ", ".join(parts)
 
 
 @contextlib.contextmanager
@@ -62,18 +60,20 @@ def warnings_as_notes() -> Iterator[None]:
     """Warnings about files and clusters become sentences on standard error."""
     with warnings.catch_warnings():
         usual = warnings.showwarning
-        told: set[str] = set()  # a file may be read more than once
+        shown: set[str] = set()  # a file may be read more than once
 
-        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        def show(
+            message: Warning | str, category: type[Warning], *location: Any, **more: Any
+        ) -> None:
             if issubclass(category, SavingWarning | ReadingWarning | ClusterWarning):
                 from microagg.formatting import printable
 
                 note = f"note: {printable(as_typed(str(message)))}."
-                if note not in told or issubclass(category, SavingWarning):
+                if note not in shown or issubclass(category, SavingWarning):
                     print(note, file=sys.stderr)
-                told.add(note)
+                shown.add(note)
             else:
-                usual(message, category, *place, **more)
+                usual(message, category, *location, **more)
 
         warnings.showwarning = show
         warnings.simplefilter("always", SavingWarning)
@@ -82,16 +82,16 @@ def warnings_as_notes() -> Iterator[None]:
         yield
 
 
-def _seen(place: Path) -> object:
+def _seen(path: Path) -> object:
     from microagg.files.stores.locations import Url, parse_location
 
-    there = parse_location(place)
-    if isinstance(there, Url):
+    location = parse_location(path)
+    if isinstance(location, Url):
         with contextlib.suppress(MicroaggError):
-            return there.state()
+            return location.state()
         return None
     try:
-        found = place.stat()
+        stat = path.stat()
     except (OSError, ValueError):
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns

@@ -20,14 +20,15 @@ _FIRST_DAY, _LAST_DAY = -7_305, 20_088  # 1950 to 2024, counted from 1970
 
 
 def companies(n: int = 1000, seed: int = 1) -> pa.Table:
-    """A table of n made-up companies with heavy tails: turnover, assets and profit in thousands,
+    """Return a table of n made-up companies with heavy tails: turnover, assets and profit in thousands,
     employees.
 
     company names them; sector is a code, region a category, founded a date; assets and exports have
     gaps; profit can be negative and is confidential.
 
-    >>> companies(2).column_names
-    ['company', 'sector', 'region', 'founded', 'employees', 'turnover', 'assets', 'exports', 'profit']
+    >>> companies(2).column_names  # doctest: +NORMALIZE_WHITESPACE
+    ['company', 'sector', 'region', 'founded', 'employees', 'turnover', 'assets', 'exports',
+     'profit']
     >>> turnover = np.sort(companies(1000).column("turnover").to_numpy())
     >>> bool(turnover[-20:].sum() > 0.5 * turnover.sum())
     True

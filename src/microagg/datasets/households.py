@@ -41,11 +41,11 @@ def households(n: int = 1000, seed: int = 1) -> pa.Table:
 
 @made_in_runs
 def _households(draws: Draws) -> dict[str, pa.Array]:
-    home, place = _homes(draws)
+    home, position = _homes(draws)
     region = draws.chosen("region", _SAMPLED)[
         home
     ]  # the numbers of a home are those in its place, one for all of it
-    age = _ages(draws, home, place)
+    age = _ages(draws, home, position)
     interview = _INTERVIEWS_FROM + draws.whole("interview", 0, 90)[home]
     adult, working_age = age >= 18.0, (age >= 16.0) & (age < 67.0)
     education = np.clip(np.rint(1.9 + 1.1 * draws.normal("education")), 0, 4).astype(np.int64)
@@ -86,14 +86,14 @@ def _homes(draws: Draws) -> tuple[np.ndarray, np.ndarray]:
     return home, np.arange(draws.n) - begins[home]
 
 
-def _ages(draws: Draws, home: np.ndarray, place: np.ndarray) -> np.ndarray:
+def _ages(draws: Draws, home: np.ndarray, position: np.ndarray) -> np.ndarray:
     """The first of a home is grown up, the second about as old, the others mostly their
     children.
     """
     first = np.clip(49.0 + 16.0 * draws.normal("age"), 18.0, 97.0)[home]
     second = np.clip(first + 4.0 * draws.normal("difference"), 17.0, 97.0)
     others = np.clip(first - 31.0 + 5.0 * draws.normal("child"), 0.0, 60.0)
-    return np.select([place == 0, place == 1], [first, second], others)
+    return np.select([position == 0, position == 1], [first, second], others)
 
 
 def _weights(region: np.ndarray, share: np.ndarray) -> np.ndarray:

@@ -18,12 +18,12 @@ _TODAY = 20_454  # the first day of 2026, counted from 1970
 
 
 def residents(n: int = 1000, seed: int = 1) -> pa.Table:
-    """A table of n made-up residents with text, truth values, ordered levels, dates, decimals and
-    gaps.
+    """Return a table of n made-up residents with text, truth values, ordered levels, dates,
+    decimals and gaps.
 
-    person and e_mail name somebody; sex, district and marital are categories, education is ordered;
-    born and moved_in are dates; income, rent (a decimal), commute_km and works have gaps; diagnosis
-    is confidential.
+    person and e_mail are direct identifiers. sex, district and marital are categories, education is
+    ordered; born and moved_in are dates. income, rent (a decimal), commute_km and works have gaps;
+    diagnosis is confidential.
 
     >>> residents(3).column_names[:5]
     ['person', 'e_mail', 'sex', 'born', 'district']

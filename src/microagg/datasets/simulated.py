@@ -61,11 +61,11 @@ def uniforms(state: np.ndarray, n: int) -> np.ndarray:
 
 def normals(state: np.ndarray, n: int) -> np.ndarray:
     """n standard normal numbers, by the polar method of Box and Muller as Marsaglia has it."""
-    found: list[float] = []
-    while len(found) < n:
+    values: list[float] = []
+    while len(values) < n:
         u, v = (2.0 * uniforms(state, 2) - 1.0).tolist()
         s = u * u + v * v
         if 0.0 < s < 1.0:
             factor = math.sqrt(-2.0 * math.log(s) / s)
-            found += [u * factor, v * factor]
-    return np.array(found[:n])
+            values += [u * factor, v * factor]
+    return np.array(values[:n])

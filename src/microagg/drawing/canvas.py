@@ -27,7 +27,7 @@ _one_at_a_time = threading.Lock()  # matplotlib takes settings from one place fo
 
 
 def can_draw() -> bool:
-    """Whether matplotlib is there."""
+    """Return whether matplotlib is installed."""
     with _one_at_a_time, _without_log():
         try:
             import matplotlib.figure  # noqa: F401  to see whether it can be imported
@@ -69,8 +69,8 @@ def blank_figure(
         # letters that the font of the layout lacks: the reader's page has others
         warnings.simplefilter("ignore")
         matplotlib.rcdefaults()
-        known: Any = matplotlib.rcParams  # its types list every name
-        known.update({**SETTINGS, **(settings or {})})
+        rc: Any = matplotlib.rcParams  # its types list every name
+        rc.update({**SETTINGS, **(settings or {})})
         yield Figure(figsize=inches, layout="constrained")
 
 

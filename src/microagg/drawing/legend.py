@@ -38,11 +38,11 @@ def in_columns(sections: Sequence[Sequence[Entry]]) -> list[list[Entry]]:
         return [entries]
     starts = {sum(map(len, sections[:i])) for i in range(len(sections))}
 
-    def cost(at: int) -> int:
-        return max(at, len(entries) - at) + (0 if at in starts else TORN)
+    def cost(index: int) -> int:
+        return max(index, len(entries) - index) + (0 if index in starts else TORN)
 
     # a heading never stands alone below a column
-    cut = min((at for at in range(1, len(entries)) if at - 1 not in starts), key=cost)
+    cut = min((index for index in range(1, len(entries)) if index - 1 not in starts), key=cost)
     length = max(cut, len(entries) - cut)
     return [
         column + [Entry("")] * (length - len(column)) for column in (entries[:cut], entries[cut:])

@@ -149,19 +149,21 @@ def _draw_front(axes: Any, points: Sequence[MapPoint]) -> None:
 def _sections(
     points: Sequence[MapPoint], marks: dict[str, Mark], hollow: dict[str, Mark]
 ) -> list[list[Entry]]:
-    """What the legend says, in parts that belong together: the front, family by family, and what
-    does not count.
-    """
+    """Return the legend in sections: the front, each family, and points that do not count."""
     families = {point.method: point.family for point in points}
     sections = [[Entry("the front: none is as good in\nboth and better in one", line=True)]]
     if not _front(points):
         sections.clear()
     for family in dict.fromkeys(families[method] for method in marks):
-        own = [Entry(method, mark) for method, mark in marks.items() if families[method] == family]
-        sections.append([Entry(family), *own] if family and len(marks) > len(COLOURS) else own)
+        entries = [
+            Entry(method, mark) for method, mark in marks.items() if families[method] == family
+        ]
+        sections.append(
+            [Entry(family), *entries] if family and len(marks) > len(COLOURS) else entries
+        )
     if hollow:
-        own = [Entry(method, mark) for method, mark in hollow.items()]
-        sections.append([Entry("not k-anonymous: hollow,\nand never on the front"), *own])
+        entries = [Entry(method, mark) for method, mark in hollow.items()]
+        sections.append([Entry("not k-anonymous: hollow,\nand never on the front"), *entries])
     return sections
 
 
@@ -187,17 +189,17 @@ def _label_front(figure: Any, axes: Any, points: Sequence[MapPoint]) -> None:
         [tuple(axes.transData.transform((point.loss, point.risk))) for point in _front(points)]
     )
     written: list[Any] = []
-    told: list[tuple[str, Any]] = []
-    for place, label in _labels(points).items():
-        where = axes.transData.transform(place)
-        if any(label == other and math.dist(where, there) < NEAR for other, there in told):
+    placed: list[tuple[str, Any]] = []
+    for spot, label in _labels(points).items():
+        where = axes.transData.transform(spot)
+        if any(label == other and math.dist(where, position) < NEAR for other, position in placed):
             continue  # k alone, and a neighbour has said it
-        told.append((label, where))
+        placed.append((label, where))
         trials = []
         for offset, side, height in _PLACES:
             word = axes.annotate(
                 label,
-                place,
+                spot,
                 offset,
                 textcoords="offset points",
                 ha=side,
@@ -233,13 +235,13 @@ def _labels(points: Sequence[MapPoint]) -> dict[tuple[float, float], str]:
     shared: dict[tuple[float, float], list[MapPoint]] = {}
     for point in _front(points):
         shared.setdefault((point.loss, point.risk), []).append(point)
-    return {place: _label(own, named=len(shared) <= NAMED) for place, own in shared.items()}
+    return {spot: _label(members, named=len(shared) <= NAMED) for spot, members in shared.items()}
 
 
-def _label(own: Sequence[MapPoint], *, named: bool) -> str:
+def _label(members: Sequence[MapPoint], *, named: bool) -> str:
     if not named:
-        return ", ".join(str(k) for k in dict.fromkeys(point.k for point in own))
-    words = [f"{point.method} {point.k}" for point in own]
+        return ", ".join(str(k) for k in dict.fromkeys(point.k for point in members))
+    words = [f"{point.method} {point.k}" for point in members]
     more = f" and {len(words) - FEW_WORDS} more" if len(words) > FEW_WORDS else ""
     return ", ".join(words[:FEW_WORDS]) + more
 
@@ -251,7 +253,7 @@ def _hits(
     line: Sequence[tuple[float, float]],
     written: Sequence[Any],
 ) -> float:
-    """How much speaks against a label in this box."""
+    """Return the penalty of a label in this box."""
     words = sum(4 for other in written if box.overlaps(other))
     outside = sum(6 for x, y in ((box.x0, box.y0), (box.x1, box.y1)) if not frame.contains(x, y))
     crossed = 0.5 if any(box.contains(x, y) for x, y in line) else 0.0

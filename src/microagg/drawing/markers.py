@@ -27,7 +27,7 @@ APART = 3  # shapes between the first of one colour and the first of the next
 
 @dataclass(frozen=True)
 class Mark:
-    """How one method looks."""
+    """Marker of one method."""
 
     shape: str
     edge: str
@@ -35,7 +35,9 @@ class Mark:
 
     @property
     def area(self) -> float:
-        """What to multiply a size with for this shape to look as large as a circle."""
+        """Return the factor by which a size is multiplied so that this shape looks as large as a
+        circle.
+        """
         return AREA.get(self.shape, 1.0)
 
     @property
@@ -56,9 +58,9 @@ def marks_of(families: Mapping[str, str]) -> dict[str, Mark]:
     Mark(shape='D', edge='white', face='#d1380a')
     """
     marks = {
-        method: _mark(number, place)
+        method: _mark(number, index)
         for number, methods in enumerate(_of_one_colour(families))
-        for place, method in enumerate(methods)
+        for index, method in enumerate(methods)
     }
     return {method: marks[method] for method in families}
 
@@ -83,7 +85,11 @@ def _of_one_colour(families: Mapping[str, str]) -> list[list[str]]:
     most = next(
         (most for most in range(1, MOST) if _colours_for(members, most) <= len(COLOURS)), MOST
     )
-    pieces = [own[at : at + most] for own in members.values() for at in range(0, len(own), most)]
+    pieces = [
+        group[start : start + most]
+        for group in members.values()
+        for start in range(0, len(group), most)
+    ]
     shared: list[list[str]] = []
     for piece in sorted(pieces, key=len, reverse=True):
         if len(shared) < len(COLOURS):
@@ -97,16 +103,16 @@ def _of_one_colour(families: Mapping[str, str]) -> list[list[str]]:
 
 
 def _colours_for(members: Mapping[str, list[str]], most: int) -> int:
-    return sum(math.ceil(len(own) / most) for own in members.values())
+    return sum(math.ceil(len(group) / most) for group in members.values())
 
 
-def _mark(number: int, place: int) -> Mark:
+def _mark(number: int, index: int) -> Mark:
     colour = COLOURS[number]
-    shape = SHAPES[(APART * number + place) % len(SHAPES)]
-    pale = place // len(SHAPES) % 2 == 1
+    shape = SHAPES[(APART * number + index) % len(SHAPES)]
+    pale = index // len(SHAPES) % 2 == 1
     return Mark(shape, colour if pale else "white", _paler(colour) if pale else colour)
 
 
 def _paler(colour: str) -> str:
-    parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    parts = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
     return "#" + "".join(f"{round(part + PALE * (255 - part)):02x}" for part in parts)

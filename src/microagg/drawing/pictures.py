@@ -87,7 +87,7 @@ def draw_distribution(
             axes.bar(apart, after[on_scale:], width=1.0, fill=False, edgecolor=AFTER, linewidth=1.6)
             ticks, texts = (
                 [*ticks, *apart.tolist()],
-                [*texts, *(shortened(each, 12) for each in beside)],
+                [*texts, *(shortened(level, 12) for level in beside)],
             )
         axes.set_xticks(ticks, texts)
         longest = max((len(text) for text in texts), default=0)
@@ -190,6 +190,6 @@ def _inline(svg: str) -> str:
     )
     svg = svg.replace("xlink:href=", "href=")
     used = set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))
-    svg = re.sub(r' id="([^"]*)"', lambda given: given[0] if given[1] in used else "", svg)
+    svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
     return re.sub(r"\n\s*", "\n", svg)

@@ -1,5 +1,5 @@
-"""What scikit-learn hands over (matrices of numbers, text or objects, data frames), as a table; and
-back.
+"""Conversion of scikit-learn's input (matrices of numbers, text or objects, data frames) to a
+table, and back.
 """
 
 from __future__ import annotations
@@ -14,40 +14,40 @@ from microagg.errors import InputError
 from microagg.table.columns.frames import open_frame, to_arrow
 
 
-def is_frame(given: Any) -> bool:
-    """Whether it is a table with columns of their own types.
+def is_frame(data: Any) -> bool:
+    """Return whether the input is a data frame with a type for each column.
 
     >>> is_frame(np.zeros((2, 2))), is_frame(pa.table({"a": [1]}))
     (False, True)
     """
-    found = nw.from_native(given, pass_through=True)
-    return isinstance(found, nw.DataFrame | nw.LazyFrame)
+    frame = nw.from_native(data, pass_through=True)
+    return isinstance(frame, nw.DataFrame | nw.LazyFrame)
 
 
-def open_input(given: Any) -> nw.DataFrame[Any]:
+def open_input(data: Any) -> nw.DataFrame[Any]:
     """A table over a data frame or a matrix; columns without names in text are numbered from 0.
 
     >>> open_input(np.array([["a", 1.0], [None, 2.0]], object)).to_dict(as_series=False)
     {'0': ['a', None], '1': [1.0, 2.0]}
     """
-    if is_frame(given):
-        if hasattr(given, "set_axis") and not all(isinstance(name, str) for name in given.columns):
-            given = given.set_axis([str(j) for j in range(given.shape[1])], axis=1)
-        return open_frame(given)
-    if given.dtype.kind in "iuf":
-        return open_frame(given)
-    return open_frame(pa.table({str(j): _of_objects(given[:, j]) for j in range(given.shape[1])}))
+    if is_frame(data):
+        if hasattr(data, "set_axis") and not all(isinstance(name, str) for name in data.columns):
+            data = data.set_axis([str(j) for j in range(data.shape[1])], axis=1)
+        return open_frame(data)
+    if data.dtype.kind in "iuf":
+        return open_frame(data)
+    return open_frame(pa.table({str(j): _of_objects(data[:, j]) for j in range(data.shape[1])}))
 
 
 def _of_objects(column: np.ndarray) -> pa.Array:
-    """Numbers, text and truth values as what they are; where kinds are mixed, categories that are
-    told apart by how they print.
+    """Convert objects to numbers, text or truth values; mixed types become categories by their
+    printed form.
     """
     objects = column.astype(object)
-    missing = np.array([each is None or each != each for each in objects], bool)
+    missing = np.array([item is None or item != item for item in objects], bool)
     try:
         made = pa.array(
-            [None if gone else each for each, gone in zip(objects, missing, strict=True)]
+            [None if gone else item for item, gone in zip(objects, missing, strict=True)]
         )
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeError):
         made = None
@@ -55,7 +55,7 @@ def _of_objects(column: np.ndarray) -> pa.Array:
         return made
     try:
         return pa.array(
-            [None if gone else str(each) for each, gone in zip(objects, missing, strict=True)]
+            [None if gone else str(item) for item, gone in zip(objects, missing, strict=True)]
         )
     except (pa.ArrowInvalid, UnicodeError):
         raise InputError("a matrix of objects holds text that is not in UTF-8; mend it.") from None
@@ -81,9 +81,9 @@ def container_like(table: Any, rows: np.ndarray, like: Any) -> Any:
 
 def _matrix(frame: nw.DataFrame[Any], like: np.ndarray) -> np.ndarray:
     columns = [frame[name] for name in frame.columns]
-    if like.dtype.kind in "iuf" and all(each.dtype.is_numeric() for each in columns):
-        return np.column_stack([each.to_numpy() for each in columns])
+    if like.dtype.kind in "iuf" and all(column_data.dtype.is_numeric() for column_data in columns):
+        return np.column_stack([column_data.to_numpy() for column_data in columns])
     made = np.empty((len(frame), len(columns)), object)
-    for j, each in enumerate(columns):
-        made[:, j] = [np.nan if value is None else value for value in each.to_list()]
+    for j, column_data in enumerate(columns):
+        made[:, j] = [np.nan if value is None else value for value in column_data.to_list()]
     return made

@@ -1,5 +1,5 @@
-"""What groups release, and which of them is nearest to a row that was never seen: known from the
-release alone.
+"""Released values of the groups, and the nearest group of a new row, computed from the release
+alone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class ReleasedGroups:
     >>> import pyarrow as pa
     >>> from microagg.table.schema import Role
     >>> released = nw.from_native(pa.table({"age": [30.0, 60.0]}), eager_only=True)
-    >>> groups = ReleasedGroups.of(released, np.array([2, 2]), (Column("age", Role.QUASI, Kind.NUMERIC),))
+    >>> groups = ReleasedGroups.of(
+    ...     released, np.array([2, 2]), (Column("age", Role.QUASI, Kind.NUMERIC),)
+    ... )
     >>> groups.nearest(nw.from_native(pa.table({"age": [20.0, 99.0]}), eager_only=True)).tolist()
     [0, 1]
     """
@@ -71,9 +73,9 @@ class ReleasedGroups:
         records = np.repeat(np.arange(len(sizes)), sizes)
         atoms = None if cells.atoms is None else cells.atoms[records]
         space = Space.fit(Cells(cells.variables, cells.values[records], atoms), scale, importance)
-        known = np.where(np.isnan(cells.values), 0.0, cells.values)
+        values = np.where(np.isnan(cells.values), 0.0, cells.values)
         weights = sizes[:, None] * ~np.isnan(cells.values)
-        middle = (known * weights).sum(axis=0) / np.maximum(weights.sum(axis=0), 1)
+        middle = (values * weights).sum(axis=0) / np.maximum(weights.sum(axis=0), 1)
         return ReleasedGroups(
             released.to_native(), columns, special, na, cells, middle, _with_unknown(space)
         )
@@ -89,10 +91,10 @@ class ReleasedGroups:
         groups = self.space.points(self.cells)
         if float(len(queries)) * groups.size <= FEW:
             return np.array(
-                [int(np.argmin(squared_distances(groups, each))) for each in queries], np.int64
+                [int(np.argmin(squared_distances(groups, query))) for query in queries], np.int64
             )
         tree = PointSet(groups)
-        return np.array([int(tree.nearest(each, 1)[0]) for each in queries], np.int64)
+        return np.array([int(tree.nearest(query, 1)[0]) for query in queries], np.int64)
 
     def _in_our_terms(self, frame: nw.DataFrame[Any]) -> Cells:
         """Rows of another table as cells of the release's columns."""
@@ -104,11 +106,13 @@ class ReleasedGroups:
                 frame, column, self.cells.variables[j], self.special, self.na, float(self.middle[j])
             )
         variables = self.cells.variables
-        return Cells(variables, values, atoms if any(each.marks for each in variables) else None)
+        return Cells(
+            variables, values, atoms if any(variable.marks for variable in variables) else None
+        )
 
 
 def _with_unknown(space: Space) -> Space:
-    """The same space, whose nominal columns have one category more: in the middle of all the
+    """Return the same space with one more category in each nominal column, in the middle of the
     others.
     """
     columns = []
@@ -116,7 +120,7 @@ def _with_unknown(space: Space) -> Space:
         if isinstance(column, Coded) and not column.of_atoms:
             count = len(column.nodes)
             shares = np.append(np.full(count, 1.0 / count), 0.0)
-            blends = {place: np.append(each, 0.0) for place, each in column.blends.items()}
+            blends = {code: np.append(blend, 0.0) for code, blend in column.blends.items()}
             nodes = np.vstack([column.nodes, column.nodes[:1]])
             column = replace(column, nodes=nodes, blends={**blends, count: shares})
         columns.append(column)
@@ -137,20 +141,20 @@ def _number(
 ) -> _Read:
     """A column of numbers or times, counted as the release counts them."""
     read = cells_of(frame, [column], special=special, na=na)
-    (variable,), there = read.variables, ~np.isnan(read.values[:, 0])
+    (variable,), present = read.variables, ~np.isnan(read.values[:, 0])
     if variable.kind is not Kind.NUMERIC:  # nothing but gaps
         held = np.zeros(len(read), np.int64)
-        marks, there = (None,), np.zeros(len(read), bool)
+        marks, present = (None,), np.zeros(len(read), bool)
     else:
-        found = read.atoms_of(0)
-        held = np.full(len(read), NO_ATOM) if found is None else found.astype(np.int64)
+        held_atoms = read.atoms_of(0)
+        held = np.full(len(read), NO_ATOM) if held_atoms is None else held_atoms.astype(np.int64)
         marks = variable.marks
-    place = {mark: at for at, mark in enumerate(ours.marks)}
-    atoms = np.array([*(place.get(mark, NO_ATOM) for mark in marks), NO_ATOM], np.int16)[held]
+    index_of = {mark: index for index, mark in enumerate(ours.marks)}
+    atoms = np.array([*(index_of.get(mark, NO_ATOM) for mark in marks), NO_ATOM], np.int16)[held]
     if ours.kind is not Kind.NUMERIC:  # the release has nothing but gaps there
         return np.zeros(len(read)), atoms
     values = np.full(len(read), middle)
-    values[there] = counted_like(ours, variable, read.values[there, 0])
+    values[present] = counted_like(ours, variable, read.values[present, 0])
     return np.where(atoms == NO_ATOM, values, np.nan), atoms
 
 
@@ -164,21 +168,23 @@ def _level(
 ) -> _Read:
     """A column of categories or levels, each by its place among those of the release."""
     read = cells_of(frame, [replace(column, kind=Kind.NOMINAL, levels=None)], na=na)
-    told = Finder([each for each in ours.levels if each is not None])
-    marks = {mark: at for at, mark in enumerate(ours.marks)}
+    finder = Finder([level_text for level_text in ours.levels if level_text is not None])
+    marks = {mark: matches for matches, mark in enumerate(ours.marks)}
     codes = Finder(list(special.get(column.name, ())))
     unknown = len(ours.levels) if ours.kind is Kind.NOMINAL else middle
     values, atoms = [], []
     for level in read.variables[0].levels:
-        at = [] if level is None else told.places(level)
+        matches = [] if level is None else finder.places(level)
         code = [None] if level is None else codes.places(level)
         if level is None and ours.levels and ours.levels[-1] is None:
-            at = [len(ours.levels) - 1]
+            matches = [len(ours.levels) - 1]
         atom = NO_ATOM
-        if code and not at and ours.kind is not Kind.NOMINAL:
+        if code and not matches and ours.kind is not Kind.NOMINAL:
             mark = None if level is None else special[column.name][code[0]]
             atom = marks.get(mark, NO_ATOM)
-        values.append(float(at[0]) if at else np.nan if atom != NO_ATOM else float(unknown))
+        values.append(
+            float(matches[0]) if matches else np.nan if atom != NO_ATOM else float(unknown)
+        )
         atoms.append(atom)
     places = read.values[:, 0].astype(np.int64)
     return np.array(values)[places], np.array(atoms, np.int16)[places]

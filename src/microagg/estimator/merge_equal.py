@@ -13,11 +13,12 @@ from microagg.kernels.distances import squared_distances
 def equal_rows_together(
     labels: np.ndarray, row: np.ndarray, points: np.ndarray, k: int
 ) -> np.ndarray:
-    """The same groups, no row in two of them: int32 labels, numbered by each group's first record.
+    """Return labels that keep equal rows in one group: int32, numbered by each group's first
+    record.
 
-    `row` (n,) numbers the different rows from 0. All records of a row go to the group that has most
-    of them. Groups that are left with fewer than k records are dissolved, each of their rows to the
-    group whose centroid is nearest. Ties go to the lower number.
+    `row` (n,) numbers the distinct rows from 0. All records of a row join the group that has most
+    of them. Groups left with fewer than k records are dissolved: each of their rows joins the group
+    with the nearest centroid. Ties are resolved by the lower number.
 
     >>> row = np.array([0, 0, 1, 1, 1, 2])
     >>> points = row.reshape(-1, 1).astype(float)
@@ -57,17 +58,19 @@ def _dissolved(
     kept = np.flatnonzero((sizes > 0) & ~small)
     if len(kept) == 0:
         return np.zeros_like(home)
-    place = np.full(len(sizes), -1, np.int32)
-    place[kept] = np.arange(len(kept), dtype=np.int32)
-    there = place[home[row]] >= 0
+    new_label = np.full(len(sizes), -1, np.int32)
+    new_label[kept] = np.arange(len(kept), dtype=np.int32)
+    in_kept = new_label[home[row]] >= 0
     centroids = sums.group_means(
-        np.ascontiguousarray(points[there]), place[home[row[there]]], len(kept)
+        np.ascontiguousarray(points[in_kept]), new_label[home[row[in_kept]]], len(kept)
     )
     first = np.full(len(home), len(row))
     np.minimum.at(first, row, np.arange(len(row)))
     moved = home.copy()
-    for each in np.flatnonzero(small[home]):
-        moved[each] = kept[int(np.argmin(squared_distances(centroids, points[first[each]])))]
+    for moved_row in np.flatnonzero(small[home]):
+        moved[moved_row] = kept[
+            int(np.argmin(squared_distances(centroids, points[first[moved_row]])))
+        ]
     return moved
 
 

@@ -89,7 +89,9 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ([0, 0, 1, 1], [[31.0], [62.0]])
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 32, 60, 64], "ill": ["no", "no", "yes", "no"]})
-    >>> ma.Microaggregator(k=2, confidential="ill", l=2, random_state=0).fit_transform(table).to_pydict()["age"]
+    >>> ma.Microaggregator(k=2, confidential="ill", l=2, random_state=0).fit_transform(
+    ...     table
+    ... ).to_pydict()["age"]
     [46, 46, 46, 46]
     """
 
@@ -197,16 +199,16 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         anonymity = verify(to_arrow(released.select(*shared)), shared, settings.k, len(frame))
         settings.promise.verify(anonymity.labels, len(anonymity.sizes), attributes)
 
-        asked, first = settings.columns, _one_row_each(released.select(*shared), labels)
+        columns_as, first = settings.columns, _one_row_each(released.select(*shared), labels)
         self._groups = ReleasedGroups.of(
             first.select(*cells.names),
             np.bincount(labels),
-            tuple(each for each in schema.columns if each.role is Role.QUASI),
+            tuple(column for column in schema.columns if column.role is Role.QUASI),
             scale=settings.scale,
             importance=settings.importance,
-            special=asked.special,
-            na=asked.na,
-            hierarchies=asked.hierarchy,
+            special=columns_as.special,
+            na=columns_as.na,
+            hierarchies=columns_as.hierarchy,
         )
         self._released = first.to_native()
         self._rows = KnownRows.of(salt, digests, labels)
@@ -239,8 +241,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return container_like(whole.to_native(), np.arange(len(whole)), table)
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
-        """What was given, as a data frame or a matrix: checked by scikit-learn, which remembers
-        names and number of columns.
+        """Validate the input with scikit-learn, which stores names and number of columns; return
+        frame or matrix.
         """
         if is_frame(X):
             X = X.collect() if isinstance(nw.from_native(X), nw.LazyFrame) else X
@@ -265,47 +267,49 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         problem = problem_with(
             settings.promise, method, points, settings.k, attributes, self.threads, columns=columns
         )
-        found = run_method(
+        result = run_method(
             method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine
         )
         row = np.unique(digests, return_inverse=True)[1].reshape(-1)
-        return repair(problem, equal_rows_together(found.labels, row, points, settings.k))
+        return repair(problem, equal_rows_together(result.labels, row, points, settings.k))
 
     def _settings(self, names: Sequence[str]) -> Settings:
-        """What is asked for, checked as `ma.anonymize` checks it."""
+        """Return the settings, validated as in `ma.anonymize`."""
         if self.missing == "drop":
             raise InputError(
                 "missing='drop' would leave rows out, which a transformer cannot; say "
                 "'group' or 'error'."
             )
-        given = {name: getattr(self, name) for name in _SETTINGS if getattr(self, name) is not None}
+        arguments = {
+            name: getattr(self, name) for name in _SETTINGS if getattr(self, name) is not None
+        }
         params = dict(self.params or {})
-        asked = Settings.of(**given, params=params, seed=self._seed())
-        hidden = expand_names(asked.confidential, names, "confidential")
-        quasi = [name for name in names if name not in (*hidden, asked.weight)]
-        asked = asked.but(quasi=quasi, confidential=hidden)
-        if asked.weight_becomes == "drop":
+        settings = Settings.of(**arguments, params=params, seed=self._seed())
+        hidden = expand_names(settings.confidential, names, "confidential")
+        quasi = [name for name in names if name not in (*hidden, settings.weight)]
+        settings = settings.but(quasi=quasi, confidential=hidden)
+        if settings.weight_becomes == "drop":
             raise InputError(
                 "a transformer gives back all columns; let the weight become its mean, or keep it."
             )
         if (
-            "effort" in {each.name for each in asked.chosen_method.parameters}
+            "effort" in {parameter.name for parameter in settings.chosen_method.parameters}
             and "effort" not in params
         ):
-            asked = asked.but(effort="quick" if self.effort is None else self.effort)
+            settings = settings.but(effort="quick" if self.effort is None else self.effort)
         elif self.effort is not None:
-            asked = asked.but(effort=self.effort)  # which says why not
-        if asked.chosen_method.scope != "record":
+            settings = settings.but(effort=self.effort)  # which says why not
+        if settings.chosen_method.scope != "record":
             raise InputError(
-                f"method {asked.method} groups each column on its own, so rows have no "
+                f"method {settings.method} groups each column on its own, so rows have no "
                 f"group; choose another method."
             )
-        if coarse := coarse_columns(asked.aggregates):
+        if coarse := coarse_columns(settings.aggregates):
             raise InputError(
                 f"column {coarse[0]!r} would become ranges or ancestors, which are no "
                 f"values; choose another aggregate."
             )
-        return asked.resolved()
+        return settings.resolved()
 
     def _seed(self) -> int | None:
         if self.random_state is None:

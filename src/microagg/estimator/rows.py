@@ -22,11 +22,11 @@ _MISSING = b"\xff" * _WIDTH
 
 @dataclass(frozen=True, repr=False)
 class KnownRows:
-    """The digests of some rows and the group of each; equal rows are in one group.
+    """Digests of the fitted rows with their groups; equal rows are in one group.
 
-    The salt is drawn anew each time, whatever seed there is: digests of two tables cannot be
-    compared, nor computed beforehand. It lies beside them, so whoever holds both can still try out
-    rows: they tell whether a guess is one of the rows.
+    The salt is drawn for each fit, independent of any seed. So digests of two tables cannot be
+    compared or computed beforehand. The salt is stored with the digests, so a holder of both can
+    test whether a guessed row is among the rows.
 
     >>> table = nw.from_native(pa.table({"age": [30, 40, 30]}), eager_only=True)
     >>> salt = new_salt()
@@ -49,13 +49,13 @@ class KnownRows:
 
     def groups(self, frame: nw.DataFrame[Any]) -> np.ndarray:
         """(n,): the group of each row; -1 for those that were never seen."""
-        asked = row_digests(frame, self.salt)
-        at = np.minimum(np.searchsorted(self.digests, asked), len(self.digests) - 1)
-        return np.where(self.digests[at] == asked, self.of_digest[at], UNKNOWN)
+        digests = row_digests(frame, self.salt)
+        index = np.minimum(np.searchsorted(self.digests, digests), len(self.digests) - 1)
+        return np.where(self.digests[index] == digests, self.of_digest[index], UNKNOWN)
 
 
 def new_salt() -> bytes:
-    """Sixteen bytes that nobody can guess."""
+    """Return sixteen unpredictable bytes."""
     return secrets.token_bytes(_WIDTH)
 
 
@@ -64,7 +64,9 @@ def row_digests(frame: nw.DataFrame[Any], salt: bytes) -> np.ndarray:
     stored as 1 or as 1.0.
 
     >>> tables = (pa.table({"a": [1, 2]}), pa.table({"a": [1.0, 2.0]}))
-    >>> one, other = (row_digests(nw.from_native(each, eager_only=True), b"salt") for each in tables)
+    >>> one, other = (
+    ...     row_digests(nw.from_native(each, eager_only=True), b"salt") for each in tables
+    ... )
     >>> bool((one == other).all())
     True
     """
@@ -77,21 +79,21 @@ def row_digests(frame: nw.DataFrame[Any], salt: bytes) -> np.ndarray:
 
 
 def _cell_bytes(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
-    """(n, 16): bytes that tell the values of a column apart; what is missing, in whichever way, has
-    its own.
+    """Return (n, 16) bytes that differ for different values of a column; all missing values are
+    equal.
     """
     _, column = arrow_column(frame, name)
     if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
         numbers = _short_numbers(column)
         if numbers is not None:
             return _of_numbers(numbers)
-    found = distinct(column)
-    cells = np.frombuffer(b"".join([*map(_of_value, found.values), _MISSING]), np.uint8)
-    return cells.reshape(-1, _WIDTH)[found.codes]
+    values = distinct(column)
+    cells = np.frombuffer(b"".join([*map(_of_value, values.values), _MISSING]), np.uint8)
+    return cells.reshape(-1, _WIDTH)[values.codes]
 
 
 def _short_numbers(column: pa.ChunkedArray) -> np.ndarray | None:
-    """The numbers of a column, NaN where they are missing; None where float64 cannot tell them
+    """Return the numbers of a column, NaN where missing; None where float64 cannot tell them
     apart.
     """
     if pa.types.is_integer(column.type):
@@ -118,5 +120,5 @@ def _of_value(value: Any) -> bytes:
         and abs(value) < LARGEST_WHOLE
     ):
         return _of_numbers(np.array([float(value)])).tobytes()
-    told = f"{type(value).__name__} {value}".encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(told, digest_size=_WIDTH).digest()
+    text = f"{type(value).__name__} {value}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=_WIDTH).digest()

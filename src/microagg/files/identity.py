@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from microagg.errors import Cancelled, InputError, LostWorkers, MicroaggError
+from microagg.errors import CancelledError, InputError, LostWorkersError, MicroaggError
 from microagg.files.chunks import files_of
 from microagg.files.stores.locations import Url, parse_location, shown
 from microagg.table.columns.digests import digest_of
@@ -71,7 +71,7 @@ def watched_input(path: str | Path | Url) -> Iterator[InputIdentity]:
     identity = InputIdentity.of(path)
     try:
         yield identity
-    except (Cancelled, LostWorkers):
+    except (CancelledError, LostWorkersError):
         raise
     except Exception:
         if not identity.is_checked and identity.has_changed():

@@ -1,4 +1,4 @@
-"""k-anonymity, l-diversity, t-closeness: promised on groups, checked on tables.
+"""Guarantees (k-anonymity, l-diversity, t-closeness): searched for in groups, checked on tables.
 
 May import table and kernels.
 """

@@ -1,6 +1,4 @@
-"""Is any table, ours or not, k-anonymous, l-diverse and t-close, and of how many units are its
-classes?
-"""
+"""Check of k-anonymity, l-diversity, t-closeness and units on any table, whichever tool made it."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ Checked = TypeVar("Checked", bound=Callable[..., Any])
 
 
 def _in_either_order(check: Checked) -> Checked:
-    """Let k and quasi be given in the order of `anonymize`, too: a number is k, names are quasi."""
+    """Accept `k` and `quasi` in the order of `anonymize`, too: a number is k, names are quasi."""
 
     @functools.wraps(check)
     def call(table: Any, *args: Any, **named: Any) -> Any:
@@ -69,36 +67,73 @@ def check(
     na: Sequence[Any] | str = (),
     suppressed: Sequence[str] | str = (),
 ) -> Anonymity:
-    """Check whether a table is k-anonymous (and l-diverse, and t-close), and find the classes
-    that are not.
+    """Check whether a table is k-anonymous, l-diverse and t-close, and return its classes.
 
-    `table` is a pandas, polars or Arrow table or a NumPy matrix, whoever made it; missing values
-    count as equal. Classes are counted as the strictest reader sees them: where 0 and -0, or NaN
-    and missing values, stand side by side, they are different, and `counted_by` is "bits" instead
-    of "value". `l` and `t` apply to each of the `confidential` columns separately; `diversity` is
-    "distinct", "entropy" or "recursive", the last with `c`. Texts that differ in case, width or
-    white space only, and numbers written in several ways, are one value; with `exact` texts are
-    compared to the letter. Records of a class share their `stratum` columns, too.
+    Classes are counted as the strictest reader sees them: where 0 and -0, or NaN and missing
+    values, occur together, they are different, and ``counted_by`` is "bits" instead of "value".
 
-    `kinds` says whether a confidential column is "numeric", "ordinal" or "nominal" where its type
-    suggests something else; `nominal` names such columns for short, and `ordinal` gives the order
-    of a column's levels (or names columns whose type has one). For l, neither a missing value nor a
-    `special` code ({"wage": [97]}) is a value; `na` adds markers of missing values. With `unit`,
-    the column that tells which household, company or patient a record belongs to, every class must
-    have k different ones, none with more than half of its records.
+    Parameters
+    ----------
+    table : pandas, polars or Arrow table, or 2-D NumPy array
+        Table of any tool. Missing values count as equal.
+    quasi : list of str
+        Quasi-identifying columns.
+    k : int
+        Smallest number of records that may share a combination. `quasi` and `k` may be swapped.
+    confidential : list of str
+        Columns that `l` and `t` apply to, each separately.
+    unit : str, optional
+        Column of the household, company or patient of a record. Every class must have k different
+        ones, none with more than half of its records.
+    l, t : float, optional
+        Required l-diversity and t-closeness.
+    diversity : {"distinct", "entropy", "recursive"}
+        Definition of l-diversity.
+    c : float, optional
+        Factor of recursive diversity.
+    exact : bool
+        Compare texts to the letter. Otherwise texts that differ in case, width or white space only,
+        and numbers written in several ways, are one value.
+    kinds : dict, optional
+        "numeric", "ordinal" or "nominal" where the type of a confidential column differs.
+    nominal : list of str
+        Columns of categories.
+    ordinal : dict or list of str, optional
+        Columns with an order, and that order.
+    stratum : list of str
+        Further columns that records of a class must share.
+    special : dict, optional
+        Codes that are no values: ``{"wage": [97]}``. They do not count for `l`.
+    na : list
+        Further markers of missing values.
+    suppressed : list of str
+        Markers of suppressed cells, such as "*"; "" stands for blank cells. Records with every
+        quasi-identifier suppressed are counted (``.suppression.rows``) and left out. Of the others,
+        ``.holds`` takes a suppressed cell for a value of its own, which is stricter;
+        ``.suppression.holds`` lets it fit any value.
 
-    `suppressed` names what other tools write in the place of suppressed values, such as "*"; ""
-    stands for blank cells. Records of which every quasi-identifier is suppressed are counted and
-    set aside (``.suppression.rows``). Of the others, ``.holds`` takes a suppressed cell for a value
-    of its own, which is the stricter reading; ``.suppression.holds`` lets it fit any value.
+    Returns
+    -------
+    Anonymity
+        The classes, and what they miss. It is true if all guarantees hold.
 
+    Raises
+    ------
+    InputError
+        If a column does not exist or an argument is invalid.
+
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 30, 40, 40], "ill": ["no", "yes", "no", "no"]})
-    >>> check(table, ["age"], k=2).holds, check(table, ["age"], k=2, confidential=["ill"], l=2).holds
-    (True, False)
+    >>> check(table, ["age"], k=2).holds
+    True
+    >>> check(table, ["age"], k=2, confidential=["ill"], l=2).holds
+    False
     >>> check(table, ["age"], k=2, confidential=["ill"], l=2, na=["yes"]).findings[0].worst
     1.0
-    >>> check(table.append_column("home", pa.array([1, 1, 1, 2])), ["age"], k=2, unit="home").failing.tolist()
+    >>> homes = table.append_column("home", pa.array([1, 1, 1, 2]))
+    >>> check(homes, ["age"], k=2, unit="home").failing.tolist()
     [0]
     """
     frame = open_frame(table)
@@ -118,13 +153,15 @@ def check(
         raise InputError(f"column {belongs!r} was given two roles, unit and another; choose one.")
     if not names:
         raise InputError("name at least one quasi-identifying column.")
-    asked = column_settings(kinds=kinds, nominal=nominal, ordinal=ordinal, special=special, na=na)
-    for name in (*asked.kinds, *asked.special):
+    column_options = column_settings(
+        kinds=kinds, nominal=nominal, ordinal=ordinal, special=special, na=na
+    )
+    for name in (*column_options.kinds, *column_options.special):
         if name not in frame.columns:
             raise InputError(
                 f"there is no column {name!r}; {describe_columns(name, frame.columns)}."
             )
-    asked = as_labels_say(asked, frame.to_native())
+    column_options = as_labels_say(column_options, frame.to_native())
     names += strata
     k = K.parse(k)
     promise = Guarantees.of(l, t, diversity, c, units=None if belongs is None else k)
@@ -137,29 +174,31 @@ def check(
     if markers:
         of_quasi = names[: len(names) - len(strata)]
         cells = find_suppressed(chosen, of_quasi, markers)
-        found, rest = check_suppressed(chosen, of_quasi, strata, k, cells)
+        classes, rest = check_suppressed(chosen, of_quasi, strata, k, cells)
         chosen = chosen.take(rest)
     else:
-        found = replace(anonymity(chosen, names, k), notes=_proposed(chosen, names))
+        classes = replace(anonymity(chosen, names, k), notes=_proposed(chosen, names))
     if not promise or chosen.num_rows == 0:
-        return found
+        return classes
     attributes = attributes_of(
         chosen,
         hidden,
         exact=EXACT.parse(exact),
-        kinds=asked.kinds,
-        ordinal=asked.levels,
-        special=asked.special,
-        na=asked.na,
+        kinds=column_options.kinds,
+        ordinal=column_options.levels,
+        special=column_options.special,
+        na=column_options.na,
     )
-    units = None if belongs is None else units_of(chosen, belongs, na=asked.na)
+    units = None if belongs is None else units_of(chosen, belongs, na=column_options.na)
     return replace(
-        found, findings=promise.evaluate(found.labels, len(found.sizes), attributes, units)
+        classes, findings=promise.evaluate(classes.labels, len(classes.sizes), attributes, units)
     )
 
 
 def _proposed(table: pa.Table, names: Sequence[str]) -> tuple[str, ...]:
-    """Propose to name the marker of suppressed cells where columns have one."""
+    """Return a note that proposes to name the marker of suppressed cells, where columns have
+    one.
+    """
     stars = has_stars(table, names)
     if not stars:
         return ()

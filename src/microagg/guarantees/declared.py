@@ -1,4 +1,6 @@
-"""What can be asked of confidential values, declared. Imports no arrays: help is shown at once."""
+"""Declared parameters of l-diversity and t-closeness. Imports no arrays, so that help appears at
+once.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from microagg.table.parameters import Choice, Flag
 
 @dataclass(frozen=True)
 class PartOfPromise:
-    """A number that means something only together with the others: `Promise.of` checks them."""
+    """Number that is valid only together with others: `Guarantees.of` checks them."""
 
     name: str
     help: str
@@ -19,11 +21,11 @@ class PartOfPromise:
 
     @property
     def json_schema(self) -> dict[str, Any]:
-        """What a file of settings may hold."""
+        """Return the JSON Schema of the value in a settings file."""
         return {"type": "number"}
 
     def parse(self, value: Any) -> Any:
-        """The value as it is."""
+        """Return the value unchanged."""
         return value
 
 

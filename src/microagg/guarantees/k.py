@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Anonymity:
-    """The classes of a table (records that share all quasi-identifying values), and whether they
-    meet k, l and t.
+    """Equivalence classes of a table, and the result of checking k, l and t on them.
+
+    A class holds the records that share all quasi-identifying values.
     """
 
     k: int
@@ -51,8 +52,8 @@ class Anonymity:
 
     @property
     def holds(self) -> bool:
-        """Whether every class has at least k records, and keeps l and t where they were asked
-        for.
+        """Return whether every class has at least k records and keeps l and t where these are
+        required.
         """
         return not self._misses().any()
 
@@ -62,13 +63,13 @@ class Anonymity:
 
     @property
     def failing(self) -> np.ndarray:
-        """The positions of the classes that miss something, smallest class first."""
+        """Return the positions of the classes that miss a guarantee, smallest class first."""
         order = np.lexsort((self.first_rows, self.sizes))
         return order[self._misses()[order]]
 
     @property
     def too_small(self) -> np.ndarray:
-        """(classes,): whether a class has fewer than k records."""
+        """Return a mask (classes,) of the classes with fewer than k records."""
         return self.sizes < self.k
 
     def _misses(self) -> np.ndarray:
@@ -79,7 +80,7 @@ class Anonymity:
 
 
 def anonymity(table: pa.Table, quasi: Sequence[str], k: int) -> Anonymity:
-    """The classes of a table, from the table alone, as the strictest reader sees them.
+    """Compute the classes of a table from the table alone, as the strictest reader counts them.
 
     >>> table = pa.table({"age": [30, 30, 40]})
     >>> anonymity(table, ["age"], 2).holds
@@ -107,10 +108,9 @@ def class_labels(
     *,
     exact: bool = False,
 ) -> tuple[np.ndarray, int]:
-    """The class of each record, numbered in the order of their first records, and the number of
-    classes.
+    """Return the class of each record, numbered by first occurrence, and the number of classes.
 
-    `within` has labels and number of classes that are there already, and are split further. With
+    `within` holds existing labels and their number of classes, which are split further. With
     `exact`, 0 and -0 are different, and so are NaN and a missing value.
 
     >>> class_labels(pa.table({"age": [40, 30, 40], "sex": [1, 1, 1]}), ["age", "sex"])[0].tolist()
@@ -133,9 +133,7 @@ def class_labels(
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, int]:
-    """Values by the order in which they first appear, and how many there are; what is missing is
-    alike.
-    """
+    """Return codes in order of first occurrence and their number; missing values are equal."""
     encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
     return np.asarray(encoded.indices), len(encoded.dictionary)
 
@@ -143,18 +141,18 @@ def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, int]:
 def verify(
     table: pa.Table, quasi: Sequence[str], k: int, records: int, scope: str = "record"
 ) -> Anonymity:
-    """Raise unless an output table has all its records and is k-anonymous. This is the last word
-    before a release.
+    """Raise unless an output table has all its records and is k-anonymous. Last check before a
+    release.
 
-    With scope="column" it is enough that every value of each single column is shared by k records;
-    what that gives for the combinations is in the classes that are returned.
+    With scope="column" it is enough that every value of each single column is shared by k records.
+    The returned classes are those of the combinations.
     """
     if table.num_rows != records:
         raise GuaranteeError(
             "the output has lost or gained records; nothing was written. This is a bug: report it."
         )
-    found = anonymity(table, quasi, k)
-    promised = (anonymity(table, [name], k) for name in quasi) if scope == "column" else (found,)
+    combined = anonymity(table, quasi, k)
+    promised = (anonymity(table, [name], k) for name in quasi) if scope == "column" else (combined,)
     for classes in promised:
         if not classes.holds:
             raise GuaranteeError(
@@ -162,4 +160,4 @@ def verify(
                 f"{len(classes.sizes)} classes are too "
                 "small; nothing was written."
             )
-    return replace(found, scope=scope)
+    return replace(combined, scope=scope)

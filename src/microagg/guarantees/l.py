@@ -4,7 +4,8 @@ Source: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam 2007. Three readin
 
 - distinct: at least l different values;
 - entropy: an entropy of at least log l, as of l values that occur equally often;
-- recursive: the most frequent value occurs less than c times as often as the l-th most frequent one and all rarer ones together.
+- recursive: the most frequent value occurs less than c times as often as the l-th most frequent
+  one and all rarer ones together.
 
 Each confidential column by itself. What is known counts: neither a missing value nor a special code
 is a value, so that A, A and missing have l = 1, and a class in which nothing is known has l = 0.
@@ -31,7 +32,7 @@ SLACK = 10 * standard.CLOSE
 
 @dataclass(frozen=True)
 class Diversity:
-    """The l-diversity that is asked for.
+    """Required l-diversity.
 
     >>> from microagg.guarantees.tally import tally
     >>> Diversity(2).kept(tally(np.array([1, 2, 1, 1]), np.array([0, 0, 1, 1]), 2)).tolist()
@@ -44,7 +45,7 @@ class Diversity:
 
     @staticmethod
     def of(l: Any, kind: str = DIVERSITY.default, c: Any = None) -> Diversity:
-        """What was asked for, checked."""
+        """Return validated requirements."""
         kind = DIVERSITY.parse(kind)
         least = _number(l)
         if kind == "entropy" and not least > 1.0:
@@ -66,7 +67,7 @@ class Diversity:
 
     @property
     def name(self) -> str:
-        """What it is called.
+        """Return the name of the guarantee.
 
         >>> Diversity(3).name, Diversity(3, "recursive", 2.0).name
         ('distinct 3-diversity', 'recursive (2, 3)-diversity')
@@ -76,7 +77,7 @@ class Diversity:
 
     @property
     def words(self) -> str:
-        """What it says of every class, in plain words."""
+        """Return what holds for every class, in plain words."""
         if self.kind == "distinct":
             return f"has {self.l:g} or more different values"
         if self.kind == "entropy":
@@ -87,63 +88,65 @@ class Diversity:
             f"{_ordinal(int(self.l))} most frequent and all rarer values"
         )
 
-    def reached(self, found: Tally) -> np.ndarray:
-        """What each class reaches: values, values counted by entropy, or the c that it needs to
+    def reached(self, counts: Tally) -> np.ndarray:
+        """Return what each class reaches: values, entropy-equivalent values, or the c that it must
         exceed.
         """
         if self.kind == "distinct":
-            return distinct_values(found)
+            return distinct_values(counts)
         if self.kind == "entropy":
-            return even_values(found)
-        return over_known(found, self._needed, np.inf)
+            return even_values(counts)
+        return over_known(counts, self._needed, np.inf)
 
-    def _needed(self, found: Tally) -> np.ndarray:
+    def _needed(self, counts: Tally) -> np.ndarray:
         """The c that each class needs to exceed."""
-        tops, tails = tops_and_tails(found, int(self.l))
+        tops, tails = tops_and_tails(counts, int(self.l))
         return np.divide(tops, tails, out=np.full(len(tops), np.inf), where=tails > 0.0)
 
-    def kept(self, found: Tally) -> np.ndarray:
-        """Whether each class is diverse enough."""
-        return over_known(found, self._kept_by_known, 0.0) > 0.0
+    def kept(self, counts: Tally) -> np.ndarray:
+        """Return a mask of the classes that are diverse enough."""
+        return over_known(counts, self._kept_by_known, 0.0) > 0.0
 
-    def _kept_by_known(self, found: Tally) -> np.ndarray:
+    def _kept_by_known(self, counts: Tally) -> np.ndarray:
         if self.kind == "distinct":
-            return found.distinct >= self.l
+            return counts.distinct >= self.l
         if self.kind == "entropy":
-            return entropies(found) >= math.log(self.l) - SLACK
-        tops, tails = tops_and_tails(found, int(self.l))
+            return entropies(counts) >= math.log(self.l) - SLACK
+        tops, tails = tops_and_tails(counts, int(self.l))
         return (self.c or 0.0) * tails > tops
 
-    def worst(self, found: Tally) -> float:
-        """What the poorest class reaches."""
-        reached = self.reached(found)
+    def worst(self, counts: Tally) -> float:
+        """Return what the least diverse class reaches."""
+        reached = self.reached(counts)
         return float(reached.max() if self.kind == "recursive" else reached.min())
 
-    def ask(self, asked: np.ndarray) -> None:
-        """Tell the kernel."""
+    def ask(self, requirements: np.ndarray) -> None:
+        """Write the requirement into the vector that the kernel reads."""
         if self.kind == "distinct":
-            asked[standard.DISTINCT] = self.l
+            requirements[standard.DISTINCT] = self.l
         elif self.kind == "entropy":
-            asked[standard.ENTROPY] = math.log(self.l)
+            requirements[standard.ENTROPY] = math.log(self.l)
         else:
-            asked[standard.RECURSIVE], asked[standard.C] = self.l, self.c or 0.0
+            requirements[standard.RECURSIVE], requirements[standard.C] = self.l, self.c or 0.0
 
 
-def distinct_values(found: Tally) -> np.ndarray:
-    """How many different values each class has; 0 where nothing is known.
+def distinct_values(counts: Tally) -> np.ndarray:
+    """Count the different values of each class; 0 where all are missing.
 
     >>> from microagg.guarantees.tally import tally
-    >>> distinct_values(tally(np.array([1.0, 1.0, np.nan, np.nan]), np.array([0, 0, 0, 1]), 2)).tolist()
+    >>> distinct_values(
+    ...     tally(np.array([1.0, 1.0, np.nan, np.nan]), np.array([0, 0, 0, 1]), 2)
+    ... ).tolist()
     [1.0, 0.0]
     """
-    return over_known(found, lambda known: known.distinct, 0.0)
+    return over_known(counts, lambda proper: proper.distinct, 0.0)
 
 
-def even_values(found: Tally) -> np.ndarray:
-    """How many equally frequent values are as uncertain as those of each class: exp of the entropy;
-    0 where nothing is known.
+def even_values(counts: Tally) -> np.ndarray:
+    """Return exp(entropy) of each class, the number of equally frequent values; 0 where all are
+    missing.
     """
-    return over_known(found, lambda known: np.exp(entropies(known)), 0.0)
+    return over_known(counts, lambda proper: np.exp(entropies(proper)), 0.0)
 
 
 def _ordinal(rank: int) -> str:

@@ -1,5 +1,5 @@
-"""What is promised besides k, of confidential values and of units: asked for, refused where
-impossible, handed to searches, checked.
+"""Guarantees besides k, on confidential values and units: validated, handed to searches,
+checked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from microagg.table.schema import Kind
 
 @dataclass(frozen=True)
 class Finding:
-    """How far a table meets one guarantee on one confidential column, or on its units."""
+    """Result of one guarantee on one confidential column, or on the units."""
 
     guarantee: str
     """l | t | units | share (of the largest unit)"""
@@ -36,10 +36,10 @@ class Finding:
     """(classes,): whether a class misses it"""
 
     @property
-    def told(self) -> str:
-        """What is asked of every class, and in which column.
+    def requirement(self) -> str:
+        """Return the requirement on every class together with its column.
 
-        >>> Finding("l", "ill", "has 3 or more different values", 4.0, np.array([False])).told
+        >>> Finding("l", "ill", "has 3 or more different values", 4.0, np.array([False])).requirement
         'has 3 or more different values of ill'
         """
         return (
@@ -50,7 +50,7 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Whether no class misses it."""
+        """Return whether every class meets the requirement."""
         return not self.failing.any()
 
 
@@ -79,8 +79,9 @@ class Guarantees:
         *,
         units: int | None = None,
     ) -> Guarantees:
-        """What was asked for, checked as far as that goes without a table; `units`: how many there
-        are in each class.
+        """Validate requirements as far as possible without a table.
+
+        `units` is the number of different units that each class needs.
         """
         diversity = DIVERSITY.parse(diversity)
         if l is None and (c is not None or diversity != DIVERSITY.default):
@@ -96,12 +97,12 @@ class Guarantees:
 
     @property
     def is_about_values(self) -> bool:
-        """Whether l or t is asked for, so that there must be confidential columns."""
+        """Return whether l or t is required, so that there must be confidential columns."""
         return self.diversity is not None or self.closeness is not None
 
     @property
     def name(self) -> str:
-        """What is promised, by its names.
+        """Return the names of the guarantees.
 
         >>> Guarantees.of(l=3, t=0.2).name
         'distinct 3-diversity and 0.2-closeness'
@@ -110,7 +111,7 @@ class Guarantees:
         return " and ".join(part.name for part in parts if part is not None)
 
     def as_data(self) -> dict[str, Any]:
-        """The l and t that were asked for, as plain data: what `of` takes."""
+        """Return l and t as plain data: the arguments of `of`."""
         l, kind, c = (
             (None, DIVERSITY.default, None)
             if self.diversity is None
@@ -126,7 +127,7 @@ class Guarantees:
     def accept(
         self, attributes: tuple[Attribute, ...], units: Attribute | None = None
     ) -> AcceptanceTest | None:
-        """The predicate on groups that goes into a `Problem`; None where nothing is asked for."""
+        """Return the predicate on groups for a `Problem`; None without a requirement."""
         return AcceptanceTest(self, self._standard(attributes, units)) if self else None
 
     def check_impossible(
@@ -165,41 +166,45 @@ class Guarantees:
         """The l and t reached by classes 0 to classes - 1, column by column, then their units."""
         findings = []
         for attribute in attributes if self.is_about_values else ():
-            found = _tally_of(attribute, labels, classes)
-            findings += self.findings_on_values(attribute.name, attribute.kind, found)
+            counts = _tally_of(attribute, labels, classes)
+            findings += self.findings_on_values(attribute.name, attribute.kind, counts)
         if self.units is not None and units is not None:
             findings += self.findings_on_units(units.name, _tally_of(units, labels, classes))
         return tuple(findings)
 
-    def findings_on_values(self, name: str, kind: Kind, found: Tally) -> list[Finding]:
+    def findings_on_values(self, name: str, kind: Kind, counts: Tally) -> list[Finding]:
         """The l and t that classes reach in one column, by counts of its values."""
         findings = []
         if self.diversity is not None:
-            worst, kept = self.diversity.worst(found), self.diversity.kept(found)
+            worst, kept = self.diversity.worst(counts), self.diversity.kept(counts)
             findings.append(Finding("l", name, self.diversity.words, worst, ~kept))
         if self.closeness is not None:
             nominal = kind is Kind.NOMINAL
-            worst = float(self.closeness.reached(found, nominal=nominal).max())
-            kept = self.closeness.kept(found, nominal=nominal)
+            worst = float(self.closeness.reached(counts, nominal=nominal).max())
+            kept = self.closeness.kept(counts, nominal=nominal)
             findings.append(Finding("t", name, self.closeness.words, worst, ~kept))
         return findings
 
-    def findings_on_units(self, name: str, found: Tally) -> list[Finding]:
-        """How many units classes have, and how large these are."""
+    def findings_on_units(self, name: str, counts: Tally) -> list[Finding]:
+        """Return findings on the number of units in each class and on the largest unit."""
         assert self.units is not None
         fewest, largest = (
-            float(self.units.reached(found).min()),
-            float(self.units.shares(found).max()),
+            float(self.units.reached(counts).min()),
+            float(self.units.shares(counts).max()),
         )
         return [
-            Finding("units", name, self.units.words, fewest, self.units.too_few(found)),
-            Finding("share", name, self.units.words_on_share, largest, self.units.too_large(found)),
+            Finding("units", name, self.units.words, fewest, self.units.too_few(counts)),
+            Finding(
+                "share", name, self.units.words_on_share, largest, self.units.too_large(counts)
+            ),
         ]
 
     def together(self, one: Finding, other: Finding) -> Finding:
-        """What is found of two sets of classes together.
+        """Merge the findings on two disjoint sets of classes.
 
-        >>> few, more = (Finding("l", "ill", "", worst, np.array([worst < 2])) for worst in (1.0, 3.0))
+        >>> few, more = (
+        ...     Finding("l", "ill", "", worst, np.array([worst < 2])) for worst in (1.0, 3.0)
+        ... )
         >>> both = Guarantees.of(l=2).together(few, more)
         >>> both.worst, both.failing.tolist()
         (1.0, [True, False])
@@ -216,7 +221,7 @@ class Guarantees:
         attributes: tuple[Attribute, ...],
         units: Attribute | None = None,
     ) -> tuple[Finding, ...]:
-        """Raise unless every class keeps the promise: the last word before a release."""
+        """Raise unless every class keeps the guarantees. Last check before a release."""
         if self.units is not None and units is None:
             raise GuaranteeError(
                 "the units of the records are not known, so nothing was written; report it."
@@ -226,7 +231,7 @@ class Guarantees:
         return findings
 
     def check_failing(self, findings: Sequence[Finding], classes: int) -> None:
-        """Raise where a class misses something."""
+        """Raise where a class misses a guarantee."""
         for finding in findings:
             if not finding.holds:
                 raise GuaranteeError(
@@ -236,8 +241,8 @@ class Guarantees:
                 )
 
     def _standard(self, attributes: Sequence[Attribute], units: Attribute | None) -> Standard:
-        """The tables of a kernel: a column for each confidential one, if anything is asked of
-        these, and one for the units.
+        """Build the tables of the kernel: a column for each confidential one with a requirement,
+        one for the units.
         """
         columns = list(attributes) if self.is_about_values else []
         if self.units is not None and units is not None:
@@ -255,66 +260,68 @@ class Guarantees:
         self,
         codes: np.ndarray,
         kinds: Sequence[Kind],
-        known: Sequence[int],
+        n_values: Sequence[int],
         counts: Sequence[np.ndarray],
         *,
         with_units: bool,
     ) -> Standard:
-        """The same from numbers of values: of each column its kind, how many values it has, and how
-        often each number occurs in the whole table; `with_units` if the last column is that of the
-        units.
+        """Build the tables of the kernel from codes.
+
+        Each column has a kind, a number of values that are not missing, and counts of its codes in
+        the whole table. `with_units` is set if the last column holds the units.
         """
-        asked = [_asked(self.diversity, self.closeness) for _ in kinds]
+        requirements = [_asked(self.diversity, self.closeness) for _ in kinds]
         if self.units is not None and with_units:
-            asked[-1] = _asked(self.units)
+            requirements[-1] = _asked(self.units)
         cumulative = [np.cumsum(count.astype(np.float64)) for count in counts]
         return Standard(
             np.ascontiguousarray(codes, np.int32),
             np.array([kind is not Kind.NOMINAL for kind in kinds], np.uint8),
-            np.array(known, np.int64),
+            np.array(n_values, np.int64),
             np.append(0, np.cumsum([len(count) for count in counts])),
             np.concatenate(cumulative),
             np.concatenate([np.append(0.0, np.cumsum(column)) for column in cumulative]),
-            np.array(asked),
+            np.array(requirements),
         )
 
 
 def _asked(*parts: Diversity | Closeness | Units | None) -> np.ndarray:
-    """What is asked of one column."""
-    asked = np.array(NOTHING_ASKED)
+    """Return the requirement vector of one column."""
+    requirements = np.array(NOTHING_ASKED)
     for part in parts:
         if part is not None:
-            part.ask(asked)
-    return asked
+            part.ask(requirements)
+    return requirements
 
 
-def impossible(asked: Diversity, name: str, whole: Tally) -> InputError:
-    """What is said where not even all records together are diverse enough; `whole` counts them as
-    one class.
+def impossible(diversity: Diversity, name: str, whole: Tally) -> InputError:
+    """Return the error for a table that is not diverse enough as a whole.
+
+    `whole` counts all records as one class.
     """
-    worst = asked.worst(whole)
+    worst = diversity.worst(whole)
     about = {
         "distinct": f"has only {worst:.0f} different value{'' if worst == 1 else 's'}",
         "entropy": f"has values only as evenly spread as {worst:.4g} equally frequent ones",
         "recursive": f"would need a c above {worst:.4g}",
     }
     return InputError(
-        f"{asked.name} cannot be reached: in the whole table, column {name!r} "
-        f"{about[asked.kind]}; ask for less or leave "
+        f"{diversity.name} cannot be reached: in the whole table, column {name!r} "
+        f"{about[diversity.kind]}; ask for less or leave "
         "the column out."
     )
 
 
-def check_too_few_units(asked: Units, name: str, there: int, largest: int, records: int) -> None:
-    """Raise if not even all records together have units enough; other groupings have no more.
+def check_too_few_units(units: Units, name: str, n_units: int, largest: int, records: int) -> None:
+    """Raise if all records together have too few units; no grouping has more.
 
-    `there` is how many units there are, as far as that is below what is asked for, `largest` how
-    many of the records one of them has.
+    `n_units` is the number of units, exact only below the required number. `largest` is the number
+    of records of the largest unit.
     """
-    if there < asked.k:
+    if n_units < units.k:
         raise InputError(
-            f"every class needs {asked.k} different units, as many as k, but the whole "
-            f"table has only {there} in column "
+            f"every class needs {units.k} different units, as many as k, but the whole "
+            f"table has only {n_units} in column "
             f"{name!r}; ask for a smaller k or leave the unit out."
         )
     if largest > LARGEST_SHARE * records:
@@ -335,9 +342,7 @@ def _tally_of(attribute: Attribute, labels: np.ndarray, classes: int) -> Tally:
 
 @dataclass(frozen=True)
 class AcceptanceTest:
-    """The predicate of a promise on groups of records; searches take its tables into their
-    kernels.
-    """
+    """Predicate on groups of records; searches pass its tables to their kernels."""
 
     promise: Guarantees
     standard: Standard
@@ -346,19 +351,21 @@ class AcceptanceTest:
         return self.shortfall(records) == 0.0
 
     def shortfall(self, records: np.ndarray) -> float:
-        """How far these records are from being a group that may be; 0 if they may."""
+        """Return the distance of these records from being an acceptable group; 0 if they are
+        one.
+        """
         return float(
             shortfall(np.ascontiguousarray(records, np.int32), len(records), *self.standard)
         )
 
     def shortfalls(self, labels: np.ndarray) -> np.ndarray:
-        """The shortfall of each group of a partition, numbered from 0."""
+        """Return the shortfall of each group of a partition, numbered from 0."""
         order = np.argsort(labels, kind="stable").astype(np.int32)
         starts = np.append(0, np.cumsum(np.bincount(labels)))
         return shortfalls(order, starts, *self.standard)
 
     def of_part(self, records: np.ndarray) -> AcceptanceTest:
-        """The same for some records, numbered anew: t still compares with all records of the table.
+        """Return the same test for some records, renumbered; t still compares with the whole table.
 
         >>> ill = Attribute("ill", Kind.NOMINAL, np.array([0, 0, 1, 1]))
         >>> accept = Guarantees.of(t=0.1).accept((ill,)).of_part(np.array([0, 1, 2]))
@@ -369,5 +376,5 @@ class AcceptanceTest:
 
 
 def standard_for(accept: AcceptanceTest | None, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
-    """What a kernel measures groups of some records against; nothing where there is no promise."""
+    """Return the kernel's tables for some records; empty ones without a guarantee."""
     return NO_STANDARD if accept is None else accept.standard.of_rows(rows)

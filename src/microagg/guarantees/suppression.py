@@ -40,7 +40,7 @@ class Suppression:
 
     @property
     def holds(self) -> bool:
-        """Whether at least k records fit every record, if a blank fits any value."""
+        """Return whether at least k records fit every record, if a blank fits any value."""
         return not self.failing
 
     @property
@@ -73,7 +73,9 @@ def find_suppressed(table: pa.Table, names: Sequence[str], markers: Sequence[str
 
     A blank cell is suppressed where a marker is blank itself, or NA or the like.
 
-    >>> find_suppressed(pa.table({"age": ["30", "*"], "sex": ["*", None]}), ["age", "sex"], ["*"]).tolist()
+    >>> find_suppressed(
+    ...     pa.table({"age": ["30", "*"], "sex": ["*", None]}), ["age", "sex"], ["*"]
+    ... ).tolist()
     [[False, True], [True, False]]
     """
     blanks = any(
@@ -81,16 +83,16 @@ def find_suppressed(table: pa.Table, names: Sequence[str], markers: Sequence[str
         for marker in markers
     )
     cells = np.zeros((table.num_rows, len(names)), bool)
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         column = table.column(name)
         if pa.types.is_dictionary(column.type):
             column = pc.cast(column, column.type.value_type)
         if is_text(column.type):
             text = pc.utf8_trim_whitespace(pc.cast(column, pa.large_string()))
             hits = pc.is_in(text, value_set=pa.array(markers, pa.large_string()), skip_nulls=True)
-            cells[:, place] = np.asarray(hits)
+            cells[:, index] = np.asarray(hits)
         if blanks:
-            cells[:, place] |= np.asarray(
+            cells[:, index] |= np.asarray(
                 pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
             )
     return cells
@@ -123,11 +125,11 @@ def check_suppressed(
     """
     rest = np.flatnonzero(~cells.all(axis=1))
     kept, blank = table.take(pa.array(rest)), cells[rest]
-    found = anonymity(kept, [*quasi, *others], k)
-    firsts = found.first_rows - 1
+    classes = anonymity(kept, [*quasi, *others], k)
+    firsts = classes.first_rows - 1
     codes = np.empty((len(firsts), len(quasi) + len(others)), np.int64)
-    for place, name in enumerate([*quasi, *others]):
-        codes[:, place] = class_labels(kept, [name], exact=found.counted_by == "bits")[0][firsts]
+    for index, name in enumerate([*quasi, *others]):
+        codes[:, index] = class_labels(kept, [name], exact=classes.counted_by == "bits")[0][firsts]
     free = np.zeros(codes.shape, bool)
     free[:, : len(quasi)] = blank[firsts]
     suppression = Suppression(
@@ -137,10 +139,10 @@ def check_suppressed(
             name: int(count) for name, count in zip(quasi, blank.sum(axis=0), strict=True) if count
         },
         k=k,
-        fitting=count_fitting(codes, free, found.sizes),
+        fitting=count_fitting(codes, free, classes.sizes),
     )
-    first_rows = rest[firsts] + 1 if len(firsts) else found.first_rows
-    return replace(found, first_rows=first_rows, suppression=suppression), rest
+    first_rows = rest[firsts] + 1 if len(firsts) else classes.first_rows
+    return replace(classes, first_rows=first_rows, suppression=suppression), rest
 
 
 def count_fitting(codes: np.ndarray, free: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -149,7 +151,11 @@ def count_fitting(codes: np.ndarray, free: np.ndarray, sizes: np.ndarray) -> np.
     Two classes fit each other if their codes agree wherever neither is free. Classes are compared
     pattern of free cells by pattern, so that the work grows with the patterns, not with the pairs.
 
-    >>> count_fitting(np.array([[1, 5], [2, 5], [0, 5]]), np.array([[False, False], [False, False], [True, False]]), np.array([3, 4, 1]))
+    >>> count_fitting(
+    ...     np.array([[1, 5], [2, 5], [0, 5]]),
+    ...     np.array([[False, False], [False, False], [True, False]]),
+    ...     np.array([3, 4, 1]),
+    ... )
     array([4, 5, 8])
     """
     fitting = np.zeros(len(codes), np.int64)

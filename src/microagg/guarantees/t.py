@@ -34,10 +34,12 @@ SLACK = 10 * standard.CLOSE
 
 @dataclass(frozen=True)
 class Closeness:
-    """The t-closeness that is asked for.
+    """Required t-closeness.
 
     >>> from microagg.guarantees.tally import tally
-    >>> Closeness(0.2).kept(tally(np.array([1, 2, 3, 4]), np.array([0, 1, 1, 0]), 2), nominal=False).tolist()
+    >>> Closeness(0.2).kept(
+    ...     tally(np.array([1, 2, 3, 4]), np.array([0, 1, 1, 0]), 2), nominal=False
+    ... ).tolist()
     [True, True]
     """
 
@@ -45,7 +47,7 @@ class Closeness:
 
     @staticmethod
     def of(t: Any) -> Closeness:
-        """What was asked for, checked."""
+        """Return validated requirements."""
         try:
             largest = math.nan if isinstance(t, bool) else float(t)
         except (TypeError, ValueError):
@@ -59,7 +61,7 @@ class Closeness:
 
     @property
     def name(self) -> str:
-        """What it is called.
+        """Return the name of the guarantee.
 
         >>> Closeness(0.2).name
         '0.2-closeness'
@@ -68,20 +70,20 @@ class Closeness:
 
     @property
     def words(self) -> str:
-        """What it says of every class, in plain words."""
+        """Return what holds for every class, in plain words."""
         return (
             f"differs from the whole table by at most {self.t:g} (0 to 1) in the "
             f"distribution of the values"
         )
 
-    def reached(self, found: Tally, *, nominal: bool) -> np.ndarray:
+    def reached(self, counts: Tally, *, nominal: bool) -> np.ndarray:
         """The distance of each class from the table."""
-        return distances(found, nominal=nominal)
+        return distances(counts, nominal=nominal)
 
-    def kept(self, found: Tally, *, nominal: bool) -> np.ndarray:
-        """Whether each class is close enough."""
-        return self.reached(found, nominal=nominal) <= self.t + SLACK
+    def kept(self, counts: Tally, *, nominal: bool) -> np.ndarray:
+        """Return a mask of the classes that are close enough."""
+        return self.reached(counts, nominal=nominal) <= self.t + SLACK
 
-    def ask(self, asked: np.ndarray) -> None:
-        """Tell the kernel."""
-        asked[standard.T] = self.t
+    def ask(self, requirements: np.ndarray) -> None:
+        """Write the requirement into the vector that the kernel reads."""
+        requirements[standard.T] = self.t

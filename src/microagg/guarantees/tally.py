@@ -1,6 +1,4 @@
-"""Counting confidential values by class: what l-diversity and t-closeness, guarantees and measures
-alike, go by.
-"""
+"""Counts of confidential values by class, used by guarantees and measures alike."""
 
 from __future__ import annotations
 
@@ -13,10 +11,10 @@ from microagg.table.confidential import numbered
 
 
 class Tally(NamedTuple):
-    """How often the values of a confidential column occur: in each class that has them, and in the
-    whole table.
+    """Counts of the values of a confidential column, in each class and in the whole table.
 
-    Entries are sorted by class, then by value. With weights, occurrences are sums of weights.
+    Entries are sorted by class, then by value. With weights, counts are sums of weights. Special
+    codes and missing values are "atoms".
     """
 
     classes: np.ndarray
@@ -32,24 +30,24 @@ class Tally(NamedTuple):
     """(classes,): all occurrences in a class"""
     overall: np.ndarray
     """(values,): the occurrences of each value in the table"""
-    known: int
+    n_values: int
     """How many of the values are such: all from there on are atoms, missing or special codes."""
     of_part: bool = False
     """Whether these are some classes only of the table that `overall` counts."""
 
     @property
     def atoms(self) -> int:
-        """How many different atoms there are."""
-        return len(self.overall) - self.known
+        """Return the number of different atoms."""
+        return len(self.overall) - self.n_values
 
     @property
     def distinct(self) -> np.ndarray:
-        """How many different values and atoms each class has."""
+        """Count the different values and atoms of each class."""
         return np.diff(np.append(self.starts, len(self.classes)))
 
     @property
     def shares(self) -> np.ndarray:
-        """The share of each entry in its class."""
+        """Return the share of each entry in its class."""
         return self.amounts / self.sizes[self.classes]
 
 
@@ -62,34 +60,36 @@ def tally(
 ) -> Tally:
     """Count the values of a column by class, 0 to classes - 1. O(n log n) time, O(n) memory.
 
-    `atoms` tells which records have which atom instead of a value, -1 for none (see
-    `table/variable.py`); NaN is one in any case.
+    `atoms` holds the atom of each record, or -1 for an ordinary value (see `table/variable.py`).
+    NaN is always an atom.
 
     >>> tally(np.array([7.0, 9.0, 9.0]), np.array([1, 0, 0]), 2).amounts.tolist()
     [2.0, 1.0]
     """
-    codes, known = numbered(column, atoms)
+    codes, n_values = numbered(column, atoms)
     values = int(codes.max(initial=-1)) + 1
-    return _counted(codes, values, known, labels, classes, weights)
+    return _counted(codes, values, n_values, labels, classes, weights)
 
 
 def tally_of_part(
-    codes: np.ndarray, labels: np.ndarray, classes: int, overall: np.ndarray, known: int
+    codes: np.ndarray, labels: np.ndarray, classes: int, overall: np.ndarray, n_values: int
 ) -> Tally:
     """The same for some classes of a table of which it is known how often each number of a value
     occurs in all of it.
 
-    >>> tally_of_part(np.array([2, 2]), np.array([0, 0]), 1, np.array([5, 1, 2]), 3).overall.tolist()
+    >>> tally_of_part(
+    ...     np.array([2, 2]), np.array([0, 0]), 1, np.array([5, 1, 2]), 3
+    ... ).overall.tolist()
     [5.0, 1.0, 2.0]
     """
-    found = _counted(codes.astype(np.int64), len(overall), known, labels, classes)
-    return found._replace(overall=overall.astype(np.float64), of_part=True)
+    counts = _counted(codes.astype(np.int64), len(overall), n_values, labels, classes)
+    return counts._replace(overall=overall.astype(np.float64), of_part=True)
 
 
 def _counted(
     codes: np.ndarray,
     values: int,
-    known: int,
+    n_values: int,
     labels: np.ndarray,
     classes: int,
     weights: np.ndarray | None = None,
@@ -103,57 +103,62 @@ def _counted(
         np.searchsorted(holders, np.arange(classes)),
         np.bincount(labels, weights, classes).astype(np.float64),
         np.bincount(codes, weights, values).astype(np.float64),
-        known,
+        n_values,
     )
 
 
-def over_known(found: Tally, compute: Callable[[Tally], np.ndarray], nothing: float) -> np.ndarray:
-    """What `compute` finds for each class if only values count, no atoms; `nothing` for a class
-    that has none.
+def over_known(counts: Tally, compute: Callable[[Tally], np.ndarray], nothing: float) -> np.ndarray:
+    """Compute a statistic of each class over its ordinary values only; `nothing` for a class
+    without any.
 
     >>> found = tally(np.array([7.0, np.nan, np.nan]), np.array([0, 0, 1]), 2)
     >>> over_known(found, lambda part: part.distinct, 0.0).tolist()
     [1.0, 0.0]
     """
-    if found.atoms == 0:
-        return compute(found).astype(np.float64)
-    results = np.full(len(found.sizes), nothing)
-    told = found.values < found.known
-    present, classes = np.unique(found.classes[told], return_inverse=True)
+    if counts.atoms == 0:
+        return compute(counts).astype(np.float64)
+    results = np.full(len(counts.sizes), nothing)
+    proper = counts.values < counts.n_values
+    present, classes = np.unique(counts.classes[proper], return_inverse=True)
     if len(present):
         part = _counted(
-            found.values[told], found.known, found.known, classes, len(present), found.amounts[told]
+            counts.values[proper],
+            counts.n_values,
+            counts.n_values,
+            classes,
+            len(present),
+            counts.amounts[proper],
         )
-        results[present] = compute(part._replace(overall=found.overall[: found.known]))
+        results[present] = compute(part._replace(overall=counts.overall[: counts.n_values]))
     return results
 
 
-def entropies(found: Tally) -> np.ndarray:
+def entropies(counts: Tally) -> np.ndarray:
     """The entropy of the values in each class, in natural units.
 
     >>> entropies(tally(np.array([1, 1]), np.array([0, 0]), 1)).tolist()
     [0.0]
     """
-    return np.add.reduceat(-found.shares * np.log(found.shares), found.starts) + 0.0
+    return np.add.reduceat(-counts.shares * np.log(counts.shares), counts.starts) + 0.0
 
 
-def tops_and_tails(found: Tally, l: int) -> tuple[np.ndarray, np.ndarray]:
-    """How often the most frequent value of each class occurs, and all from the l-th most frequent
-    one on.
+def tops_and_tails(counts: Tally, l: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return, for each class, the count of the most frequent value and of the l-th most frequent
+    and all rarer ones.
 
     >>> column, labels = np.array([1, 1, 1, 2, 2, 3]), np.zeros(6, int)
     >>> [part.tolist() for part in tops_and_tails(tally(column, labels, 1), 2)]
     [[3.0], [3.0]]
     """
-    order = np.lexsort((-found.amounts, found.classes))
-    ranks = np.arange(len(order)) - found.starts[found.classes]
-    amounts = found.amounts[order]
-    return amounts[found.starts], np.add.reduceat(
-        np.where(ranks >= l - 1, amounts, 0.0), found.starts
+    order = np.lexsort((-counts.amounts, counts.classes))
+    ranks = np.arange(len(order)) - counts.starts[counts.classes]
+    amounts = counts.amounts[order]
+    return amounts[counts.starts], np.add.reduceat(
+        np.where(ranks >= l - 1, amounts, 0.0), counts.starts
     )
 
 
-def distances(found: Tally, *, nominal: bool) -> np.ndarray:
+def distances(counts: Tally, *, nominal: bool) -> np.ndarray:
     """The distance of each class from the table as t-closeness has it (see `guarantees/t.py`), not
     above 1.
 
@@ -162,37 +167,41 @@ def distances(found: Tally, *, nominal: bool) -> np.ndarray:
     [0.5, 0.5]
     """
     if nominal:
-        apart = nominal_distances(found)
+        apart = nominal_distances(counts)
     else:
-        apart = distances_with_atoms(found) if found.atoms else ordered_distances(found)
+        apart = distances_with_atoms(counts) if counts.atoms else ordered_distances(counts)
     return np.clip(apart, 0.0, 1.0)
 
 
-def distances_with_atoms(found: Tally) -> np.ndarray:
+def distances_with_atoms(counts: Tally) -> np.ndarray:
     """The total variation over {each atom, a value}, and the ordered distance of the values
     times their share.
 
     The share is the one in the class, or, if there is one atom only, the one in the table if that
     is smaller.
 
-    >>> distances_with_atoms(tally(np.array([1.0, 2.0, np.nan, 3.0]), np.array([0, 0, 1, 1]), 2)).tolist()
+    >>> distances_with_atoms(
+    ...     tally(np.array([1.0, 2.0, np.nan, 3.0]), np.array([0, 0, 1, 1]), 2)
+    ... ).tolist()
     [0.4375, 0.5]
     """
-    sorts = np.maximum(found.values - found.known + 1, 0)  # 0 for values
+    sorts = np.maximum(counts.values - counts.n_values + 1, 0)  # 0 for values
     coarse = _counted(
-        sorts, found.atoms + 1, found.atoms + 1, found.classes, len(found.sizes), found.amounts
+        sorts, counts.atoms + 1, counts.atoms + 1, counts.classes, len(counts.sizes), counts.amounts
     )
-    if found.of_part:
-        values, atoms = np.split(found.overall, [found.known])
+    if counts.of_part:
+        values, atoms = np.split(counts.overall, [counts.n_values])
         coarse = coarse._replace(overall=np.append(values.sum(), atoms))
-    told = np.bincount(found.classes, np.where(sorts == 0, found.amounts, 0.0), len(found.sizes))
-    shares = told / found.sizes
-    if found.atoms == 1:
+    proper = np.bincount(
+        counts.classes, np.where(sorts == 0, counts.amounts, 0.0), len(counts.sizes)
+    )
+    shares = proper / counts.sizes
+    if counts.atoms == 1:
         shares = np.minimum(shares, coarse.overall[0] / coarse.overall.sum())
-    return nominal_distances(coarse) + shares * over_known(found, ordered_distances, 0.0)
+    return nominal_distances(coarse) + shares * over_known(counts, ordered_distances, 0.0)
 
 
-def nominal_distances(found: Tally) -> np.ndarray:
+def nominal_distances(counts: Tally) -> np.ndarray:
     """The earth mover's distance of each class from the table, all values being equally far apart.
 
     It is what the shares in the class exceed those in the table by: as much as they fall short
@@ -201,36 +210,37 @@ def nominal_distances(found: Tally) -> np.ndarray:
     >>> nominal_distances(tally(np.array([1, 1, 2, 2]), np.array([0, 0, 1, 1]), 2)).tolist()
     [0.5, 0.5]
     """
-    excess = np.maximum(found.shares - (found.overall / found.overall.sum())[found.values], 0.0)
-    return np.add.reduceat(excess, found.starts)
+    excess = np.maximum(counts.shares - (counts.overall / counts.overall.sum())[counts.values], 0.0)
+    return np.add.reduceat(excess, counts.starts)
 
 
-def ordered_distances(found: Tally) -> np.ndarray:
-    """The earth mover's distance of each class from the table, values being as far apart as
-    their places.
+def ordered_distances(counts: Tally) -> np.ndarray:
+    """Compute the earth mover's distance of each class from the table, by the ranks of the values.
 
-    It is the sum over the values of |cumulative share in the class - in the table|, divided by
-    their number less one. Between two values that a class has, its own cumulative share stands
-    still and the table's rises. So what lies between them is summed by two looks into running sums,
-    before and after the point where the table overtakes.
+    It is the sum over the values of |cumulative share in the class - in the table|, divided by the
+    number of values less one. Between two values of a class, the class's cumulative share is
+    constant and the table's rises. The sum over such a range takes two look-ups in running sums,
+    before and after the table overtakes.
 
-    >>> ordered_distances(tally(np.array([1, 2, 3, 4]), np.array([0, 1, 1, 0]), 2)).round(6).tolist()
+    >>> ordered_distances(tally(np.array([1, 2, 3, 4]), np.array([0, 1, 1, 0]), 2)).round(
+    ...     6
+    ... ).tolist()
     [0.166667, 0.166667]
     """
-    m = len(found.overall)
+    m = len(counts.overall)
     if m == 1:
-        return np.zeros(len(found.sizes))
-    table = np.cumsum(found.overall)
+        return np.zeros(len(counts.sizes))
+    table = np.cumsum(counts.overall)
     running = np.append(0.0, np.cumsum(table))  # exact for counts, as they are whole numbers
     total = table[-1]
 
-    before = np.cumsum(found.amounts) - found.amounts
-    here = before + found.amounts - before[found.starts][found.classes]
-    level = here / found.sizes[found.classes]
-    begin, end = found.values, np.append(found.values[1:], m)
-    end[np.append(found.starts[1:], len(found.values)) - 1] = m
+    before = np.cumsum(counts.amounts) - counts.amounts
+    here = before + counts.amounts - before[counts.starts][counts.classes]
+    level = here / counts.sizes[counts.classes]
+    begin, end = counts.values, np.append(counts.values[1:], m)
+    end[np.append(counts.starts[1:], len(counts.values)) - 1] = m
     cross = np.clip(np.searchsorted(table / total, level), begin, end)
     above = level * (cross - begin) - (running[cross] - running[begin]) / total
     below = (running[end] - running[cross]) / total - level * (end - cross)
-    first = found.values[found.starts]  # up to a class's first value its own share is 0
-    return (np.add.reduceat(above + below, found.starts) + running[first] / total) / (m - 1)
+    first = counts.values[counts.starts]  # up to a class's first value its own share is 0
+    return (np.add.reduceat(above + below, counts.starts) + running[first] / total) / (m - 1)

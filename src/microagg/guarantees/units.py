@@ -28,7 +28,7 @@ LARGEST_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Units:
-    """How many different units every class must have.
+    """Required number of different units in every class.
 
     >>> from microagg.guarantees.tally import tally
     >>> households = np.array([1, 2, 1, 1, 1, 2])
@@ -40,7 +40,7 @@ class Units:
 
     @property
     def name(self) -> str:
-        """What it is called.
+        """Return the name of the guarantee.
 
         >>> Units(5).name
         '5 different units, none with more than half'
@@ -49,36 +49,36 @@ class Units:
 
     @property
     def words(self) -> str:
-        """What it says of every class, in plain words."""
+        """Return what holds for every class, in plain words."""
         return f"has records of {self.k} or more different units"
 
     @property
     def words_on_share(self) -> str:
-        """What it says of the largest unit of every class."""
+        """Return what holds for the largest unit of every class."""
         return "has no unit with more than half of its records"
 
-    def reached(self, found: Tally) -> np.ndarray:
-        """How many different units each class has."""
-        return found.distinct
+    def reached(self, counts: Tally) -> np.ndarray:
+        """Count the different units of each class."""
+        return counts.distinct
 
-    def shares(self, found: Tally) -> np.ndarray:
+    def shares(self, counts: Tally) -> np.ndarray:
         """The share of each class's records that its largest unit has."""
-        return np.maximum.reduceat(found.amounts, found.starts) / found.sizes
+        return np.maximum.reduceat(counts.amounts, counts.starts) / counts.sizes
 
-    def kept(self, found: Tally) -> np.ndarray:
-        """Whether each class has enough units, none of them too large: counts are whole, so that a
+    def kept(self, counts: Tally) -> np.ndarray:
+        """Return a mask of the classes with enough units, none too large. Counts are integers, so a
         half is exact.
         """
-        return ~self.too_few(found) & ~self.too_large(found)
+        return ~self.too_few(counts) & ~self.too_large(counts)
 
-    def too_few(self, found: Tally) -> np.ndarray:
-        """Whether each class has fewer units than asked for."""
-        return self.reached(found) < self.k
+    def too_few(self, counts: Tally) -> np.ndarray:
+        """Return a mask of the classes with too few units."""
+        return self.reached(counts) < self.k
 
-    def too_large(self, found: Tally) -> np.ndarray:
-        """Whether one unit has more than half of each class."""
-        return self.shares(found) > LARGEST_SHARE
+    def too_large(self, counts: Tally) -> np.ndarray:
+        """Return a mask of the classes of which one unit has more than half."""
+        return self.shares(counts) > LARGEST_SHARE
 
-    def ask(self, asked: np.ndarray) -> None:
-        """Tell the kernel."""
-        asked[standard.DISTINCT], asked[standard.SHARE] = self.k, LARGEST_SHARE
+    def ask(self, requirements: np.ndarray) -> None:
+        """Write the requirement into the vector that the kernel reads."""
+        requirements[standard.DISTINCT], requirements[standard.SHARE] = self.k, LARGEST_SHARE

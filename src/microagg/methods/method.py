@@ -1,6 +1,4 @@
-"""What the registry knows of a method: enough to run it, to check its parameters and to describe it
-everywhere.
-"""
+"""Registry entry of a method: how to run it, its parameters and its description."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ class Partition(Protocol):
 
 @dataclass(frozen=True)
 class Grouping:
-    """What a search has to tell besides the labels it found."""
+    """Result of a search: the labels and facts about them."""
 
     labels: np.ndarray
     chosen: tuple[str, ...] = ()
@@ -67,7 +65,7 @@ class MethodName:
 
     @property
     def describes(self) -> str:
-        """What may be given, in words."""
+        """Return the accepted values, in words."""
         return "a method that guarantees k"
 
     def parse(self, value: Any) -> str:
@@ -131,7 +129,9 @@ class Method:
 
     @property
     def year(self) -> int | None:
-        """When it was first published, as far as the source tells; None for our own."""
+        """Return the year of first publication, as far as the source states it; None for our
+        own.
+        """
         if self.source.startswith("microagg"):
             return None
         years = re.findall(r"\b(?:19|20)\d\d\b", self.source)
@@ -139,7 +139,7 @@ class Method:
 
     @property
     def text(self) -> str:
-        """Whether the text of a paper that prints the method was at hand when it was built.
+        """Return whether the text of a paper that prints the method was at hand when it was built.
 
         >>> from microagg.methods.registry import method_named
         >>> [method_named(name).text[:11] for name in ("mdav2k", "tfrp1", "auto")]
@@ -153,23 +153,27 @@ class Method:
 
     @property
     def has_checkpoints(self) -> bool:
-        """Whether it can be stopped with something to keep, and repeated up to there with
+        """Return whether it can be stopped with a usable result, and repeated up to there with
         `stop_after`.
         """
         return any(parameter.name == "stop_after" for parameter in self.parameters)
 
     @property
     def public_parameters(self) -> tuple[str, ...]:
-        """The parameters that everybody may know: not those that tell where a search ended.
+        """Return the public parameters: not those that record where a search ended.
 
         >>> from microagg.methods.registry import method_named
         >>> method_named("auto").public_parameters
         ('effort',)
         """
         inside = [
-            each.name for each in self.parameters if isinstance(each, Number) and not each.public
+            parameter.name
+            for parameter in self.parameters
+            if isinstance(parameter, Number) and not parameter.public
         ]
-        return tuple(each.name for each in self.parameters if each.name not in inside)
+        return tuple(
+            parameter.name for parameter in self.parameters if parameter.name not in inside
+        )
 
     def check_unfit(self, problem: Problem) -> None:
         """Raise unless the method can be run on this problem.
@@ -191,12 +195,15 @@ class Method:
 
     def checked(self, params: dict[str, Any]) -> dict[str, Any]:
         """All parameters with their values: those given, checked, and the defaults."""
-        known = {parameter.name: parameter for parameter in self.parameters}
+        declared = {parameter.name: parameter for parameter in self.parameters}
         for name in params:
-            if name not in known:
-                offered = f"it takes {', '.join(known)}" if known else "it takes none"
+            if name not in declared:
+                offered = f"it takes {', '.join(declared)}" if declared else "it takes none"
                 raise InputError(f"method {self.name} has no parameter {name!r}; {offered}.")
-        return {name: known[name].parse(params.get(name, known[name].default)) for name in known}
+        return {
+            name: declared[name].parse(params.get(name, declared[name].default))
+            for name in declared
+        }
 
 
 def growing(heuristic: Heuristic) -> Partition:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.errors import Cancelled, InputError
+from microagg.errors import CancelledError, InputError
 from microagg.kernels import random
 from microagg.kernels.sums import number_by_first_record
 from microagg.methods.heuristics import Heuristic, labels_by
@@ -44,24 +44,24 @@ def in_parts(
     along: Mapping[str, np.ndarray] | None = None,
     watch: Watch | None = None,
 ) -> Grouping:
-    """What a method finds within each part, put together; `parts` are labels, or the records of
+    """Run a method within each part and merge the results; `parts` are labels, or the records of
     each part.
 
-    Every record is in one part, and a part has k records or more: the caller ensures it. Parts are
-    worked on by as many threads as the problem allows; each has random numbers of its own, from its
-    number, so that the result is the same with any number of threads. Weights, confidential values
-    and the promise go with the records (`Problem.part`), and so do the arrays `along`, by name: the
-    method gets its part of each as a further parameter.
+    Every record is in one part, and a part has k records or more: the caller ensures it. Parts run
+    on as many threads as the problem allows. Each has random numbers of its own, from its number,
+    so the result does not depend on the number of threads. Weights, confidential values and
+    guarantees go with the records (`Problem.part`). So do the arrays `along`, by name: the method
+    gets its part of each as a further parameter.
 
-    A search is stopped by `watch`, at a checkpoint that `stop_after` brings back. Checkpoints are
-    counted part by part, in their order: those of the method within it, and one when the part is
-    done. The parts before that point are searched to their end, the one it falls into up to there,
-    and those behind it not at all (the method with `stop_after=0`). A method without checkpoints
-    has nothing to keep before it is through: stopping it raises.
+    A search is stopped by `watch`, at a checkpoint that `stop_after` reproduces. Checkpoints are
+    counted part by part, in their order: those of the method within it, and one at its end. The
+    parts before that point are searched to their end, the one it falls into up to there, and those
+    behind it not at all (the method with `stop_after=0`). Stopping a method without checkpoints
+    raises, as it has no result before its end.
 
     Where each part has a bound, `least_within_parts` is their sum: no grouping *within these parts*
-    loses less. One that mixes parts may, so it is a `bound` of the problem only where there is one
-    part.
+    loses less. A grouping that mixes parts may lose less. So it is a `bound` of the problem only
+    where there is one part.
 
     >>> from microagg.methods.registry import method_named
     >>> problem = Problem.of([[0.0], [1.0], [9.0], [8.0], [0.5], [1.5]], k=2)
@@ -72,26 +72,26 @@ def in_parts(
     watch = Watch() if watch is None else watch
     check_unfit(problem, method, watch)
     listed = _listed(parts, problem)
-    found = _PartWork(problem, listed, method, rng, params or {}, along or {}, watch).run()
+    results = _PartWork(problem, listed, method, rng, params or {}, along or {}, watch).run()
     labels, formed = np.empty(len(problem.points), np.int32), 0
-    for records, part in zip(listed, found, strict=True):
+    for records, part in zip(listed, results, strict=True):
         labels[records] = part.labels + formed
         formed += int(part.labels.max()) + 1
     labels = number_by_first_record(labels)
     settings = {} if watch.stopped is None else {"stop_after": watch.passed}
-    if len(found) == 1:
+    if len(results) == 1:
         return replace(
-            found[0], labels=labels, params=settings, stopped=watch.stopped, passed=watch.passed
+            results[0], labels=labels, params=settings, stopped=watch.stopped, passed=watch.passed
         )
     sizes = [len(records) for records in listed]
-    told = (
+    note = (
         f"{len(listed):,} parts of {min(sizes):,} to {max(sizes):,} records, {method.name} "
         f"within each"
     )
-    bounds = [part.bound for part in found]
+    bounds = [part.bound for part in results]
     least = None if any(bound is None for bound in bounds) else sum(bound.sse for bound in bounds)
     return Grouping(
-        labels, (told,), settings, watch.stopped, least_within_parts=least, passed=watch.passed
+        labels, (note,), settings, watch.stopped, least_within_parts=least, passed=watch.passed
     )
 
 
@@ -105,9 +105,7 @@ def rng_of_part(seed: int, number: int) -> np.ndarray:
 
 
 def check_unfit(problem: Problem, method: Method, watch: Watch) -> None:
-    """Raise unless the method can work on parts of this problem, and be stopped if that is asked
-    for.
-    """
+    """Raise unless the method can work on parts of this problem, and be stopped if required."""
     if method.scope != "record":
         raise InputError(
             f"method {method.name} groups each column on its own; it cannot work on parts."
@@ -165,20 +163,20 @@ class _PartWork:
         self._hurried: set[int] = set()  # the parts that have heard that it is enough
 
     def run(self) -> list[Grouping]:
-        """What is found in each part, up to where it was stopped, and what the method gives
-        unsearched in the others.
+        """Return the result in each part up to the stop, and the method's unsearched result in the
+        others.
         """
-        found: list[Grouping] = []
+        groupings: list[Grouping] = []
         with self._watch.searching() if self._method.has_checkpoints else contextlib.nullcontext():
             results = self._results()
             try:
                 for result in results:
-                    found.append(self._kept(result, len(found)))
+                    groupings.append(self._kept(result, len(groupings)))
                     if self._stop.is_set():
                         break
             finally:
                 results.close()
-            return found + self._unsearched(range(len(found), len(self._parts)))
+            return groupings + self._unsearched(range(len(groupings), len(self._parts)))
 
     def _kept(self, result: Grouping | None, number: int) -> Grouping:
         """The result of a part if it may stand; else that up to the checkpoint at which all is to
@@ -205,17 +203,17 @@ class _PartWork:
         return kept
 
     def _is_spoiled(self, result: Grouping, number: int) -> bool:
-        """Whether a part heard that it is enough before its first checkpoint, while its search was
-        being set up.
+        """Return whether a part was stopped before its first checkpoint, while its search was being
+        set up.
 
         Local search ends early then, and what follows starts from groups that no `stop_after`
-        brings back.
+        reproduces.
         """
         return number in self._hurried and (result.stopped is None or result.passed <= 1)
 
     def _results(self) -> Generator[Grouping | None]:
-        """What is found in each part, in order; None for one that was stopped with nothing to
-        keep.
+        """Yield the result of each part, in order; None for one that was stopped without a
+        result.
         """
         if self._threads == 1:
             for number in range(len(self._parts)):
@@ -250,7 +248,7 @@ class _PartWork:
                     future.cancel()
 
     def _unsearched(self, numbers: range) -> list[Grouping]:
-        """What the method gives in some parts before it begins to search."""
+        """Return the method's result in some parts before its search begins."""
         pool = ThreadPoolExecutor(self._threads)
         try:
             results = list(pool.map(lambda number: self._within(number, 0), numbers))
@@ -261,7 +259,7 @@ class _PartWork:
     def _within(
         self, number: int, stop_after: int | None, progress: Progress | None = None
     ) -> Grouping | None:
-        """What the method finds in one part; None if it was stopped with nothing to keep."""
+        """Return the method's result in one part; None if it was stopped without one."""
         if progress is not None and (self._stop.is_set() or self._watch.stopped is not None):
             return None
         params = self._params if stop_after is None else {**self._params, "stop_after": stop_after}
@@ -289,7 +287,7 @@ class _PartWork:
         """
         self._shares[number] = done / total if total else 1.0
         if self._cancel.is_set():
-            raise Cancelled("stopped; nothing was kept.")
+            raise CancelledError("stopped; nothing was kept.")
         self._pass_on(number)
 
     def _pass_on(self, number: int) -> None:
@@ -299,7 +297,7 @@ class _PartWork:
             raise StopSearch("stopped; nothing was kept.")
 
     def _look(self) -> None:
-        """Tell how far all parts together are, and hear whether that is enough."""
+        """Report the progress of all parts together, and check whether to stop."""
         done, total = int(self._shares @ self._sizes), len(self._problem.points)
         if not self._method.has_checkpoints:
             self._watch.tell(done, total)
@@ -318,7 +316,9 @@ def split_oversized(
     record.
 
     >>> from microagg.methods.mdav.mdav import mdav1
-    >>> split_oversized(np.array([[0.0], [1.0], [9.0], [8.0]]), np.zeros(4, np.int32), 2, mdav1).tolist()
+    >>> split_oversized(
+    ...     np.array([[0.0], [1.0], [9.0], [8.0]]), np.zeros(4, np.int32), 2, mdav1
+    ... ).tolist()
     [0, 0, 1, 1]
     """
     split, formed, done = labels.astype(np.int32), int(labels.max()) + 1, 0
@@ -341,7 +341,9 @@ def applied_again(
     each group how many records have theirs. Parts come in the order of their first records, each
     with all of its own parts before the next.
 
-    >>> applied_again(6, 2, lambda records: np.arange(len(records)) // 2, lambda done: None).tolist()
+    >>> applied_again(
+    ...     6, 2, lambda records: np.arange(len(records)) // 2, lambda done: None
+    ... ).tolist()
     [0, 0, 1, 1, 2, 2]
     """
     labels, groups, done = np.empty(n, np.int32), 0, 0

@@ -64,8 +64,15 @@ ENTRIES = (
 
 @functools.cache
 def methods() -> tuple[Method, ...]:
-    """All methods, in the order of the registry.
+    """Return all methods, in the order of the registry.
 
+    Returns
+    -------
+    tuple of Method
+        Each with its name, source, parameters and complexity.
+
+    Examples
+    --------
     >>> [method.name for method in methods()][:2]
     ['auto', 'lns']
     """
@@ -86,6 +93,6 @@ def method_named(name: str) -> Method:
 
 
 def _places() -> dict[str, str]:
-    """Where the entry of each name lies."""
+    """Return the module of the entry of each name."""
     named = (entry.partition(" = ") for entry in ENTRIES)
-    return {name: place for name, _, place in named}
+    return {name: module for name, _, module in named}

@@ -21,6 +21,7 @@ Names = Sequence[str | int] | str | int
 def anonymize(
     table: Any,
     k: int | None = None,
+    # roles
     quasi: Names = (),
     identifier: Names = (),
     confidential: Names = (),
@@ -29,16 +30,21 @@ def anonymize(
     weight: str | int | None = None,
     stratum: Names = (),
     unit: str | int | None = None,
-    small_strata: str = "error",
     rest: str = "error",
+    # guarantees
     l: float | None = None,
     t: float | None = None,
     diversity: str = "distinct",
     c: float | None = None,
     exact: bool = False,
+    small_strata: str = "error",
+    accept_risk: Sequence[str] | str = (),
+    # method
     method: str = "auto",
     refine: bool = False,
     scale: str = "zscore",
+    seed: int | None = None,
+    # columns
     kinds: Mapping[str, str] | Sequence[str] | str | None = None,
     nominal: Names = (),
     ordinal: Mapping[str, Any] | Names | None = None,
@@ -51,68 +57,150 @@ def anonymize(
     precision: str = "column",
     cap: Mapping[str, Any] | Sequence[str] | str | None = None,
     rules: Sequence[str] | str = (),
-    accept_risk: Sequence[str] | str = (),
-    publish: Sequence[str] | str = (),
     rename: Mapping[str, str] | Sequence[str] | str | None = None,
+    # running
+    publish: Sequence[str] | str = (),
     reading: Mapping[str, Any] | None = None,
     writing: Mapping[str, Any] | None = None,
-    seed: int | None = None,
     date: str | None = None,
     settings: Settings | None = None,
     threads: int | None = None,
     progress: Progress | bool | None = None,
     **params: Any,
 ) -> Release:
-    """Make a table k-anonymous in its quasi-identifying columns, and l-diverse and t-close in its
-    confidential ones if asked.
+    """Return a k-anonymous version of a table.
 
-    `table` is a pandas, polars or Arrow table, a dict of lists, a Series, a record batch, or a
-    NumPy matrix (columns are then numbered from 0), or the path of a file or an open file, which is
-    read in memory; the release's table has the same type (an Arrow table, of a file), rows and
-    index in the order given. Periods of pandas become the moments at which they begin. A LazyFrame
-    of polars is collected, a relation of DuckDB fetched, and the release's table is then a polars
-    DataFrame or an Arrow table; order the rows of a query whose release is to be made again. Every
-    column needs a role; `rest` says what happens to the others ("error", "drop", "keep"). Columns
-    are named, chosen by a pattern ("q*"; a column that is named for a role is not taken for another
-    by a pattern) or by a selector of narwhals or polars. `weight` is the column of sampling
-    weights: means are weighted by it, and each record gets its group's mean weight, so that
-    weighted totals stay. `stratum` names columns that are released as they are and that no group
-    crosses: records of a class share them, too. Strata with fewer than k records, or that cannot
-    keep what is promised, are refused, or left out with small_strata="drop". `unit` is the column
-    that says which household, company or patient a record belongs to: it is left out, and every
-    class has at least k different ones, none of them with more than half of its records. `l`:
-    records that share their quasi-identifying values have at least l well-spread values in each
-    confidential column (`diversity`: "distinct", "entropy" or "recursive", the last with `c`); `t`:
-    these are spread as in the whole table, up to this earth mover's distance; both take spellings
-    of one text for one value unless `exact`. `kinds` says whether a column is "numeric", "ordinal"
-    or "nominal" where its type does not; `nominal` names columns of categories, `ordinal` columns
-    with an order, and that order ({"education": ["P", "S", "PS"]}). `importance` makes distances in
-    a column count so many times. `aggregate` says what a group releases of a column: "mean",
-    "median", "mode", "draw", "medoid", "range", or "generalise" with a `hierarchy`, a tree over the
-    values. Records with `missing` quasi-identifiers are grouped with their like ("group"), refused
-    ("error") or left out ("drop"); `special` names codes that are no values ({"AGEYOUNG": [97]}),
-    `na` further markers of missing values. With precision="column" a group's mean is rounded to the
-    decimals that most values of its column have, so whole numbers stay whole; where there is no
-    such number of decimals, to three to four digits of the column's standard deviation. With "full"
-    it is the exact mean. `cap` gives columns a highest value ({"income": "99.5%"} or {"income":
-    50000}) or a lowest and a highest ({"income": ("1%", "99%")}), which values beyond become before
-    groups are formed; loss is measured against what they were. `rules` declares sums that hold in
-    every record (["total = wage + other"]), of up to three columns, each added or subtracted; they
-    hold in the release, too, as do sums that are found in the table, unless rules="none". `publish`
-    names measures that the public report tells although they come from the original table (1,000
-    records and more); without it, that report follows from the released table and the settings.
-    `accept_risk` names risks that are taken knowingly ("full-precision", "single-columns",
-    "published-measures", "true-values"): without it such a release cannot be saved. `rename` gives
-    columns of the release new names ({"net income": "net_income"}), where a file cannot have the
-    old ones. `writing` says how `save` writes text files ({"delimiter": ";", "decimal": ","});
-    `reading` is what was known about the file that a table came from, which changes nothing here
-    and is kept for `repeat`. `refine` improves the groups of any method by local search.
-    `progress=True` shows a bar in a notebook or a terminal, and makes the first Ctrl-C (the
-    interrupt of a notebook) end a search at its next checkpoint, with the best groups so far:
-    `release.stopped` tells; a function is called as progress(done, total) instead. `params` go to
-    the method; those of the default are `effort` ("quick", "balanced", "thorough", "prove" or a
-    number of steps for each record) and `time_limit` in seconds.
+    Records are grouped so that at least ``k`` of them share each combination of quasi-identifying
+    values; the values of a group are replaced by one value. Confidential columns can be l-diverse
+    and t-close, too. The result is verified before it is returned.
 
+    Columns are named, chosen by a pattern ("q*") or by a selector of narwhals or polars. A column
+    that is named for a role is not taken for another one by a pattern.
+
+    Parameters
+    ----------
+    table : pandas, polars or Arrow table, dict of lists, 2-D NumPy array, path or open file
+        One row per person or company. Never modified. Columns of an array are numbered from 0. A
+        file is read in memory. A polars LazyFrame is collected and a DuckDB relation is fetched:
+        order the rows of a query if its release is to be repeated. Periods of pandas become the
+        moments at which they begin.
+    k : int
+        Smallest number of records that may share a combination. At least 2.
+    quasi : list of str
+        *Roles.* Columns that others may know, such as age or postcode. See `propose`.
+    identifier : list of str
+        Columns that name a person: left out.
+    confidential : list of str
+        Columns that nobody should learn about a person: released unchanged. See `l` and `t`.
+    keep : list of str
+        Columns that are released unchanged.
+    weight : str, optional
+        Column of sampling weights. Means are weighted. Each record gets the mean weight of its
+        group, so that weighted totals stay.
+    stratum : list of str
+        Columns that are released unchanged and that no group crosses. A class shares them.
+    unit : str, optional
+        Column of the household, company or patient of a record: left out. Every class has at least
+        k different units, none of them with more than half of its records.
+    rest : {"error", "drop", "keep"}
+        Treatment of columns without a role.
+    l : float, optional
+        *Guarantees.* l-diversity: each class has at least l well-spread values in each confidential
+        column.
+    t : float, optional
+        t-closeness: largest earth mover's distance (0 to 1) between the confidential values of a
+        class and of the table.
+    diversity : {"distinct", "entropy", "recursive"}
+        Definition of l-diversity.
+    c : float, optional
+        Factor of recursive diversity.
+    exact : bool
+        Compare confidential texts to the letter for `l` and `t`. Otherwise spellings of one text
+        are one value.
+    small_strata : {"error", "drop"}
+        Treatment of strata with fewer than k records, or that cannot keep the guarantees.
+    accept_risk : list of str
+        Accepted risks: "full-precision", "single-columns", "published-measures", "true-values".
+        A release with another one of them cannot be saved.
+    method : str
+        *Method.* Name of a method, see `methods`.
+    refine : bool
+        Improve the groups of any method by local search.
+    scale : str
+        Scaling of the columns before distances are computed.
+    seed : int, optional
+        Seed of everything random. The same input, settings and seed give the same release.
+    kinds : dict, optional
+        *Columns.* "numeric", "ordinal" or "nominal" for columns of which the type suggests another.
+    nominal : list of str
+        Columns of categories.
+    ordinal : dict or list of str, optional
+        Columns with an order, and that order: ``{"education": ["P", "S", "PS"]}``.
+    importance : dict, optional
+        Factors on the distances in columns.
+    aggregate : dict, optional
+        Released value of a group: "mean", "median", "mode", "draw", "medoid", "range", or
+        "generalise" with a `hierarchy`.
+    hierarchy : dict, optional
+        Trees over the values of columns.
+    missing : {"group", "error", "drop"}
+        Treatment of records with missing quasi-identifiers: grouped with their like, refused, or
+        left out.
+    special : dict, optional
+        Codes that are no values: ``{"AGEYOUNG": [97]}``.
+    na : list
+        Further markers of missing values.
+    precision : {"column", "full"}
+        "column" rounds a mean to the decimals that most values of its column have, so whole numbers
+        stay whole. Without such a number of decimals it keeps three to four digits of the column's
+        standard deviation. "full" releases the exact mean.
+    cap : dict, optional
+        Highest value of columns (``{"income": "99.5%"}``, ``{"income": 50000}``), or lowest and
+        highest (``{"income": ("1%", "99%")}``). Values beyond are capped before groups are formed;
+        the loss is measured against the original values.
+    rules : list of str
+        Sums of up to three columns that hold in every record (``["total = wage + other"]``). They
+        hold in the release, too, and so do sums detected in the table, unless "none".
+    rename : dict, optional
+        New names of released columns, where a file cannot have the old ones.
+    publish : list of str
+        *Running.* Measures of the original that the public report shows (1,000 records and more).
+        Without them, that report follows from the released table and the settings.
+    reading : dict, optional
+        Options by which the file of the table was read. Kept for `repeat`.
+    writing : dict, optional
+        Options of text files for `Release.save`: ``{"delimiter": ";", "decimal": ","}``.
+    date : str, optional
+        Day in the internal manifest and report, by default today.
+    settings : Settings, optional
+        All settings at once. Raises if one of them is given as an argument, too.
+    threads : int, optional
+        Number of threads, by default one for each processor. It never changes the release.
+    progress : callable or bool, optional
+        Called as ``progress(done, total)``. True shows a bar in a notebook or terminal. The first
+        Ctrl-C then ends a search with the best groups so far, see ``release.stopped``.
+    **params
+        Parameters of the method. Those of the default: `effort` ("quick", "balanced", "thorough",
+        "prove" or a number of steps for each record) and `time_limit` in seconds.
+
+    Returns
+    -------
+    Release
+        The protected table with its loss, risks, notes and manifests. The table has the type, order
+        of rows and index of the input. It is an Arrow table for a file or a relation, and a polars
+        DataFrame for a LazyFrame.
+
+    Raises
+    ------
+    InputError
+        If a column has no role, an argument is invalid, or no grouping satisfies the guarantees.
+    GuaranteeError
+        If the output misses a guarantee, which is a bug.
+    CancelledError
+        If the work is stopped before there is a result.
+
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> release = anonymize(pa.table({"age": [30, 32, 60, 64]}), k=2, quasi=["age"], seed=0)
     >>> release.table.column("age").to_pylist()
@@ -123,5 +211,5 @@ def anonymize(
         settings = settings_from(arguments).resolved()
         table, file = read_source(table, settings)
         return protect(table, settings, file=file, threads=threads, progress=progress)
-    asked = settings_from(names_of_selectors(arguments, lambda: open_frame(table))).resolved()
-    return protect(table, asked, threads=threads, progress=progress)
+    chosen = settings_from(names_of_selectors(arguments, lambda: open_frame(table))).resolved()
+    return protect(table, chosen, threads=threads, progress=progress)

@@ -133,7 +133,7 @@ class Plan:
         samples: dict[int, list[np.ndarray]] = {}
         totals = None
         for found, more in self.passes.map_chunks(
-            "sampling", sample_chunk, layout, tuple(territories), each=list(before)
+            "sampling", sample_chunk, layout, tuple(territories), per_chunk=list(before)
         ):
             for number, points in found.items():
                 samples.setdefault(number, []).append(points)

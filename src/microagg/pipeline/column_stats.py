@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import OnlyInMemory
+from microagg.errors import OnlyInMemoryError
 from microagg.files.identity import digest_of_chunk
 from microagg.kernels import partial_sums, sums
 from microagg.table.columns.categories import categories_in, joined
@@ -158,7 +158,7 @@ class LevelFacts(Reduction):
         for value, count in more.counts.items():
             self.counts[value] = self.counts.get(value, 0) + count
         if len(self.counts) > MOST_LEVELS:
-            raise OnlyInMemory(
+            raise OnlyInMemoryError(
                 f"column {self.name!r} has more than {MOST_LEVELS:,} different values, "
                 f"too many for categories beyond memory; "
                 "give it more memory or another role."

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import InputError, OnlyInMemory
+from microagg.errors import InputError, OnlyInMemoryError
 from microagg.guarantees.promise import AcceptanceTest, Guarantees, impossible
 from microagg.guarantees.tally import tally_of_part
 from microagg.kernels.standard import Standard
@@ -146,7 +146,7 @@ class _Counting:
         self.held, self.waiting = len(self.whole[0].values), 0
         needed = self.held * A_VALUE + self.whole[0].values.nbytes
         if self.held > AT_LEAST and needed > self.memory:
-            raise OnlyInMemory(
+            raise OnlyInMemoryError(
                 f"the different values of column {self.name!r}, {self.held:,} or more, "
                 f"need {needed / 1e6:,.0f} MB or more to be "
                 "counted for l and t, and a quarter of the memory given is "

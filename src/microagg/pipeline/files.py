@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from microagg.errors import FitsInMemory, InputError, OnlyInMemory
+from microagg.errors import FitsInMemoryError, InputError, OnlyInMemoryError
 from microagg.files.chunks import files_of, is_in_parts
 from microagg.files.columnar.parquet_folder import as_target, format_to_write, is_folder
 from microagg.files.formats import options_for, options_shared
@@ -76,34 +76,72 @@ def anonymize_file(
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> Release:
-    """Read a file, anonymize it, save the release and, if asked, its two reports.
+    """Anonymize a file and write the release with its manifests and, if requested, two reports.
 
-    `options` are those of `anonymize`: roles, method, l, t and so on; or all of them are given as
-    `settings`. Nothing is written unless the output holds its guarantee. Rows are shuffled unless
-    `keep_order`. `reading` says what is known about the file, such as {"header": False}; `writing`
-    how to write the other, such as {"escape_formulas": True}: both are settings, and go before
-    those of `settings`. What is not said is found out, and what is written looks like what was
-    read. A report that cannot be written raises ReportError: the release is in place then.
+    Nothing is written unless the output holds its guarantees. Options that are not given are
+    detected, and the output keeps the dialect of the input.
 
-    `source` may be a folder of parquet parts, or a pattern such as "parts/*.parquet", too. A
-    `target` with a separator at its end, such as "out/", is written as a folder of parquet parts
-    (so is one that is a folder already); its manifests lie beside it. A table that does not fit
-    into `memory` (such as "4GB"; half of what is free, if nothing is said) is worked on in passes,
-    and gives the same release to the byte: a parquet, Arrow or text file of more than 500,000
-    records. Others are always read and grouped as a whole; a note says so if that may take more.
-    What that sets aside lies in the folder `spill` (that of the target, if nothing is said), for
-    its owner's eyes only, and goes in the end. With `resume`, a run that was killed goes on from
-    the blocks that were done.
+    Parameters
+    ----------
+    source : str or Path
+        File to read, a folder of parquet parts, or a pattern such as "parts/*.parquet". May be an
+        address of an object store ("s3://bucket/in.parquet"; gs, abfs, hdfs); credentials come from
+        the environment.
+    target : str or Path
+        File to write. With a separator at its end ("out/"), or if it is a folder, parquet parts are
+        written to that folder, with the manifests beside it. May be an address, too.
+    k : int
+        Smallest number of records that may share a combination. At least 2.
+    settings : Settings, optional
+        All settings at once, in place of `options`.
+    keep_order : bool
+        Keep the order of rows. By default rows are shuffled.
+    report : str or Path, optional
+        Path of the internal report; the public one is written beside it.
+    reading : dict, optional
+        Options on the file to read, such as ``{"header": False}``. Precedes that of `settings`.
+    writing : dict, optional
+        Options on the file to write, such as ``{"escape_formulas": True}``. Precedes that of
+        `settings`.
+    memory : str or float, optional
+        Memory limit such as "4GB", by default half of the free memory. A larger parquet, Arrow or
+        text file of more than 500,000 records is processed out of core, with the same release to
+        the byte. Other files are always read as a whole; a note says if that may take more.
+    spill : str or Path, optional
+        Folder of temporary files, by default that of the target. Readable by the owner only, and
+        removed in the end.
+    resume : bool
+        Continue a killed run from its completed blocks.
+    threads : int, optional
+        Number of threads, by default one for each processor. It never changes the release.
+    engine : distributed.Client or str, optional
+        Dask cluster: a client, the address of a scheduler ("tls://10.0.0.1:8786") or "local:4". Its
+        workers process tables of more than one block, with the same release to the byte. They must
+        see input, output and `spill` at the same paths. `memory` and threads are then those of one
+        worker.
+    progress : callable or bool, optional
+        Called as ``progress(done, total)``. True shows a bar.
+    **options
+        Settings of `anonymize`: roles, guarantees, method, columns.
 
-    `source` and `target` may be addresses of an object store ("s3://bucket/in.parquet"; gs, abfs,
-    hdfs), whose credentials come from the environment: see `release/stores.py` for what holds
-    there.
+    Returns
+    -------
+    Release
+        The release, as it was written.
 
-    `engine` is a `distributed.Client`, the address of a Dask scheduler ("tls://10.0.0.1:8786") or
-    "local:4": the workers of that cluster do the work of a table that is more than one block, with
-    the same release to the byte. They must see the input, the output and `spill` at the same paths;
-    `memory` is that of one worker then, and threads are those that each worker has.
+    Raises
+    ------
+    InputError
+        If an input cannot be processed, or no grouping satisfies the guarantees.
+    GuaranteeError
+        If the output misses a guarantee. Nothing has been written.
+    ReportError
+        If a report cannot be written. The release is complete then.
+    CancelledError
+        If the work is stopped. Nothing has been written.
 
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     source, target = Path(folder) / "survey.csv", Path(folder) / "protected.csv"
@@ -200,9 +238,9 @@ def in_memory_else(memory: str | float | None, engine: Any = None) -> Iterator[N
     """
     try:
         yield
-    except FitsInMemory:
+    except FitsInMemoryError:
         return
-    except OnlyInMemory:
+    except OnlyInMemoryError:
         if memory is not None or engine is not None:
             raise
 

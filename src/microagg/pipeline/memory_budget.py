@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import InputError, OnlyInMemory
+from microagg.errors import InputError, OnlyInMemoryError
 from microagg.files.chunks import READ_IN_PIECES, Source, is_in_parts
 from microagg.files.commit.journal import settle
 from microagg.files.formats import format_of
@@ -162,7 +162,7 @@ def check_labels(path: str | Path | Url) -> None:
     beside = sidecar_of(parse_location(path))
     there = os.path.lexists(beside) if isinstance(beside, Path) else beside.size() is not None
     if there:
-        raise OnlyInMemory(
+        raise OnlyInMemoryError(
             f"the labels in {str(beside)!r} are not carried along beyond memory yet; "
             f"give it more memory, or move them away."
         )
@@ -192,13 +192,13 @@ def check_out_of_core(settings: Settings, schema: Schema | None = None) -> None:
     """
     effort = settings.params.get("effort")
     if settings.method != "auto":
-        raise OnlyInMemory(
+        raise OnlyInMemoryError(
             f"method {settings.method} works on the whole table at once, which does not "
             f"fit into memory; use method hybrid with it inside "
             "on a machine with more memory, or the default method, auto."
         )
     if effort in ("thorough", "prove"):
-        raise OnlyInMemory(
+        raise OnlyInMemoryError(
             f"effort {effort} works on the whole table at once, which does not fit into "
             f"memory; choose quick or balanced, or method "
             "hybrid on a machine with more memory."
@@ -214,7 +214,7 @@ def check_out_of_core(settings: Settings, schema: Schema | None = None) -> None:
     }
     for name, value in asked.items():
         if value:
-            raise OnlyInMemory(
+            raise OnlyInMemoryError(
                 f"{name} is not worked on beyond memory yet; give it more memory, or leave it out."
             )
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import Cancelled
+from microagg.errors import CancelledError
 from microagg.files.columnar import parquet_folder
 from microagg.files.columnar.parquet_format import in_pieces
 from microagg.files.commit import journal, system
@@ -113,7 +113,7 @@ def write_part_of(
         with in_pieces(place, schema) as write_piece:
             for rows in in_pieces_of(_some_of(holdings, before, count)):
                 if is_cancelled():
-                    raise Cancelled("stopped; nothing was written.")
+                    raise CancelledError("stopped; nothing was written.")
                 rows = with_categories(rows, kinds, categories)
                 write_piece(with_values(rows, types))
                 runs.extend(digests_of_runs(rows))

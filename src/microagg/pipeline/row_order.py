@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import Cancelled
+from microagg.errors import CancelledError
 from microagg.files.columnar.parquet_folder import format_to_write
 from microagg.files.commit import system
 from microagg.files.format import RECORDS_IN_A_PIECE
@@ -53,7 +53,7 @@ def write_rows(
             threads.map_ordered(sorted_bucket, ((each,) for each in holdings), at_once)
         ):
             if is_cancelled():
-                raise Cancelled("stopped; nothing was written.")
+                raise CancelledError("stopped; nothing was written.")
             rows = with_categories(rows, kinds, categories)
             marked = (
                 rows if schema.equals(rows.schema, check_metadata=True) else _marked(rows, schema)

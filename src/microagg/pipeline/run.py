@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from microagg.errors import InputError, OnlyInMemory
+from microagg.errors import InputError, OnlyInMemoryError
 from microagg.files.chunks import Source, files_of
 from microagg.files.columnar.parquet_folder import format_to_write
 from microagg.files.formats import options_for, options_shared
@@ -193,7 +193,7 @@ def _format_options(job: Job, schema: Schema) -> dict[str, Any]:
     check_labels(job.target)  # those of an earlier table must not be read with the new one
     format = format_to_write(job.target)
     if format.in_pieces is None and not format.in_parts:
-        raise OnlyInMemory(
+        raise OnlyInMemoryError(
             f"{format.one_file} is not written beyond memory; name a parquet file, or give it "
             "more memory."
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.errors import Cancelled, GuaranteeError, InputError
+from microagg.errors import CancelledError, GuaranteeError, InputError
 from microagg.guarantees.promise import Guarantees
 from microagg.kernels import random, sums
 from microagg.methods.method import Grouping, Method
@@ -39,16 +39,48 @@ def partition(
     progress: Progress | bool | None = None,
     **params: Any,
 ) -> np.ndarray:
-    """Group the rows of a matrix, taken as they are (no scaling), into groups of at least k;
-    returns int32 labels.
+    """Group the rows of a matrix into groups of at least k, without scaling.
 
-    `confidential` is a matrix or a column that l, t and some methods need: floats are taken as
-    numbers, anything else as categories. With `l` (l-diversity: `diversity` is "distinct",
-    "entropy" or "recursive", the last with `c`) or `t` (t-closeness), every group meets it; if the
-    method does not enforce it, groups that miss it are merged. With `refine`, the method's groups
-    are improved by local search. `threads` (by default one per processor) affects the time, never
-    the groups.
+    Parameters
+    ----------
+    points : 2-D array
+        Rows to group, used as they are.
+    k : int
+        Smallest size of a group.
+    method : str
+        Name of a method, see `methods`.
+    confidential : array, optional
+        Matrix or column for `l`, `t` and some methods. Floats are numbers, all else categories.
+    l, t : float, optional
+        Required l-diversity and t-closeness of every group. If the method does not enforce them,
+        groups that miss them are merged.
+    diversity : {"distinct", "entropy", "recursive"}
+        Definition of l-diversity.
+    c : float, optional
+        Factor of recursive diversity.
+    refine : bool
+        Improve the groups by local search.
+    seed : int
+        Seed of randomised methods.
+    threads : int, optional
+        Number of threads, by default one per processor. It never changes the groups.
+    progress : callable or bool, optional
+        Called as ``progress(done, total)``. True shows a bar.
+    **params
+        Parameters of the method.
 
+    Returns
+    -------
+    numpy.ndarray
+        int32 labels, one for each row.
+
+    Raises
+    ------
+    InputError
+        If an argument is invalid or no grouping satisfies the guarantees.
+
+    Examples
+    --------
     >>> partition([[1.0], [1.1], [9.0], [9.2]], k=2, method="mdav").tolist()
     [0, 0, 1, 1]
     """
@@ -210,7 +242,7 @@ def _stopped_for_good(progress: Progress) -> Progress:
         try:
             progress(done, total)
         except StopSearch as stop:
-            raise Cancelled(str(stop)) from None
+            raise CancelledError(str(stop)) from None
 
     return tell
 

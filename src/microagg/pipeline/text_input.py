@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from microagg.errors import FitsInMemory
+from microagg.errors import FitsInMemoryError
 from microagg.files.chunks import is_in_parts
 from microagg.files.formats import format_of
 from microagg.files.stores.locations import Url, parse_location
@@ -94,5 +94,5 @@ def intake_text_file(path: Path, settings: Settings, kept: SpillFolder, memory: 
     with explain_full_disk("while the text file was taken in"):
         taken = intake_text(path, asked, kept.folder, memory, lambda records: None)
     if not needs_plan(taken.source.records, len(settings.roles[Role.QUASI]), settings.k):
-        raise FitsInMemory("the table is one block, and worked on in memory.")
+        raise FitsInMemoryError("the table is one block, and worked on in memory.")
     return taken

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from microagg.errors import Cancelled, GuaranteeError, InputError
+from microagg.errors import CancelledError, GuaranteeError, InputError
 from microagg.files.chunks import Source
 from microagg.files.commit import system
 from microagg.files.commit.journal import settle
@@ -153,7 +153,7 @@ def in_tables_of(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
     held: list[pa.Table] = []
     for table in tables:
         if is_cancelled():
-            raise Cancelled("stopped; nothing was written.")
+            raise CancelledError("stopped; nothing was written.")
         held.append(table)
         while sum(each.num_rows for each in held) >= size:
             whole = pa.concat_tables(held)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.errors import OnlyInMemory
+from microagg.errors import OnlyInMemoryError
 from microagg.kernels import counting
 from microagg.pipeline.column_stats import NumberFacts
 from microagg.runtime.chunk_map import ChunkMap
@@ -279,7 +279,7 @@ def different_values(
             for stack in stacks.values():
                 _pile_up(stack)
             if (taken := _bytes_of(stacks)) > room:
-                raise OnlyInMemory(
+                raise OnlyInMemoryError(
                     f"scale rank has to know the place of every different value, which "
                     f"takes {taken / 1e6:,.1f} MB and more, but "
                     f"a quarter of the memory is {room / 1e6:,.1f} MB; give it more "

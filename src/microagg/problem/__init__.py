@@ -1,5 +1,4 @@
-"""What methods are given: points and k, the records left, the groups formed, the watch over a
-search.
+"""Input and state of methods: points and k, remaining records, formed groups, control of a search.
 
 May import guarantees and everything below.
 """

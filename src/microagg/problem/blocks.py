@@ -37,7 +37,7 @@ LESS, MORE = 0.38, 0.62
 
 
 def block_size(axes: int) -> int:
-    """How many records a block has, about: fewer where there are many axes.
+    """Return the approximate number of records in a block: fewer where there are many axes.
 
     >>> block_size(8), block_size(100)
     (250000, 20000)
@@ -46,7 +46,7 @@ def block_size(axes: int) -> int:
 
 
 def sample_size(records: int, largest: int) -> int:
-    """How many records to find the cuts from.
+    """Return the size of the sample from which the cuts are computed.
 
     >>> sample_size(2_000_000, 250_000), sample_size(100_000_000, 250_000)
     (65536, 102400)
@@ -55,14 +55,17 @@ def sample_size(records: int, largest: int) -> int:
 
 
 def in_sample(first: int, count: int, records: int, seed: int, wanted: int) -> np.ndarray:
-    """Which of the records first .. first + count - 1 belong to a sample of about `wanted` of
-    all `records`.
+    """Return a mask of the records first .. first + count - 1 that are in a sample of about
+    `wanted` of all `records`.
 
-    By a hash of the record number and the seed, so that the answer for a record is the same
-    whichever chunk it comes in.
+    Decided by a hash of record number and seed, so that it does not depend on the chunk of a
+    record.
 
     >>> whole = in_sample(0, 1000, 1000, 7, 300)
-    >>> bool((in_sample(400, 50, 1000, 7, 300) == whole[400:450]).all()), 250 < int(whole.sum()) < 350
+    >>> (
+    ...     bool((in_sample(400, 50, 1000, 7, 300) == whole[400:450]).all()),
+    ...     250 < int(whole.sum()) < 350,
+    ... )
     (True, True)
     """
     if wanted >= records:
@@ -100,17 +103,18 @@ class BlockTree:
 
     @staticmethod
     def fit(sample: np.ndarray, records: int, largest: int, *, shifted: bool = False) -> BlockTree:
-        """A tree whose leaves can be expected to have at most about `largest` of so many records
-        each.
+        """Build a tree with leaves of about `largest` records at most, for the given number of
+        records.
 
         The records farthest from the centre are a leaf of their own, and shells of some leaves come
-        next: few records far out have most of the error, and their neighbours are far away, so that
-        any cut through them would cost more than all others together. Each other node is cut near
-        its middle, across the direction in which the middle of its sample is longest (with many
-        axes: across the widest of them), unless equal values would make that cut a lopsided one: a
-        border has the fewer groups beside it the longer what it cuts. `shifted`: one whose cuts lie
-        elsewhere, nearer to either side in turn. Equal points are never cut apart, so a leaf may
-        become larger than asked for.
+        next. Few distant records have most of the error, and their neighbours are far away, so a
+        cut through them costs more than all other cuts. Each other node is cut near its middle,
+        across the direction in which the middle of its sample is longest. With many axes, it is cut
+        across the widest of them. A lopsided cut because of equal values is avoided: a short border
+        has fewer groups beside it.
+
+        `shifted`: a tree with cuts elsewhere, nearer to either side in turn. Equal points are never
+        cut apart, so a leaf may become larger than `largest`.
         """
         sample = np.ascontiguousarray(sample, np.float64)
         growing = _Growing(sample, records / max(len(sample), 1), largest, shifted)
@@ -135,12 +139,12 @@ class BlockTree:
     def joined(
         self, counts: np.ndarray, least: int, fits: Callable[[np.ndarray], bool] | None = None
     ) -> np.ndarray:
-        """(leaves,) int32: the block of each leaf, numbered from left to right, once it is known
-        how many records each has.
+        """Return (leaves,) int32: the block of each leaf, numbered from left to right, given the
+        sizes of the leaves.
 
-        Leaves of fewer than `least` records, or that `fits` (asked with the numbers of the leaves
-        of a would-be block) does not let stand, are joined with their neighbours. Where nothing
-        fits, everything is one block.
+        Leaves of fewer than `least` records, or rejected by `fits` (called with the leaves of a
+        candidate block), are joined with their neighbours. Where nothing fits, everything is one
+        block.
 
         >>> tree = BlockTree.fit(np.arange(8.0).reshape(-1, 1), records=8, largest=2)
         >>> tree.joined(np.array([5, 1, 4, 4]), least=2).tolist()
@@ -175,7 +179,7 @@ class BlockTree:
         return below[0]
 
     def as_arrays(self) -> dict[str, np.ndarray]:
-        """What `BlockTree(**arrays)` makes the same tree of."""
+        """Return the arrays from which `BlockTree(**arrays)` rebuilds the tree."""
         return {
             name: getattr(self, name)
             for name in ("axes", "values", "children", "leaves", "centre", "directions")
@@ -193,8 +197,15 @@ class BlockTree:
 class _Growing:
     """A tree in the making, its nodes as lists."""
 
-    def __init__(self, sample: np.ndarray, each: float, largest: int, shifted: bool) -> None:
-        self._sample, self._each, self._largest, self._shifted = sample, each, largest, shifted
+    def __init__(
+        self, sample: np.ndarray, records_per_row: float, largest: int, shifted: bool
+    ) -> None:
+        self._sample, self._each, self._largest, self._shifted = (
+            sample,
+            records_per_row,
+            largest,
+            shifted,
+        )
         n, d = sample.shape
         self._centre = np.sort(sample, axis=0)[n // 2] if n else np.zeros(d)
         self._distances = squared_distances(sample, self._centre)
@@ -209,14 +220,14 @@ class _Growing:
         """
         records = len(rows) * self._each
         ordered = np.sort(self._distances[rows])
-        place = (
+        count = (
             _place(ordered, 1.0 - beyond / records)
             if records > max(self._largest, 2 * beyond)
             else 0
         )
-        if place == 0:
+        if count == 0:
             return self.grow(rows, 0)
-        value = float(ordered[place - 1])
+        value = float(ordered[count - 1])
         node, far = self._add(self._sample.shape[1], value), self._distances[rows] > value
         near = self.grow_shells(rows[~far], max(beyond, self._largest) * SHELL)
         self._children[node] = near, self.grow(rows[far], 0)
@@ -245,7 +256,7 @@ class _Growing:
         return len(self._axes) - 1
 
     def _lengths(self, rows: np.ndarray, axis: int, direction: np.ndarray | None) -> np.ndarray:
-        """What a cut compares."""
+        """Return the values that a cut compares."""
         if direction is None:
             return self._sample[rows, axis]
         return lengths_along(self._sample, rows, self._centre, direction)
@@ -271,17 +282,17 @@ class _Growing:
                 if direction is None
                 else np.sort(self._lengths(rows, axis, direction))
             )
-            place = _place(lengths, self._share(len(rows), depth))
-            least = min(place, len(rows) - place) / len(rows)
+            count = _place(lengths, self._share(len(rows), depth))
+            least = min(count, len(rows) - count) / len(rows)
             if least > even:
-                best, even = (axis, float(lengths[place - 1]), direction), least
+                best, even = (axis, float(lengths[count - 1]), direction), least
             if even >= EVEN:
                 break
         return best
 
     def _longest(self, rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
-        """The direction in which these rows vary most, what lies beyond the limits counted at
-        them.
+        """Return the direction of largest variance of these rows, with values clipped to the
+        limits.
         """
         d = self._sample.shape[1]
         if not 1 < d <= MOST_AXES:
@@ -294,8 +305,8 @@ class _Growing:
         return axes[0] if variances[0] > 0.0 else None
 
     def _share(self, rows: int, depth: int) -> float:
-        """Which share of a node lies below its cut: leaves are to have equal sizes, but for a
-        shifted tree.
+        """Return the share of a node below its cut: leaves of equal size, unless the tree is
+        shifted.
         """
         if self._shifted:
             return LESS if depth % 2 == 0 else MORE
@@ -311,7 +322,7 @@ class _Growing:
 
 
 def _place(ordered: np.ndarray, share: float) -> int:
-    """How many of the values come before the cut: about this share, equal ones on one side; 0 where
+    """Return the number of values before the cut: about this share, equal ones on one side; 0 if
     all are equal.
     """
     middle = ordered[min(max(int(len(ordered) * share), 1), len(ordered) - 1)]

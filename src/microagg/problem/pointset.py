@@ -120,8 +120,8 @@ class PointSet:
         """The least and the largest value of the remaining records in any column."""
         if self._left == 0:
             self._refuse(1)
-        there = self._points[self.remaining()]
-        return float(there.min()), float(there.max())
+        points = self._points[self.remaining()]
+        return float(points.min()), float(points.max())
 
     @property
     def handle(self) -> np.ndarray:
@@ -177,7 +177,8 @@ class Groups:
     """The groups formed so far.
 
     >>> groups = Groups(np.array([[0.0], [1.0], [5.0], [6.0], [7.0]]))
-    >>> groups.add(np.array([2, 3])); groups.add(np.array([0, 1]))
+    >>> groups.add(np.array([2, 3]))
+    >>> groups.add(np.array([0, 1]))
     >>> groups.join_nearest(np.array([4]))
     >>> groups.labels().tolist()
     [0, 0, 1, 1, 1]

@@ -1,4 +1,4 @@
-"""What a method is given: a Problem."""
+"""Input of a method: `Problem`."""
 
 from __future__ import annotations
 
@@ -86,18 +86,20 @@ class Problem:
 
 
 def checked_threads(threads: int | None = None) -> int:
-    """The number of threads asked for, by MICROAGG_THREADS if not here; by default one for each
+    """Return the number of threads: as given, else MICROAGG_THREADS, else one for each
     processor.
     """
-    asked = os.environ.get("MICROAGG_THREADS", "") if threads is None else threads
-    if asked == "":
+    requested = os.environ.get("MICROAGG_THREADS", "") if threads is None else threads
+    if requested == "":
         return (
             len(os.sched_getaffinity(0))
             if hasattr(os, "sched_getaffinity")
             else os.cpu_count() or 1
         )
     try:
-        number = 0 if isinstance(asked, float) and not asked.is_integer() else int(asked)
+        number = (
+            0 if isinstance(requested, float) and not requested.is_integer() else int(requested)
+        )
     except (TypeError, ValueError, OverflowError):
         number = 0
     if number < 1:

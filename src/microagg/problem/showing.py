@@ -35,7 +35,7 @@ class Surface(Protocol):
 
 @contextlib.contextmanager
 def shown(progress: Progress | bool | None, what: str) -> Iterator[Progress | None]:
-    """What long work is to call: the function given, a bar for True, or None.
+    """Return the progress callback of long work: the given function, a bar for True, or None.
 
     >>> with shown(None, "grouping") as progress:
     ...     progress is None
@@ -59,21 +59,24 @@ def shown(progress: Progress | bool | None, what: str) -> Iterator[Progress | No
 
 
 def surface_here() -> Surface | None:
-    """A notebook, if this runs in one, else the terminal; None where nobody is looking."""
+    """Return a notebook display, if this runs in one, else the terminal; None without either."""
     if _in_notebook():
         return Notebook()
     return Terminal() if sys.stderr is not None and sys.stderr.isatty() else None
 
 
 class ShownBar:
-    """A progress callback that shows how far the work is and what a search has found.
+    """Progress callback that shows the progress and the best result of a search.
 
-    While a search goes on, the first Ctrl-C (in a notebook: the interrupt of the kernel) ends it at
-    its next checkpoint with the best so far, the second ends it at once.
+    During a search, the first Ctrl-C (in a notebook: the interrupt of the kernel) ends it at its
+    next checkpoint with the best result so far. The second ends it at once.
 
     >>> class Lines:
-    ...     def show(self, text, share): print(f"{text} {share:.0%}")
-    ...     def close(self): print("closed")
+    ...     def show(self, text, share):
+    ...         print(f"{text} {share:.0%}")
+    ...
+    ...     def close(self):
+    ...         print("closed")
     >>> with ShownBar("grouping", Lines()) as bar:
     ...     bar(10, 10)
     grouping 0%
@@ -167,11 +170,11 @@ class Notebook:
             self._handle.update(content, raw=True)
 
     def close(self) -> None:
-        """What was shown last stays."""
+        """Leave the last output in place."""
 
 
 def _in_notebook() -> bool:
-    """Whether a kernel of Jupyter runs this: IPython in a terminal has none."""
+    """Return whether a Jupyter kernel runs this; IPython in a terminal has none."""
     library: Any = sys.modules.get("IPython")
     shell = None if library is None else library.get_ipython()
     return getattr(shell, "kernel", None) is not None

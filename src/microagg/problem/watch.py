@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from microagg.errors import Cancelled
+from microagg.errors import CancelledError
 from microagg.problem.problem import Progress
 
 
-class StopSearch(Cancelled):
+class StopSearch(CancelledError):
     """Raised by a progress callback: stop, and keep the best so far where there is one."""
 
 
@@ -112,8 +112,8 @@ class Watch:
             self.stopped = "checkpoint"
 
     def interrupted(self, done: int, total: int) -> bool:
-        """Whether a long step should break off between two checkpoints: it was stopped, or its time
-        is over.
+        """Return whether a long step should break off between two checkpoints: cancelled or out of
+        time.
 
         The step must then leave no trace, so that the state is that of the last checkpoint passed.
         """
@@ -127,11 +127,11 @@ class Watch:
         return self.stopped is not None
 
     def seconds_left(self) -> float | None:
-        """How long the search may still take; None if there is no limit."""
+        """Return the seconds left for the search; None without a limit."""
         return None if self._ends is None else max(self._ends - time.monotonic(), 0.0)
 
     def checkpoint(self, done: int, total: int, telling: str = "") -> bool:
-        """Tell how far the work is; True if it has to end here. Calls after that do not count."""
+        """Report progress; return True if the search has to end here. Later calls do not count."""
         if self.stopped is not None:
             return True
         self.passed += 1
@@ -146,7 +146,7 @@ class Watch:
         return self.stopped is not None
 
     def tell(self, done: int, total: int, telling: str = "") -> None:
-        """Tell how far the work is without asking whether to go on."""
+        """Report progress without checking whether to stop."""
         if self._progress is None:
             return
         if telling and (tell := getattr(self._progress, "tell", None)) is not None:
@@ -156,7 +156,7 @@ class Watch:
         self._progress(int(self._parts * self._told), self._parts)
 
     def stage(self, low: float, high: float) -> None:
-        """What is told from now on makes up this share of the whole work."""
+        """Map the progress reported from now on to this share of the whole work."""
         self._low, self._high = low, high
 
     def searching(self) -> contextlib.AbstractContextManager[None]:

@@ -30,18 +30,19 @@ class ChunkMap:
         what: str,
         task: Callable[..., Any],
         *arguments: Any,
-        each: Sequence[Any] | None = None,
+        per_chunk: Sequence[Any] | None = None,
     ) -> Iterator[Any]:
-        """What `task(source, first, count, *arguments)` returns for each chunk, in their order;
-        `each` has one more for every chunk.
+        """Yield `task(source, first, count, *arguments)` for each chunk, in order.
+
+        `per_chunk` holds one further argument for every chunk.
         """
-        more = [()] * len(self.chunks) if each is None else [(own,) for own in each]
-        given = (
-            (self.source, first, count, *arguments, *own)
-            for (first, count), own in zip(self.chunks, more, strict=True)
+        more = [()] * len(self.chunks) if per_chunk is None else [(extra,) for extra in per_chunk]
+        calls = (
+            (self.source, first, count, *arguments, *extra)
+            for (first, count), extra in zip(self.chunks, more, strict=True)
         )
         needs = (count * self.a_record for _, count in self.chunks)
-        done = self.executor.map_ordered(task, given, needs=needs)
+        done = self.executor.map_ordered(task, calls, needs=needs)
         for (_, count), result in zip(self.chunks, done, strict=True):
             self.tell(what, count)
             yield result

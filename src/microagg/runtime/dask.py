@@ -28,7 +28,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from microagg.errors import ClusterWarning, InputError, LostWorkers, needs_extra
+from microagg.errors import ClusterWarning, InputError, LostWorkersError, needs_extra
 from microagg.kernels.compiling import announce_compiling, on_first_compile, would_announce
 from microagg.runtime.executor import Tell
 from microagg.runtime.spill import SpillFolder
@@ -101,8 +101,8 @@ def run_exclusive_task(order: RemoteTask) -> TaskResult:
 
 
 class _Unwanted:
-    """Knows whether a task of a worker is still wanted: its spill is there, and nobody has
-    cancelled it.
+    """Cancellation token of a task on a worker: set once its spill is gone or Dask has cancelled
+    it.
     """
 
     def __init__(self, folder: str) -> None:
@@ -129,18 +129,18 @@ class _Unwanted:
 
 
 def inspect_worker(dask_worker: Any = None) -> WorkerInfo:
-    """What a worker tells of itself; Dask hands in the worker."""
+    """Return facts of a worker; Dask passes the worker."""
     return worker_info(dask_worker.state.nthreads, dask_worker.memory_manager.memory_limit)
 
 
 def check_shared_paths(
     places: Sequence[SharedPath], token: str, dask_worker: Any = None
 ) -> list[int]:
-    """Which of these places a worker does not see."""
+    """Return the numbers of the paths that a worker does not see."""
     return [
-        place
-        for place, each in enumerate(places)
-        if not sees(each, token, _name(dask_worker.address))
+        index
+        for index, path in enumerate(places)
+        if not sees(path, token, _name(dask_worker.address))
     ]
 
 
@@ -150,7 +150,7 @@ def _name(address: str) -> str:
 
 @dataclass(frozen=True)
 class WorkerRequirements:
-    """What a worker must have to be let in."""
+    """Requirements on a worker before it is admitted."""
 
     token: str
     versions: Mapping[str, str]
@@ -167,8 +167,8 @@ class WorkerRequirements:
 def inspect_workers(
     entrance: str, keys: Sequence[str] = (), dask_scheduler: Any = None
 ) -> tuple[int, list[str]]:
-    """How many workers have been let in, and which of these tasks wait for nobody; Dask hands in
-    the scheduler.
+    """Count the admitted workers and list tasks that no worker can run; Dask passes the
+    scheduler.
     """
     let_in = sum(bool(worker.resources.get(entrance)) for worker in dask_scheduler.workers.values())
     states = {key: getattr(dask_scheduler.tasks.get(key), "state", None) for key in keys}
@@ -179,10 +179,10 @@ async def let_in(worker: Any, terms: WorkerRequirements) -> None:
     """Give a worker the resources that tasks ask for, if it is fit for them."""
     import pyarrow as pa
 
-    own = worker_info(worker.state.nthreads, worker.memory_manager.memory_limit)
-    if own.versions != dict(terms.versions):
+    info = worker_info(worker.state.nthreads, worker.memory_manager.memory_limit)
+    if info.versions != dict(terms.versions):
         return
-    if own.limited and own.share(1) < terms.memory:
+    if info.limited and info.share(1) < terms.memory:
         return
     if not all(map(is_there, terms.places)):
         return
@@ -210,12 +210,12 @@ def _gate(terms: WorkerRequirements) -> Any:
 
 
 def check_engine(engine: Any) -> None:
-    """Raise unless this is something to work with; nobody is asked yet whether it is there.
+    """Raise unless this is a valid engine, without connecting to it.
 
-    >>> check_engine("nowhere")
+    >>> check_engine("nowhere")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    microagg.errors.InputError: engine must be a distributed.Client, an address such as tls://10.0.0.1:8786, or local:4.
+    microagg.errors.InputError: engine must be a distributed.Client, an address such as ...
     """
     try:
         import distributed
@@ -237,7 +237,7 @@ def check_engine(engine: Any) -> None:
 
 
 def _workers_asked(engine: str) -> int:
-    """How many workers of this machine are asked for; one for each processor, if that is not said.
+    """Return the number of workers of this machine; by default one for each processor.
 
     >>> _workers_asked("local:4")
     4
@@ -254,12 +254,11 @@ def _workers_asked(engine: str) -> int:
 
 @contextlib.contextmanager
 def connect(engine: Any, threads: int | None = None) -> Iterator[Client]:
-    """The client of an engine: one that was given, or one for an address, or for workers of this
-    machine ("local:4").
+    """Yield the client of an engine: a given one, or one for an address, or for local workers
+    ("local:4").
 
-    What is started here ends here. TLS is what the client has, or what Dask's own configuration
-    says for the address; where there is none, a warning tells so. DaskExecutor of this machine
-    always have it.
+    A cluster started here ends here. TLS is that of the client, or of Dask's configuration for the
+    address. Without TLS there is a warning. Workers of this machine always use it.
     """
     check_engine(engine)
     import distributed
@@ -270,11 +269,11 @@ def connect(engine: Any, threads: int | None = None) -> Iterator[Client]:
         return
     with contextlib.ExitStack() as stack:
         stack.enter_context(_quiet())
-        given: Any = engine
+        address: Any = engine
         if engine.startswith(LOCAL):
-            given = stack.enter_context(_local(engine, threads))
+            address = stack.enter_context(_local(engine, threads))
         try:
-            client = stack.enter_context(distributed.Client(given, set_as_default=False))
+            client = stack.enter_context(distributed.Client(address, set_as_default=False))
         except (OSError, ValueError, TypeError, TimeoutError):
             raise InputError(
                 f"there is no scheduler at {engine!r}; check the address, and whether it "
@@ -293,24 +292,22 @@ def warn_if_open(client: Any) -> None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """What Dask has to say about lost connections and the like is said by us, in a sentence."""
+    """Silence Dask's messages on lost connections; microagg reports them in a sentence."""
     import logging
 
     loggers = [logging.getLogger(name) for name in ("distributed", "tornado.application")]
-    before = [each.level for each in loggers]
+    before = [logger.level for logger in loggers]
     try:
-        for each in loggers:
-            each.setLevel(logging.CRITICAL + 1)
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL + 1)
         yield
     finally:
-        for each, level in zip(loggers, before, strict=True):
-            each.setLevel(level)
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 def dask_setup(worker: Any) -> None:
-    """What a worker of this machine does first, for it is preloaded there: Ctrl-C is the driver's
-    to answer.
-    """
+    """Ignore Ctrl-C on a worker of this machine, where this is preloaded: the driver handles it."""
     import signal
 
     if threading.current_thread() is threading.main_thread():
@@ -320,11 +317,11 @@ def dask_setup(worker: Any) -> None:
 
 @contextlib.contextmanager
 def _local(engine: str, threads: int | None) -> Iterator[Any]:
-    """Start a cluster of processes on this machine that nobody else can use.
+    """Start a private cluster of processes on this machine.
 
-    Every port takes TLS with a certificate of this run only, and refuses whoever does not have its
-    key. The key stays in the memory of these processes. What Dask keeps on disk, a folder that it
-    also imports modules from, is readable by the owner only.
+    Every port takes TLS with a certificate of this run only, and rejects clients without its key.
+    The key stays in the memory of these processes. The files of Dask, a folder that it also imports
+    modules from, are readable by the owner only.
     """
     import logging
 
@@ -379,38 +376,38 @@ class WorkerPool:
                 client.wait_for_workers(1, timeout=PATIENCE)
             except TimeoutError:
                 raise InputError("the cluster has no worker; start some.") from None
-            found = client.run(inspect_worker, on_error="return")
+            infos = client.run(inspect_worker, on_error="return")
         here = versions_here()
-        for address, own in found.items():
-            if not isinstance(own, WorkerInfo):
+        for address, info in infos.items():
+            if not isinstance(info, WorkerInfo):
                 raise InputError(
-                    f"the worker {address} cannot use microagg ({type(own).__name__}); "
+                    f"the worker {address} cannot use microagg ({type(info).__name__}); "
                     f"install the same as here on all of them."
                 )
-            check_versions(address, own.versions, here)
-        return WorkerPool(client, dict(found))
+            check_versions(address, info.versions, here)
+        return WorkerPool(client, dict(infos))
 
     @property
     def threads(self) -> int:
-        """How many threads the smallest worker has."""
-        return min(each.threads for each in self.workers.values())
+        """Return the number of threads of the smallest worker."""
+        return min(info.threads for info in self.workers.values())
 
-    def memory(self, asked: int | None) -> int:
-        """Bytes for the work of one worker: what the smallest one has, and no more than is asked
-        for.
+    def memory(self, limit: int | None) -> int:
+        """Return the bytes for the work of one worker: those of the smallest one, at most
+        `limit`.
         """
         return min(
-            [each.share(self._beside(each)) for each in self.workers.values()]
-            + ([asked] if asked else [])
+            [info.share(self._beside(info)) for info in self.workers.values()]
+            + ([limit] if limit else [])
         )
 
     def _beside(self, worker: WorkerInfo) -> int:
-        return Counter(each.machine for each in self.workers.values())[worker.machine]
+        return Counter(info.machine for info in self.workers.values())[worker.machine]
 
     def check_small(self, block: int) -> None:
         """Raise unless a block of so many bytes fits into every worker."""
-        for address, each in self.workers.items():
-            share = each.share(self._beside(each))
+        for address, info in self.workers.items():
+            share = info.share(self._beside(info))
             if share < block:
                 raise InputError(
                     f"the worker {address} has {share / 1e6:,.0f} MB for blocks, and one "
@@ -426,7 +423,8 @@ class WorkerPool:
         memory: int,
         warm: tuple[int, int] | None = None,
     ) -> Iterator[DaskExecutor]:
-        """The same as an executor, whose spill is in this folder; until the end of the block.
+        """Yield the pool as an executor with its spill in this folder, until the end of the block.
+
         `warm` is (k, axes) of blocks to come.
         """
         token = secrets.token_hex(8)
@@ -437,7 +435,7 @@ class WorkerPool:
         with _explain_lost_workers():
             self.client.register_plugin(_gate(terms))
         workers = DaskExecutor(
-            self.client, terms, str(folder), sum(each.threads for each in self.workers.values())
+            self.client, terms, str(folder), sum(info.threads for info in self.workers.values())
         )
         try:
             if warm is not None:
@@ -454,15 +452,15 @@ class WorkerPool:
         """Raise unless every worker sees these places, and what it writes there is seen here."""
         with asked_about(places, token), _explain_lost_workers():
             for address, unseen in self.client.run(check_shared_paths, places, token).items():
-                for number, place in enumerate(places):
-                    if number in unseen or not answered(place, token, _name(address)):
-                        raise place.refuse(address)
+                for number, path in enumerate(places):
+                    if number in unseen or not answered(path, token, _name(address)):
+                        raise path.refuse(address)
 
     def _warm(self, workers: DaskExecutor, k: int, axes: int) -> None:
         """Compile on one worker of each machine; the others find what it has put into the machine's
         cache.
         """
-        first = {each.machine: address for address, each in self.workers.items()}
+        first = {info.machine: address for address, info in self.workers.items()}
         note = f"{workers.folder}/{COMPILING}"
         workers.once(
             [
@@ -474,8 +472,8 @@ class WorkerPool:
 
 
 def warm_and_tell(k: int, axes: int, note: str) -> int:
-    """A task: compile what blocks need; where that is the first time on this machine, a file tells
-    so.
+    """Compile the kernels of blocks (a task); on the first time on this machine, leave a file as a
+    sign.
     """
     if note:
         on_first_compile(lambda: Path(note).touch(0o600))
@@ -487,8 +485,8 @@ def warm_and_tell(k: int, axes: int, note: str) -> int:
 
 @contextlib.contextmanager
 def shared_work(engine: Any, folder: Path) -> Iterator[DaskExecutor]:
-    """The workers of an engine, for tasks that share no more than what they are told; a folder in
-    this one holds that, and goes.
+    """Yield the workers of an engine, for independent tasks; a temporary folder in this one holds
+    their arguments.
     """
     with connect(engine) as client, SpillFolder(Path(os.path.abspath(folder))) as spill:
         crew = WorkerPool.of(client)
@@ -498,9 +496,9 @@ def shared_work(engine: Any, folder: Path) -> Iterator[DaskExecutor]:
 
 @dataclass(frozen=True)
 class PendingTask:
-    """A task that somebody is to do."""
+    """Task that is waiting for a worker."""
 
-    place: int
+    index: int
     how: Callable[[RemoteTask], TaskResult]
     task: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -509,7 +507,7 @@ class PendingTask:
 
 
 class DaskExecutor:
-    """An executor whose tasks are done by the workers of a cluster."""
+    """Executor of tasks on the workers of a cluster."""
 
     def __init__(self, client: Any, terms: WorkerRequirements, folder: str, threads: int) -> None:
         self.client, self.terms, self.folder, self.threads = client, terms, folder, threads
@@ -524,11 +522,11 @@ class DaskExecutor:
         at_once: int | None = None,
         needs: Iterable[int] = (),
     ) -> Iterator[Any]:
-        """What `task(*each)` returns for each of the arguments, in their order, whoever did it."""
+        """Yield `task(*args)` for each of the arguments, in their order, from any worker."""
         ready: dict[int, Any] = {}
         following = 0
-        for place, result in self.as_they_come(task, arguments, needs):
-            ready[place] = result
+        for index, result in self.as_they_come(task, arguments, needs):
+            ready[index] = result
             while following in ready:
                 yield ready.pop(following)
                 following += 1
@@ -544,16 +542,16 @@ class DaskExecutor:
         `look` is called now and then.
         """
         bytes_of = iter(needs)
-        asked = (
-            PendingTask(place, run_task, task, each, next(bytes_of, 0))
-            for place, each in enumerate(arguments)
+        pending = (
+            PendingTask(index, run_task, task, args, next(bytes_of, 0))
+            for index, args in enumerate(arguments)
         )
-        return self._collected(asked, look)
+        return self._collected(pending, look)
 
     def run_exclusive(
         self, task: Callable[..., Any], *arguments: Any, tell: Tell, needs: int = 0
     ) -> Any:
-        """What `task(threads, tell, *arguments)` returns on one worker, with its threads."""
+        """Return `task(threads, tell, *arguments)` from one worker, with its threads."""
         return next(
             iter(
                 self._collected(iter([PendingTask(0, run_exclusive_task, task, arguments, needs)]))
@@ -568,71 +566,76 @@ class DaskExecutor:
         """Do each task on the worker of an address, or on another one where that is gone; `look` is
         called now and then.
         """
-        asked = (
-            PendingTask(place, run_task, task, each, 0, address)
-            for place, (task, each, address) in enumerate(tasks)
+        pending = (
+            PendingTask(index, run_task, task, args, 0, address)
+            for index, (task, args, address) in enumerate(tasks)
         )
-        for _ in self._collected(asked, look):
+        for _ in self._collected(pending, look):
             pass
 
     def _collected(
-        self, given: Iterator[PendingTask], look: Callable[[], object] = lambda: None
+        self, tasks: Iterator[PendingTask], look: Callable[[], object] = lambda: None
     ) -> Iterator[tuple[int, Any]]:
-        """(place, result) of what is asked for, as it is done; what a dead worker was to do, others
-        do.
+        """Yield (index, result) of the tasks as they complete; tasks of a dead worker run on
+        others.
         """
         running: dict[Any, PendingTask] = {}
         finished: Finished = SimpleQueue()
         try:
             while True:
-                while len(running) < 2 * self.threads and (asked := next(given, None)) is not None:
-                    self._start(asked, running, finished)
+                while len(running) < 2 * self.threads and (task := next(tasks, None)) is not None:
+                    self._start(task, running, finished)
                 if not running:
                     return
                 future = self._next(running, finished, look)
                 if future not in running:  # it was started anew
                     continue
-                told = self._told(future)
-                if told is None:  # its worker died before anybody had the result
+                result = self._told(future)
+                if result is None:  # its worker died before anybody had the result
                     future.add_done_callback(finished.put)
                     self._look_after(running, finished)
                     continue
-                yield running.pop(future).place, told.result()
+                yield running.pop(future).index, result.result()
         finally:
             self._cancel(list(running))
 
     def _start(
-        self, asked: PendingTask, running: dict[Any, PendingTask], finished: Finished
+        self, pending: PendingTask, running: dict[Any, PendingTask], finished: Finished
     ) -> None:
-        task = asked.task
+        task = pending.task
         order = RemoteTask(
-            task.__module__, task.__name__, tuple(map(self._as_told, asked.arguments)), self.folder
+            task.__module__,
+            task.__name__,
+            tuple(map(self._as_told, pending.arguments)),
+            self.folder,
         )
-        resources = {self.terms.entrance: 1.0, MEMORY: float(min(asked.needs, self.terms.memory))}
-        key = f"{task.__name__}-{asked.place}-{secrets.token_hex(4)}"
+        resources = {self.terms.entrance: 1.0, MEMORY: float(min(pending.needs, self.terms.memory))}
+        key = f"{task.__name__}-{pending.index}-{secrets.token_hex(4)}"
         with _explain_lost_workers():
             future = self.client.submit(
-                asked.how, order, key=key, pure=False, resources=resources, workers=asked.address,
-                allow_other_workers=asked.address is not None,
+                pending.how, order, key=key, pure=False, resources=resources, workers=pending.address,
+                allow_other_workers=pending.address is not None,
             )  # fmt: skip
-        running[future] = asked
+        running[future] = pending
         future.add_done_callback(finished.put)
 
     def _as_told(self, argument: Any) -> Any:
-        """An argument as it is if it is numbers and paths of the spill; else where it lies."""
+        """Return an argument as it is if it is numbers and paths of the spill; else the path of its
+        copy.
+        """
         if is_plain(argument, self.folder):
             return argument
-        known = self._kept.get(id(argument))
-        if known is None:
-            known = argument, SpilledObject.of(argument, self.folder)
+        kept = self._kept.get(id(argument))
+        if kept is None:
+            kept = argument, SpilledObject.of(argument, self.folder)
             # with the argument itself, or another one could get its number
-            self._kept[id(argument)] = known
-        return known[1]
+            self._kept[id(argument)] = kept
+        return kept[1]
 
     def _next(
         self, running: dict[Any, PendingTask], finished: Finished, look: Callable[[], object]
     ) -> Any:
-        """The next future that is done; raises where nobody is left to do any."""
+        """Return the next completed future; raise if no worker is left."""
         while True:
             with contextlib.suppress(Empty):
                 return finished.get(timeout=LOOK)
@@ -640,7 +643,7 @@ class DaskExecutor:
             self._look_after(running, finished)
 
     def _look_after(self, running: dict[Any, PendingTask], finished: Finished) -> None:
-        """Give anew what waits for nobody; raises where there has been no worker for a while."""
+        """Resubmit tasks that no worker can run; raise if there has been no worker for a while."""
         with _explain_lost_workers():
             if self.client.status != "running":
                 raise OSError
@@ -654,7 +657,7 @@ class DaskExecutor:
             return
         self._alone_since = self._alone_since or time.monotonic()
         if time.monotonic() - self._alone_since > PATIENCE:
-            raise LostWorkers(
+            raise LostWorkersError(
                 "there is no worker left that can do the work; nothing was put in place. "
                 "Start some, and go on with resume."
             )
@@ -662,22 +665,20 @@ class DaskExecutor:
     def _start_anew(
         self, keys: set[str], running: dict[Any, PendingTask], finished: Finished
     ) -> None:
-        """Dask does not look again at tasks that nobody could do when it got them; those are given
-        anew.
-        """
+        """Resubmit tasks that had no worker: Dask does not look at them again."""
         stranded = [future for future in running if future.key in keys]
         again = [running.pop(future) for future in stranded]
         self._cancel(stranded)
-        for asked in again:
-            self._start(asked, running, finished)
+        for pending in again:
+            self._start(pending, running, finished)
 
     def _told(self, future: Any) -> TaskResult | None:
-        """What was told; None if it was lost with its worker, and is being done again."""
+        """Return the result of a future; None if it was lost with its worker and runs again."""
         from distributed.scheduler import KilledWorker
 
         try:
             with _explain_lost_workers():
-                told = future.result(timeout=LOOK)
+                outcome = future.result(timeout=LOOK)
         except TimeoutError:
             return None
         except KilledWorker:
@@ -686,7 +687,7 @@ class DaskExecutor:
                 "other; give each of them more memory."
             ) from None
         future.release()
-        return told
+        return outcome
 
     def _cancel(self, futures: list[Any]) -> None:
         with contextlib.suppress(Exception):  # where the scheduler is gone, so are they
@@ -709,7 +710,7 @@ def _explain_lost_workers() -> Iterator[None]:
     except (CancelledError, FutureCancelledError, OSError) as error:
         if isinstance(error, TimeoutError):
             raise
-        raise LostWorkers(
+        raise LostWorkersError(
             "the connection to the cluster was lost; nothing was put in place. Go on "
             "with resume when it is back."
         ) from None

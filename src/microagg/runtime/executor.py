@@ -18,15 +18,15 @@ _here = threading.local()
 
 
 class CancellationToken(Protocol):
-    """Knows whether somebody still waits for what is done."""
+    """Signal that the result of a running task is no longer needed."""
 
     def is_set(self) -> bool:
-        """Whether nobody does."""
+        """Return True once the task should stop."""
         ...
 
 
 def is_cancelled() -> bool:
-    """Whether what a task is doing is no longer wanted: long ones look now and then."""
+    """Return whether the running task is cancelled; long tasks check this now and then."""
     stop = getattr(_here, "stop", None)
     return stop is not None and stop.is_set()
 
@@ -47,20 +47,17 @@ class Executor(Protocol):
         at_once: int | None = None,
         needs: Iterable[int] = (),
     ) -> Iterator[Any]:
-        """What `task(*each)` returns for each of the arguments; no more than `at_once` are worked
-        on at a time by one process.
+        """Yield `task(*args)` for each of the arguments; one process runs at most `at_once` at a
+        time.
 
-        `needs` says how many bytes each takes at the peak, for those who hand tasks to several
-        machines.
+        `needs` holds the peak bytes of each task, for executors with several machines.
         """
         ...
 
     def run_exclusive(
         self, task: Callable[..., Any], *arguments: Any, tell: Tell, needs: int = 0
     ) -> Any:
-        """What `task(threads, tell, *arguments)` returns: one that must be done in one place, with
-        the threads of that place.
-        """
+        """Return `task(threads, tell, *arguments)`: run on one machine, with its threads."""
         ...
 
 
@@ -82,18 +79,18 @@ class ThreadExecutor:
         at_once: int | None = None,
         needs: Iterable[int] = (),
     ) -> Iterator[Any]:
-        """What `task(*each)` returns for each of the arguments, in their order."""
+        """Yield `task(*args)` for each of the arguments, in their order."""
         width = min(self.threads, at_once or self.threads)
         if width <= 1:
-            for each in arguments:
-                yield task(*each)
+            for args in arguments:
+                yield task(*args)
             return
         stop = threading.Event()
         pool = ThreadPoolExecutor(width, initializer=_remember, initargs=(stop,))
         waiting: deque[Future[Any]] = deque()
         try:
-            for each in arguments:
-                waiting.append(pool.submit(task, *each))
+            for args in arguments:
+                waiting.append(pool.submit(task, *args))
                 if len(waiting) >= 2 * width:
                     yield waiting.popleft().result()
             while waiting:
@@ -105,7 +102,7 @@ class ThreadExecutor:
     def run_exclusive(
         self, task: Callable[..., Any], *arguments: Any, tell: Tell, needs: int = 0
     ) -> Any:
-        """What `task(self, tell, *arguments)` returns."""
+        """Return `task(self, tell, *arguments)`."""
         return task(self, tell, *arguments)
 
 

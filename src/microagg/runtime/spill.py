@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import InputError, LostWorkers
+from microagg.errors import InputError, LostWorkersError
 from microagg.files.commit import system
 from microagg.files.commit.locking import reason
 from microagg.runtime.spill_record import (
@@ -68,11 +68,11 @@ class SpillFolder:
         spare: Path | None = None,
         records: Path | None = None,
     ) -> None:
-        """A folder below `parent`. For a `target` it is recorded in the folder `records` (that of
-        the target, if nothing is said).
+        """Prepare a folder below `parent`.
 
-        With `resume`, it is the one that a killed run for the same target left. What other killed
-        runs left goes, but for `spare`.
+        For a `target` it is recorded in the folder `records` (by default that of the target). With
+        `resume`, it is the folder that a killed run for the same target left. Folders of other
+        killed runs are removed, except `spare`.
         """
         parent = Path(os.path.abspath(parent))
         self.parent, self._resume, self._spare = parent, resume, spare
@@ -89,7 +89,7 @@ class SpillFolder:
             if self._record is not None:
                 undo.enter_context(self._record)
                 left = self._record.left() if self._resume else None
-            spared = [each for each in (left, self._spare) if each is not None]
+            spared = [folder for folder in (left, self._spare) if folder is not None]
             for where in {
                 self.parent,
                 self.parent if self._record is None else self._record.path.parent,
@@ -137,7 +137,7 @@ class SpillFolder:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            if self._record is None or not isinstance(error, LostWorkers):
+            if self._record is None or not isinstance(error, LostWorkersError):
                 _remove(self.folder)
         finally:
             in_use.discard(str(self.folder))
@@ -159,7 +159,7 @@ class SpillFolder:
         return room
 
     def check_full(self, needed: int) -> None:
-        """Raise unless the disk has room for so many bytes."""
+        """Raise unless the disk has so many bytes free."""
         free = shutil.disk_usage(self.folder).free
         if free < needed:
             raise InputError(
@@ -209,10 +209,16 @@ def remove_left_spill(parent: Path, but: Collection[Path] = ()) -> list[str]:
                     if folder is not None and not is_needed:
                         folders.add(folder.parent)
                     close_record(descriptor, parent / name, is_needed=is_needed)
-    for place in sorted(folders):
-        for name in names if place == parent else _names_in(place):
-            if FOLDER.fullmatch(name) and place / name not in but and _removed(place / name):
-                done.append(f"removed {str(place / name)!r}, which a run that was stopped had left")
+    for directory in sorted(folders):
+        for name in names if directory == parent else _names_in(directory):
+            if (
+                FOLDER.fullmatch(name)
+                and directory / name not in but
+                and _removed(directory / name)
+            ):
+                done.append(
+                    f"removed {str(directory / name)!r}, which a run that was stopped had left"
+                )
     return done
 
 
@@ -224,7 +230,7 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def _removed(folder: Path) -> bool:
-    """Remove a folder of this user whose run has ended; returns whether it was one."""
+    """Remove a folder of this user if its run has ended; return whether it did."""
     if str(folder) in in_use or not is_own_folder(folder):
         return False
     with contextlib.suppress(OSError):
@@ -253,31 +259,31 @@ def explain_full_disk(where: str) -> Iterator[None]:
 
 
 def write_spill_file(
-    path: str, table: pa.Table, keys: np.ndarray, told: dict[str, Any]
+    path: str, table: pa.Table, keys: np.ndarray, metadata: dict[str, Any]
 ) -> dict[str, Any]:
-    """Write records as an Arrow file with a batch for each key that occurs; under a name of its own
-    until it is whole.
+    """Write records as an Arrow file with a batch for each key, under a temporary name until
+    complete.
 
-    The file carries what is `told` of it, and "index": (key, how many) of each batch. That is
-    returned, and `read_result` reads it again.
+    The file carries `metadata`, and "index": (key, count) of each batch. Both are returned, and
+    `read_result` reads them again.
     """
     batches, index = sorted_batches(table, keys)
-    told = {**told, "index": index}
-    schema = table.schema.with_metadata({TOLD: json.dumps(told).encode()})
+    metadata = {**metadata, "index": index}
+    schema = table.schema.with_metadata({TOLD: json.dumps(metadata).encode()})
     part = Path(f"{path}.{secrets.token_hex(4)}.part")
     with explain_full_disk("while parts of the table were set aside"):
         try:
-            system.fill(part, lambda place: write_plainly(place, schema, batches))
+            system.fill(part, lambda target: write_plainly(target, schema, batches))
             system.rename(part, Path(path))
         except BaseException:
             with contextlib.suppress(OSError):
                 part.unlink(missing_ok=True)
             raise
-    return json.loads(json.dumps(told))
+    return json.loads(json.dumps(metadata))
 
 
 def read_result(path: str) -> dict[str, Any] | None:
-    """What a file that is there and whole tells of itself; None where there is none yet."""
+    """Return the metadata of a complete file; None if there is none yet."""
     with contextlib.suppress(FileNotFoundError):
         return json.loads(Path(f"{path}{LEFT}").read_text("utf-8"))
     if not os.path.exists(path):
@@ -287,12 +293,12 @@ def read_result(path: str) -> dict[str, Any] | None:
 
 
 def discard_rows(path: str) -> None:
-    """Remove a file whose records are needed no more; what it tells of itself stays, for a run that
-    goes on from here.
+    """Remove a file of which the records are no longer needed; its metadata stays for a resumed
+    run.
     """
-    told = read_result(path)
-    if told is not None and os.path.exists(path):
-        write_result(f"{path}{LEFT}", json.dumps(told))
+    metadata = read_result(path)
+    if metadata is not None and os.path.exists(path):
+        write_result(f"{path}{LEFT}", json.dumps(metadata))
         with explain_full_disk("while parts of the table were set aside"):
             system.remove(Path(path))
 
@@ -309,7 +315,7 @@ def write_result(path: str, text: str) -> None:
 
 
 def write_plainly(part: Path, schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> None:
-    """Write batches as an Arrow file for its owner's eyes only."""
+    """Write batches as an Arrow file, readable by the owner only (mode 0600)."""
     options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with (
@@ -331,7 +337,7 @@ def read_batches(
             fields = [reader.schema.get_field_index(name) for name in names]
         options = pa.ipc.IpcReadOptions(included_fields=sorted(fields))
     with pa.OSFile(path) as file, pa.ipc.open_file(file, options=options) as reader:
-        return [reader.get_batch(place) for place in places]
+        return [reader.get_batch(index) for index in places]
 
 
 def sorted_batches(
@@ -346,9 +352,9 @@ def sorted_batches(
     """
     order = np.argsort(keys, kind="stable")
     whole = table.take(pa.array(order)).combine_chunks()
-    found, counts = np.unique(keys, return_counts=True)
+    groups, counts = np.unique(keys, return_counts=True)
     starts = np.cumsum(counts) - counts
     batches = []
     for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
         batches.extend(whole.slice(start, count).combine_chunks().to_batches())
-    return batches, list(zip(found.tolist(), counts.tolist(), strict=True))
+    return batches, list(zip(groups.tolist(), counts.tolist(), strict=True))

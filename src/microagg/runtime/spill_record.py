@@ -30,9 +30,7 @@ they are in use.
 
 
 class SpillRecord:
-    """The file beside a target that says where the folder of its run lies; it is locked while the
-    run is alive.
-    """
+    """File beside a target that records the folder of its run; locked while the run is alive."""
 
     def __init__(self, path: Path, parent: Path) -> None:
         self.path, self._parent = path, parent
@@ -41,7 +39,7 @@ class SpillRecord:
     def of(target: Path, parent: Path, folder: Path) -> SpillRecord:
         """The one of runs for `target` that work below `parent`, in a folder."""
         known_by = b"\0".join(
-            os.fsencode(os.path.abspath(each)) for each in (target.resolve(), parent)
+            os.fsencode(os.path.abspath(path)) for path in (target.resolve(), parent)
         )
         token = hashlib.sha256(known_by).hexdigest()[:16]
         return SpillRecord(Path(os.path.abspath(folder), f".microagg-{token}.resume"), parent)
@@ -64,14 +62,16 @@ class SpillRecord:
         self.close(is_needed=self.left() is not None)
 
     def left(self) -> Path | None:
-        """The folder that a killed run left, if it is there and nobody else can have made it."""
+        """Return the folder that a killed run left, if it exists and only this user can have made
+        it.
+        """
         folder = folder_in(self._descriptor)
         if folder is None or folder.parent != Path(os.path.abspath(self._parent)):
             return None
         return folder if is_private(folder) else None
 
     def write(self, folder: Path) -> None:
-        """Say where the folder of the run lies."""
+        """Record the folder of the run."""
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         os.ftruncate(self._descriptor, 0)
         content = {"microagg": "spill", "folder": os.path.abspath(folder)}
@@ -84,8 +84,9 @@ class SpillRecord:
 
 
 def open_record(path: Path, *, create: bool = False) -> int | None:
-    """Open and lock such a file if it is one of ours; None where a run has it. Raises where it is
-    somebody else's, or is not there.
+    """Open and lock such a file if it is one of ours; None if a run holds the lock.
+
+    Raises if it belongs to another user or does not exist.
     """
     flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     while True:
@@ -134,7 +135,7 @@ def _is_own(seen: os.stat_result) -> bool:
 
 
 def is_own_folder(folder: Path) -> bool:
-    """Whether this is a folder of this user, and no link to one."""
+    """Return whether this is a folder of this user, and not a link to one."""
     with contextlib.suppress(OSError):
         seen = os.lstat(folder)
         return stat.S_ISDIR(seen.st_mode) and _is_own(seen)
@@ -142,9 +143,7 @@ def is_own_folder(folder: Path) -> bool:
 
 
 def is_private(folder: Path) -> bool:
-    """Whether this is a folder of this user that nobody else can look into, where the platform
-    knows of that.
-    """
+    """Return whether only this user can read a folder, where the platform supports that."""
     return is_own_folder(folder) and (
         not hasattr(os, "geteuid") or stat.S_IMODE(os.lstat(folder).st_mode) & 0o077 == 0
     )

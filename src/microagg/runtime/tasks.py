@@ -65,20 +65,21 @@ class RemoteTask:
 
     def call(self, *before: Any) -> Any:
         """Do it, with some arguments before its own."""
-        given = [
-            _read(each.path) if isinstance(each, SpilledObject) else each for each in self.arguments
+        arguments = [
+            _read(argument.path) if isinstance(argument, SpilledObject) else argument
+            for argument in self.arguments
         ]
-        return getattr(importlib.import_module(self.module), self.name)(*before, *given)
+        return getattr(importlib.import_module(self.module), self.name)(*before, *arguments)
 
 
-class WorkerBug(Exception):
-    """An error that nobody foresaw, on a worker: only its kind is told, for its message may quote
-    the data.
+class WorkerBugError(Exception):
+    """Unexpected error on a worker: only its type is passed on, as its message may quote the
+    data.
     """
 
 
 class TaskResult:
-    """What a task returned, or how it failed; shows nothing of it."""
+    """Result of a task, or its failure; its repr shows neither."""
 
     __slots__ = ("content",)
 
@@ -87,14 +88,14 @@ class TaskResult:
 
     @staticmethod
     def of(how: str, what: Any, folder: str | None = None) -> TaskResult:
-        """What is told; in a file of the folder, where that is named and there is much of it."""
+        """Wrap a result; large ones are written to a file of the folder, if one is named."""
         packed = pickle.dumps((how, what))
         if folder is not None and len(packed) > LARGEST_RESULT:
             packed = pickle.dumps(("kept", _written(packed, folder, secrets.token_hex(16))))
         return TaskResult(packed)
 
     def result(self) -> Any:
-        """What the task returned; raises what it raised."""
+        """Return the result of the task, or raise its error."""
         how, what = pickle.loads(self.content)
         if how == "kept":
             how, what = _taken(Path(what))
@@ -106,7 +107,7 @@ class TaskResult:
             raise MemoryError
         if how == "system":
             raise OSError(*what)
-        raise WorkerBug(what)
+        raise WorkerBugError(what)
 
     def __repr__(self) -> str:
         return f"TaskResult({len(self.content)} bytes)"
@@ -119,8 +120,8 @@ class TaskResult:
 
 
 def run_remote_task(order: RemoteTask, stop: CancellationToken, *before: Any) -> TaskResult:
-    """Do a task; whatever goes wrong becomes a part of what is told, so that nobody on the way logs
-    anything of it.
+    """Run a task; a failure becomes part of the result, so that nothing of it is logged on the
+    way.
     """
     try:
         with cancel_scope(stop):
@@ -138,20 +139,24 @@ def run_remote_task(order: RemoteTask, stop: CancellationToken, *before: Any) ->
 
 
 def run_remote_exclusive(order: RemoteTask, threads: int, stop: CancellationToken) -> TaskResult:
-    """Do a task that gets so many threads, and tells nobody how far it is."""
+    """Run a task with so many threads and without progress callback."""
     return run_remote_task(order, stop, ThreadExecutor(threads), lambda records: None)
 
 
 def is_plain(argument: Any, folder: str) -> bool:
-    """Whether something is made of whole numbers and paths within a folder alone.
+    """Return whether an argument consists of whole numbers and paths within a folder alone.
 
-    >>> is_plain((3, ("/spill/a", (1, 2))), "/spill"), is_plain("income", "/spill"), is_plain(2.5, "/spill")
+    >>> (
+    ...     is_plain((3, ("/spill/a", (1, 2))), "/spill"),
+    ...     is_plain("income", "/spill"),
+    ...     is_plain(2.5, "/spill"),
+    ... )
     (True, False, False)
     """
     if isinstance(argument, str):
         return argument.startswith(f"{folder}/") or argument in ("", folder)
     if isinstance(argument, tuple):
-        return all(is_plain(each, folder) for each in argument)
+        return all(is_plain(item, folder) for item in argument)
     if isinstance(argument, np.ndarray):
         return argument.dtype.kind in "iu" and argument.size <= MOST_COUNTS
     return argument is None or isinstance(
@@ -174,12 +179,10 @@ def _written(content: bytes, folder: str, name: str | None = None) -> str:
 
 
 def _taken(path: Path) -> Any:
-    """What a task has put there for the one who asked; then it is needed no more, and the disk has
-    room for the next.
-    """
-    found = pickle.loads(path.read_bytes())
+    """Return the result that a task has written, and remove its file."""
+    result = pickle.loads(path.read_bytes())
     path.unlink(missing_ok=True)
-    return found
+    return result
 
 
 @lru_cache(maxsize=32)

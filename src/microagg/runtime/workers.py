@@ -1,7 +1,6 @@
-"""What a process that works for another one tells of itself, and what it has to show before it gets
-work.
+"""Facts of a worker process, and the checks before it gets work.
 
-Knows nothing of how the two speak to each other: `dask.py` sends these functions.
+Independent of the transport: `dask.py` sends these functions.
 """
 
 from __future__ import annotations
@@ -47,27 +46,28 @@ def code_digest() -> str:
 
 
 def versions_here() -> dict[str, str]:
-    """What must be the same wherever parts of one release are made.
+    """Return the versions that must be equal wherever parts of one release are made.
 
     >>> sorted(versions_here())
     ['its code', 'its processor', 'microagg', 'numba', 'numpy', 'pyarrow']
     """
-    own = {"microagg": microagg.__version__}
-    own |= {name: metadata.version(name) for name in LIBRARIES}
-    return {**own, PROCESSOR: processor(), CODE: code_digest()}
+    versions = {"microagg": microagg.__version__}
+    versions |= {name: metadata.version(name) for name in LIBRARIES}
+    return {**versions, PROCESSOR: processor(), CODE: code_digest()}
 
 
-def check_versions(worker: str, found: Mapping[str, str], here: Mapping[str, str]) -> None:
+def check_versions(worker: str, versions: Mapping[str, str], here: Mapping[str, str]) -> None:
     """Raise unless a worker has what this process has.
 
     >>> check_versions("tcp://10.0.0.7:4000", {"numpy": "2.1"}, {"numpy": "2.2"})
+    ... # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    microagg.errors.InputError: the worker tcp://10.0.0.7:4000 has numpy 2.1, and this process has 2.2; install the same on all of them.
+    microagg.errors.InputError: the worker tcp://10.0.0.7:4000 has numpy 2.1, and ...
     """
-    for name, own in here.items():
-        other = found.get(name, "none")
-        if other == own:
+    for name, version in here.items():
+        other = versions.get(name, "none")
+        if other == version:
             continue
         if name == PROCESSOR:
             raise InputError(
@@ -81,7 +81,7 @@ def check_versions(worker: str, found: Mapping[str, str], here: Mapping[str, str
                 f"install the same on all of them."
             )
         raise InputError(
-            f"the worker {worker} has {name} {other}, and this process has {own}; "
+            f"the worker {worker} has {name} {other}, and this process has {version}; "
             f"install the same on all of them."
         )
 
@@ -99,7 +99,7 @@ class SharedPath:
     """Of a file; None for a folder, in which every worker writes and reads."""
 
     def refuse(self, worker: str) -> InputError:
-        """What is wrong where a worker does not see it."""
+        """Return the error for a worker that does not see this path."""
         return InputError(
             f"the worker {worker} does not see {self.what} at {shown(self.path)!r}; name "
             f"a path that is shared by all workers."
@@ -108,7 +108,7 @@ class SharedPath:
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What a worker tells of itself."""
+    """Facts of a worker."""
 
     versions: dict[str, str]
     machine: str
@@ -119,46 +119,49 @@ class WorkerInfo:
     """Whether somebody set that limit for it alone."""
 
     def share(self, beside: int) -> int:
-        """How many bytes there are for the work, where so many workers are on its machine.
+        """Return the bytes for the work, with so many workers on the machine.
 
-        >>> WorkerInfo({}, "a", 2, 4_000_000_000, limited=True).share(8), WorkerInfo({}, "a", 2, 8_000_000_000, limited=False).share(2)
+        >>> (
+        ...     WorkerInfo({}, "a", 2, 4_000_000_000, limited=True).share(8),
+        ...     WorkerInfo({}, "a", 2, 8_000_000_000, limited=False).share(2),
+        ... )
         (2800000000, 2800000000)
         """
-        own = self.memory if self.limited else self.memory // max(beside, 1)
-        return max(0, int(OF_ITS_LIMIT * own) - LIBRARIES_TAKE)
+        memory = self.memory if self.limited else self.memory // max(beside, 1)
+        return max(0, int(OF_ITS_LIMIT * memory) - LIBRARIES_TAKE)
 
 
 def worker_info(threads: int, limit: int | None) -> WorkerInfo:
-    """What this process tells of itself, which has so many threads and a limit of memory, or
+    """Return the facts of this process, which has so many threads and a limit of memory, or
     none.
     """
     memory = limit or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return WorkerInfo(versions_here(), socket.gethostname(), threads, memory, bool(limit))
 
 
-def is_there(place: SharedPath) -> bool:
-    """Whether something lies there that can be read, and has the right size."""
-    there = parse_location(place.path)
-    if isinstance(there, Url):
+def is_there(shared: SharedPath) -> bool:
+    """Return whether a readable file of the right size exists there."""
+    location = parse_location(shared.path)
+    if isinstance(location, Url):
         with contextlib.suppress(InputError):
-            return there.size() == place.size
+            return location.size() == shared.size
         return False
-    if not there.exists() or place.size is None:
-        return there.exists()
-    return there.stat().st_size == place.size and os.access(there, os.R_OK)
+    if not location.exists() or shared.size is None:
+        return location.exists()
+    return location.stat().st_size == shared.size and os.access(location, os.R_OK)
 
 
-def sees(place: SharedPath, token: str, name: str) -> bool:
-    """Whether this process sees a place as those do who sent `token`: it reads what they wrote, and
-    answers there.
+def sees(shared: SharedPath, token: str, name: str) -> bool:
+    """Return whether this process sees a path as the sender of `token` does: it reads and answers
+    there.
     """
     with contextlib.suppress(OSError, InputError):
-        if place.size is not None:
-            return is_there(place)
-        if Path(place.path, f"ask-{token}").read_text("ascii") != token:
+        if shared.size is not None:
+            return is_there(shared)
+        if Path(shared.path, f"ask-{token}").read_text("ascii") != token:
             return False
         descriptor = os.open(
-            Path(place.path, f"{name}-{token}"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600
+            Path(shared.path, f"{name}-{token}"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600
         )
         with os.fdopen(descriptor, "w") as file:
             file.write(token)
@@ -168,8 +171,8 @@ def sees(place: SharedPath, token: str, name: str) -> bool:
 
 @contextlib.contextmanager
 def asked_about(places: Sequence[SharedPath], token: str) -> Iterator[None]:
-    """While workers are asked whether they see folders, there is something to be read in them."""
-    folders = [Path(place.path) for place in places if place.size is None]
+    """Keep a file in folders while workers are asked whether they see them."""
+    folders = [Path(shared.path) for shared in places if shared.size is None]
     try:
         for folder in folders:
             descriptor = os.open(
@@ -184,12 +187,12 @@ def asked_about(places: Sequence[SharedPath], token: str) -> Iterator[None]:
                 path.unlink(missing_ok=True)
 
 
-def answered(place: SharedPath, token: str, name: str) -> bool:
-    """Whether what a worker wrote there can be read here."""
-    if place.size is not None:
+def answered(shared: SharedPath, token: str, name: str) -> bool:
+    """Return whether the answer of a worker can be read here."""
+    if shared.size is not None:
         return True
     with contextlib.suppress(OSError):
-        return Path(place.path, f"{name}-{token}").read_text("ascii") == token
+        return Path(shared.path, f"{name}-{token}").read_text("ascii") == token
     return False
 
 
@@ -203,8 +206,8 @@ def warm_up(k: int, axes: int) -> int:
     points = np.random.default_rng(0).normal(size=(40 * k, axes))
     problem = replace(Problem.of(points, k, threads=1), of_records=len(points))
     block: Any = BLOCK.run
-    found = block(problem, rng=rng_of_part(0, 0), effort="quick")
+    grouping = block(problem, rng=rng_of_part(0, 0), effort="quick")
     shifted: Any = SHIFTED.run
     blocks = np.arange(len(points), dtype=np.int32) % 2
-    shifted(problem, labels=found.labels, blocks=blocks, rng=rng_of_part(0, 1), effort="quick")
+    shifted(problem, labels=grouping.labels, blocks=blocks, rng=rng_of_part(0, 1), effort="quick")
     return len(points)

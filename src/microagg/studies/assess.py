@@ -69,7 +69,7 @@ class Assessment:
     """Counts of suppressed rows and cells; every other figure is of the records without."""
 
     def figure(self, name: str) -> Figure:
-        """What the measure of that name found.
+        """Return the figure of the measure of that name.
 
         >>> from microagg.datasets.persons import persons
         >>> assess(persons(), persons(), quasi=["age", "rent"]).figure("il").value
@@ -85,11 +85,11 @@ class Assessment:
             f"{measure.title}: {figure.value:.4g} {measure.unit}"
             for measure, figure in self.figures
         ]
-        told = (
+        heading = (
             f"{len(self.pair.original):,} records in {self.classes:,} classes, the smallest "
             f"of {self.smallest_class:,}"
         )
-        return "\n".join([told, *lines])
+        return "\n".join([heading, *lines])
 
     def as_data(self) -> dict[str, Any]:
         """Everything but the records as plain data: finite numbers or None, with names, units and
@@ -158,28 +158,58 @@ def assess(
     k: int | None = None,
     suppressed: Sequence[str] | str | None = None,
     measures: Sequence[str] | None = None,
-    asked: ColumnSettings | None = None,
+    columns_as: ColumnSettings | None = None,
     progress: Progress | None = None,
-    **said: Any,
+    **column_options: Any,
 ) -> Assessment:
-    """Measure a release against its original, whoever made it.
+    """Measure loss and risk of a release of any tool against its original.
 
-    Both tables are pandas, polars, Arrow or NumPy, or both are paths of files; `release` may be
-    what `anonymize` returned. Records are matched by row order, or by a `key` column that both
-    have. A release saved by microagg has shuffled rows unless `keep_order` was set; without a key
-    it cannot be matched and is refused. The row order is checked on the columns that the release
-    left unchanged, or else on the quasi-identifiers; a note says when only those were available.
-    Without `quasi`, all numeric columns that both tables have and that have no other role are used.
-    Releases of other tools may hold nodes of a hierarchy, or ranges in place of numbers; how these
-    count is told in notes (see `other_tools`). They may also hold suppressed rows and cells:
-    `suppressed` names what stands for one ("*" if nothing is named; "" for blank cells). These are
-    counted, and every other figure is of the records without. What can be said of columns to
-    `anonymize` (kinds, nominal, ordinal, hierarchy, special, na) can be said here, too; both tables
-    are read by it. `known` names the columns that an intruder knows (by default all of `quasi`);
-    `weight` and `unit` (household, company, patient: a note tells of classes with too few of them)
-    are columns of the original, `confidential`, `keep` and `stratum` (which records of a class
-    share, too) are columns of the release.
+    The row order is checked on columns that the release left unchanged, or else on the
+    quasi-identifiers; a note says if only those were available. A release saved by microagg has
+    shuffled rows unless `keep_order` was set, and needs a `key`. Releases of other tools may hold
+    nodes of a hierarchy, or ranges in place of numbers; notes say how these count.
 
+    Parameters
+    ----------
+    original, release : pandas, polars, Arrow or NumPy tables, or both paths
+        Tables to compare. `release` may be the result of `anonymize`.
+    quasi : list of str
+        Quasi-identifiers. By default all numeric columns of both tables without another role.
+    confidential, keep, stratum : list of str
+        Columns of the release. Records of a class share their `stratum`.
+    weight, unit : str, optional
+        Columns of the original. A note counts classes with too few units.
+    key : str, optional
+        Column of both tables by which records are matched; by default by row order.
+    known : list of str
+        Columns that an intruder knows, by default all of `quasi`.
+    k : int, optional
+        The k of the release, if known.
+    suppressed : list of str, optional
+        Markers of suppressed cells ("*" by default; "" for blank cells). These are counted, and
+        records with them are left out of every other figure.
+    measures : list of str, optional
+        Names of the measures, by default all.
+    columns_as : ColumnSettings, optional
+        Parsed options of columns, in place of `column_options`.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+    **column_options
+        Options of columns as in `anonymize`, for both tables: kinds, nominal, ordinal, hierarchy,
+        special, na.
+
+    Returns
+    -------
+    Assessment
+        Figures of the measures, classes and notes.
+
+    Raises
+    ------
+    InputError
+        If the tables cannot be matched, or a column or measure does not exist.
+
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> before, after = pa.table({"age": [30, 32, 60, 64]}), pa.table({"age": [31, 31, 62, 62]})
     >>> assessment = assess(before, after, quasi=["age"], k=2)
@@ -202,7 +232,7 @@ def assess(
             measures=measures,
             suppressed=suppressed,
             progress=progress,
-            asked=asked or column_settings(**said),
+            columns_as=columns_as or column_settings(**column_options),
         )
     if isinstance(release, Release):
         quasi, release = names_of(quasi) or list(release.settings.quasi), release.to_arrow()
@@ -212,17 +242,17 @@ def assess(
     strata = _expanded(stratum, after.columns, "stratum")
     weight, key, unit = _name(weight), _name(key), _name(unit)
     of_original = [name for name in (weight, unit, key) if name]
-    given = [*confidential, *keep, *strata, *of_original]
-    quasi = _expanded(quasi, before.columns, "quasi") or _shared_numbers(before, after, given)
+    taken = [*confidential, *keep, *strata, *of_original]
+    quasi = _expanded(quasi, before.columns, "quasi") or _shared_numbers(before, after, taken)
     known = _expanded(known, quasi, "known")
     _check_missing(before, "original", [*quasi, *of_original])
     _check_missing(
         after, "release", [*quasi, *confidential, *keep, *strata, *([key] if key else [])]
     )
-    _check_two_parts(quasi, given)
+    _check_two_parts(quasi, taken)
     after = in_order_of(before, after, key)
     order = RowOrder.SAME if key else _order_by_witnesses(before, after, quasi)
-    asked = column_settings(**said) if asked is None else asked
+    columns_as = column_settings(**column_options) if columns_as is None else columns_as
     schema = assign_roles(
         column_facts(before),
         {
@@ -230,9 +260,9 @@ def assess(
             Role.CONFIDENTIAL: [name for name in confidential if name in before.columns],
         },
         "drop",
-        asked,
+        columns_as,
     )
-    asked = as_labels_say(as_labels_say(asked, before.to_native()), after.to_native())
+    columns_as = as_labels_say(as_labels_say(columns_as, before.to_native()), after.to_native())
     columns = [{column.name: column for column in schema.columns}[name] for name in quasi]
     markers = parse_markers(suppressed)
     hidden = find_suppressed_records(
@@ -240,15 +270,15 @@ def assess(
         after,
         quasi,
         strata,
-        _cells_of_original(before, columns, asked),
-        asked,
+        _cells_of_original(before, columns, columns_as),
+        columns_as,
         markers,
         k or 2,
     )
     if hidden.is_some:
         rows = hidden.rest.tolist()
-        before, after = before[rows, :], _retyped(after[rows, :], quasi, asked)
-    cells, on_reading = _cells(before, after, columns, asked, markers or (STAR,))
+        before, after = before[rows, :], _retyped(after[rows, :], quasi, columns_as)
+    cells, on_reading = _cells(before, after, columns, columns_as, markers or (STAR,))
     pair = pair_of(
         before,
         after,
@@ -258,10 +288,10 @@ def assess(
         shared=strata,
         weight=weight,
         k=_checked(k),
-        kinds=asked.kinds,
-        ordinal=asked.levels,
-        special=asked.special,
-        na=asked.na,
+        kinds=columns_as.kinds,
+        ordinal=columns_as.levels,
+        special=columns_as.special,
+        na=columns_as.na,
         cells=cells,
     )
     if order is RowOrder.UNKNOWN and pair.names and out_of_order(pair.original, pair.released):
@@ -276,7 +306,7 @@ def assess(
         figures=figures,
         notes=hidden.notes
         + _notes(pair, sizes, order)
-        + _notes_on_units(before, unit, classes, asked)
+        + _notes_on_units(before, unit, classes, columns_as)
         + on_reading
         + _notes_on_nodes(pair)
         + tuple(filter(None, (on_numbers(pair),))),
@@ -289,14 +319,14 @@ def assess(
 
 
 def _notes_on_units(
-    before: nw.DataFrame[Any], unit: str | None, classes: Anonymity, asked: ColumnSettings
+    before: nw.DataFrame[Any], unit: str | None, classes: Anonymity, options: ColumnSettings
 ) -> tuple[str, ...]:
-    """How many classes have fewer than k different units, or one with more than half of the
-    records.
+    """Count the classes with fewer than k different units, or with one that has more than half of
+    the records.
     """
     if unit is None:
         return ()
-    units = units_of(to_arrow(before.select(unit)), unit, na=asked.na)
+    units = units_of(to_arrow(before.select(unit)), unit, na=options.na)
     findings = Guarantees.of(units=classes.k).evaluate(
         classes.labels, len(classes.sizes), (), units
     )
@@ -319,19 +349,19 @@ def _cells(
     before: nw.DataFrame[Any],
     after: nw.DataFrame[Any],
     columns: Sequence[Column],
-    asked: ColumnSettings,
+    options: ColumnSettings,
     markers: Sequence[str],
 ) -> tuple[tuple[Cells, Cells] | None, tuple[str, ...]]:
     """The cells of both tables, read in the same way, and what to know about that; no cells where
     all of them are plain numbers.
     """
-    old = _cells_of_original(before, columns, asked)
+    old = _cells_of_original(before, columns, options)
     try:
-        new, notes = cells_of_release(old, after, columns, asked, markers)
+        new, notes = cells_of_release(old, after, columns, options, markers)
     except InputError as error:
         raise InputError(f"in the release, {error}") from None
     if all(
-        cells.is_plain and not any(each.unit or each.origin for each in cells.variables)
+        cells.is_plain and not any(variable.unit or variable.origin for variable in cells.variables)
         for cells in (old, new)
     ):
         return None, notes
@@ -339,23 +369,23 @@ def _cells(
 
 
 def _cells_of_original(
-    before: nw.DataFrame[Any], columns: Sequence[Column], asked: ColumnSettings
+    before: nw.DataFrame[Any], columns: Sequence[Column], options: ColumnSettings
 ) -> Cells:
     try:
         return cells_of(
-            before, columns, special=asked.special, na=asked.na, hierarchies=asked.hierarchy
+            before, columns, special=options.special, na=options.na, hierarchies=options.hierarchy
         )
     except InputError as error:
         raise InputError(f"in the original, {error}") from None
 
 
 def _retyped(
-    after: nw.DataFrame[Any], quasi: Sequence[str], asked: ColumnSettings
+    after: nw.DataFrame[Any], quasi: Sequence[str], options: ColumnSettings
 ) -> nw.DataFrame[Any]:
     """Return a release with numbers that were text because of suppressed cells beside them as
     numbers.
     """
-    return nw.from_native(with_types(to_arrow(after), quasi, asked), eager_only=True)
+    return nw.from_native(with_types(to_arrow(after), quasi, options), eager_only=True)
 
 
 def assess_files(
@@ -363,14 +393,13 @@ def assess_files(
     release: str | Path,
     *,
     reading: Mapping[str, Any] | None = None,
-    asked: ColumnSettings | None = None,
+    columns_as: ColumnSettings | None = None,
     **options: Any,
 ) -> Assessment:
-    """assess() on two files, each in any format that is read; takes the same options.
+    """Run `assess` on two files of any supported format, with the same options.
 
-    `reading` is what is known about the files, such as {"header": False} for an original without
-    one; a release has one. `asked` is what is said of single columns, such as their kinds.
-
+    `reading` holds options on the files, such as {"header": False} for an original without a
+    header; a release has one. `columns_as` holds options on single columns, such as their kinds.
     Texts that look like numbers ("007") stay texts in columns other than quasi-identifiers and
     weights.
     """
@@ -379,36 +408,40 @@ def assess_files(
         quasi = options["quasi"] = list(
             expand_names(quasi, columns_of_file(original, **(reading or {})), "quasi")
         )
-    said = {**(reading or {}), "settings": asked}
-    said_of_release = {name: value for name, value in said.items() if name != "skip_rows"}
-    if said.get("header") is False:
+    read_options = {**(reading or {}), "settings": columns_as}
+    said_of_release = {name: value for name, value in read_options.items() if name != "skip_rows"}
+    if read_options.get("header") is False:
         said_of_release["header"] = True
     if quasi:
         weight = names_of(options.get("weight") or ())
-        before = _table_of(original, weight, quasi=quasi, **said)
+        before = _table_of(original, weight, quasi=quasi, **read_options)
         after = _release_of(release, quasi, **said_of_release)
     else:
         before, after = (
-            read_as_numbers(original, **said),
+            read_as_numbers(original, **read_options),
             read_as_numbers(release, **said_of_release),
         )
-    return assess(before, after, asked=asked, **options)
+    return assess(before, after, columns_as=columns_as, **options)
 
 
 def _release_of(path: str | Path, quasi: Sequence[str], **reading: Any) -> Any:
     try:
-        return read_release(path, quasi, **reading)
+        return read_release(path, quasi, reading.pop("asked"), **reading)
     except InputError as error:
-        told = str(error)
-        raise InputError(told if repr(str(path)) in told else f"{str(path)!r}: {told}") from None
+        message = str(error)
+        raise InputError(
+            message if repr(str(path)) in message else f"{str(path)!r}: {message}"
+        ) from None
 
 
 def _table_of(path: str | Path, numeric: Sequence[str], **reading: Any) -> Any:
     try:
         return read_table(path, numeric=numeric, **reading)
     except InputError as error:
-        told = str(error)
-        raise InputError(told if repr(str(path)) in told else f"{str(path)!r}: {told}") from None
+        message = str(error)
+        raise InputError(
+            message if repr(str(path)) in message else f"{str(path)!r}: {message}"
+        ) from None
 
 
 def _opened(table: Any, which: str) -> nw.DataFrame[Any]:
@@ -480,8 +513,8 @@ def _checked(k: Any) -> int | None:
 def _order_by_witnesses(
     before: nw.DataFrame[Any], after: nw.DataFrame[Any], quasi: Sequence[str]
 ) -> RowOrder:
-    """What the columns that both tables have besides the quasi-identifiers say; another order is
-    refused.
+    """Check the row order by the columns that both tables have besides the quasi-identifiers; raise
+    if it differs.
     """
     shared = [name for name in before.columns if name in after.columns and name not in quasi]
     order, column = row_order(before, after, shared)
@@ -506,11 +539,11 @@ def _notes(pair: Pair, sizes: np.ndarray, order: RowOrder) -> tuple[str, ...]:
 
 
 def _notes_on_nodes(pair: Pair) -> tuple[str, ...]:
-    """Which columns hold nodes of their hierarchy in place of values."""
+    """Return notes on columns that hold nodes of their hierarchy in place of values."""
     names = [
-        each.name
-        for each in pair.after.variables
-        if each.hierarchy is not None and each.hierarchy.inner
+        variable.name
+        for variable in pair.after.variables
+        if variable.hierarchy is not None and variable.hierarchy.inner
     ]
     if not names:
         return ()

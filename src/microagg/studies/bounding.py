@@ -1,4 +1,6 @@
-"""How little any grouping of a table can lose: a search and a proof, run against each other."""
+"""Lower bound on the loss of any grouping of a table: a search and a proof, run against each
+other.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,10 @@ def bound_file(
     reading: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Bounded:
-    """Prove how little any grouping of a file's columns into k or more can lose; write the
-    certificate if asked.
+    """Prove a lower bound on the loss of any grouping of a file's columns; write the certificate if
+    requested.
 
-    `settings` name k, the quasi-identifiers, the scale, and effort="prove" with its time limit.
+    `settings` hold k, the quasi-identifiers, the scale, and effort="prove" with its time limit.
     """
     settings = settings_for_file(
         settings.but(reading={**settings.reading, **(reading or {})}), source
@@ -73,14 +75,14 @@ def bound_file(
     space = Space.fit(cells, settings.scale, settings.importance)
     check_unsearchable(space, settings)
     points = space.points(cells)
-    found = run_method(
+    result = run_method(
         settings.chosen_method,
         Problem.of(points, settings.k),
         settings.params,
         seed=settings.seed or 0,
         progress=progress,
     )
-    bound = found.bound.about(cells, cells.names, space)
+    bound = result.bound.about(cells, cells.names, space)
     if certificate is not None:
         bound.save(certificate)
-    return Bounded(bound, found.labels, loss_of_partition(points, found.labels), found.stopped)
+    return Bounded(bound, result.labels, loss_of_partition(points, result.labels), result.stopped)

@@ -53,8 +53,9 @@ class Row:
 
     @property
     def k_anonymous(self) -> bool:
-        """Whether at least k records share every combination; methods for single columns do not
-        give that.
+        """Return whether at least k records share every combination.
+
+        Methods for single columns do not guarantee that.
         """
         return self.smallest_class >= self.k
 
@@ -154,14 +155,13 @@ class Comparison:
             for row in self.rows
             if not row.error
         ]  # fmt: skip
+        title = f"{self.name}: {self.records:,} records, {len(self.quasi)} quasi-identifiers"
         return draw_map(
             points,
             path,
             loss=f"{self.loss.title} ({self.loss.unit})",
             risk=f"{self.risk.title} ({self.risk.unit})",
-            title=f"{self.name}: {self.records:,} records, {len(self.quasi)} quasi-identifiers".lstrip(
-                ": "
-            ),
+            title=title.lstrip(": "),
         )
 
     def _measures(self) -> list[Measure]:
@@ -211,28 +211,67 @@ def compare(
     reading: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Comparison:
-    """Anonymize a table by every method with every k, and measure all the releases.
+    """Anonymize a table by every method with every k, and measure all releases.
 
-    `table` is a pandas, polars, Arrow or NumPy table, or the path of a file; `ks` are the values of
-    k (`k` is another name for it). Without `quasi`, all numeric columns that have no other role are
-    quasi-identifiers; other columns without a role are ignored. `methods` are names from the
-    registry, with parameters where needed ("v-mdav:gamma=1.1"), or "all". `loss` and `risk` name
-    the measures of the map, `measures` those of the table. With `state`, each result is saved to
-    that file as it comes in; a run that was stopped or killed resumes from there and ends with the
-    same rows. `jobs` is the number of processes; it does not change the rows. With an `engine` (a
-    `distributed.Client`, an address or "local:4") the workers of a Dask cluster run the releases
-    instead; the table lies for them in a folder below `spill` (that of the state, of the file, or
-    the current one), for its owner's eyes only, until the end. A method that cannot work on the
-    table gets a row that says so. `settings` are shared by all releases, such as `scale`,
-    `precision`, `l`, `t`, `weight` and `stratum` of `anonymize`; `reading` says what is known about
-    the file, such as {"header": False}. `progress` is called as progress(done, total), counting
-    releases; if it has an attribute `tell`, that is called with a line for each new one.
+    A method that cannot process the table gets a row that says so.
 
+    Parameters
+    ----------
+    table : pandas, polars, Arrow or NumPy table, or path
+        Table to protect.
+    ks : list of int
+        Values of k; `k` is an alias.
+    methods : list of str or "all"
+        Names from the registry, with parameters where needed ("v-mdav:gamma=1.1").
+    quasi : list of str
+        Quasi-identifiers. By default all numeric columns without another role; others are ignored.
+    confidential, keep : list of str
+        Columns as in `anonymize`.
+    known : list of str
+        Columns that an intruder knows, by default all of `quasi`.
+    loss, risk : str
+        Measures of the map.
+    measures : list of str
+        Measures of the table.
+    seeds : list of int
+        Seeds of randomised methods.
+    jobs : int
+        Number of processes. It does not change the rows.
+    engine : distributed.Client or str, optional
+        Dask cluster that runs the releases: a client, an address or "local:4".
+    spill : str or Path, optional
+        Folder in which the workers find the table, by default that of the state or of the file.
+        Readable by the owner only, and removed in the end.
+    state : str or Path, optional
+        File to which each result is saved. A stopped or killed run resumes from it and ends with
+        the same rows.
+    progress : callable, optional
+        Called as ``progress(done, total)``, counting releases. Its attribute `tell`, if any, is
+        called with a line for each new one.
+    name : str
+        Name of the table in the map.
+    reading : dict, optional
+        Options on the file, such as ``{"header": False}``.
+    **settings
+        Settings of all releases, such as `scale`, `precision`, `l`, `t`, `weight` and `stratum`.
+
+    Returns
+    -------
+    Comparison
+        A row for each release, and a map of loss and risk.
+
+    Raises
+    ------
+    InputError
+        If an argument is invalid, or the table cannot be read.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> table = np.random.default_rng(1).normal(size=(40, 2))
     >>> comparison = compare(table, ks=[2, 4], methods=["mdav", "individual-ranking"])
-    >>> [(row.method, row.k, row.k_anonymous) for row in comparison.rows]
-    [('mdav', 2, True), ('mdav', 4, True), ('individual-ranking', 2, False), ('individual-ranking', 4, False)]
+    >>> [(row.method, row.k, row.k_anonymous) for row in comparison.rows][1:3]
+    [('mdav', 4, True), ('individual-ranking', 2, False)]
     """
     folder = _shared_folder(table, state, spill)
     wanted_ks = _values_of_k(settings.pop("k", None) if ks is None else ks)
@@ -297,7 +336,7 @@ def _values_of_k(ks: Any) -> list[int]:
 
 
 def _shared_folder(table: Any, state: str | Path | None, spill: str | Path | None) -> Path:
-    """Where the table lies for the workers of a cluster."""
+    """Return the folder in which the workers of a cluster find the table."""
     if spill is not None:
         return Path(spill)
     beside = state if state is not None else table if isinstance(table, str | Path) else None
@@ -312,7 +351,7 @@ def _run(
     progress: Progress | None,
     name: str,
 ) -> dict[Cell, Outcome]:
-    """What every cell gives, from the state where it is known and by running the others."""
+    """Return the outcome of every cell: from the state where it is stored, else by running it."""
     state = None if path is None else State(path)
     fingerprint = study.fingerprint()
     keys = {cell: cell.key(fingerprint) for cell in cells}
@@ -339,9 +378,7 @@ def _run(
 
 
 def _is_whole(outcome: Outcome, study: Study) -> bool:
-    """Whether what a state holds for a cell is all that is asked for; a line that somebody changed
-    is run again.
-    """
+    """Return whether a stored outcome is complete; a line changed by hand is run again."""
     return bool(outcome.error) or set(study.measures) <= set(outcome.figures)
 
 
@@ -359,7 +396,7 @@ def _news(name: str, cell: Cell, outcome: Outcome) -> str:
 def _study(
     table: Any,
     named: dict[str, list[str]],
-    given: dict[str, Any],
+    options: dict[str, Any],
     known: Names,
     measures: tuple[str, ...],
 ) -> Study:
@@ -368,13 +405,19 @@ def _study(
     """
     frame = open_frame(table)
     named = {role: list(expand_names(names, frame.columns, role)) for role, names in named.items()}
-    _check_what_differs(given)
-    roles = {**_roles_in(given), Role.CONFIDENTIAL: named["confidential"], Role.KEEP: named["keep"]}
+    _check_what_differs(options)
+    roles = {
+        **_roles_in(options),
+        Role.CONFIDENTIAL: named["confidential"],
+        Role.KEEP: named["keep"],
+    }
     taken = {name for names in roles.values() for name in names}
     facts = column_facts(frame)
     numbers = [fact.name for fact in facts if fact.numeric and fact.name not in taken]
-    asked = _said_of_columns(given)
-    schema = assign_roles(facts, {Role.QUASI: named["quasi"] or numbers, **roles}, "drop", asked)
+    column_options = _said_of_columns(options)
+    schema = assign_roles(
+        facts, {Role.QUASI: named["quasi"] or numbers, **roles}, "drop", column_options
+    )
     chosen = schema.names(Role.QUASI)
     for name in measures:
         measure_named(name)
@@ -382,7 +425,7 @@ def _study(
         if name not in chosen:
             raise InputError(f"an intruder cannot know {name!r}: it is not a quasi-identifier.")
     shared = Settings.of(
-        **given,
+        **options,
         k=2,
         quasi=chosen,
         confidential=schema.names(Role.CONFIDENTIAL),
@@ -402,29 +445,33 @@ def _study(
     )
 
 
-def _roles_in(given: dict[str, Any]) -> dict[Role, Sequence[str]]:
+def _roles_in(options: dict[str, Any]) -> dict[Role, Sequence[str]]:
     """The columns of weights, strata and units among the settings."""
     declared = Settings.parameters()
-    told = {
-        name: declared[name].parse(given[name])
+    names_by_role = {
+        name: declared[name].parse(options[name])
         for name in ("weight", "stratum", "unit")
-        if name in given
+        if name in options
     }
     return {
         Role(name): [names] if isinstance(names, str) else names or ()
-        for name, names in told.items()
+        for name, names in names_by_role.items()
     }
 
 
-def _said_of_columns(given: dict[str, Any]) -> ColumnSettings:
+def _said_of_columns(options: dict[str, Any]) -> ColumnSettings:
     return column_settings(
-        **{each.name: given[each.name] for each in OF_COLUMNS if each.name in given}
+        **{
+            parameter.name: options[parameter.name]
+            for parameter in OF_COLUMNS
+            if parameter.name in options
+        }
     )
 
 
-def _check_what_differs(given: dict[str, Any]) -> None:
-    """What each cell has for itself cannot be given for all."""
-    for name in given:
+def _check_what_differs(options: dict[str, Any]) -> None:
+    """Raise if an option that differs between cells is set for all of them."""
+    for name in options:
         if name in OF_A_CELL or name not in Settings.parameters():
             raise InputError(f"{name} cannot be set for all releases of a comparison.")
 
@@ -433,12 +480,12 @@ def _read(
     path: Path,
     quasi: Sequence[str],
     weight: Sequence[str],
-    asked: ColumnSettings,
+    column_options: ColumnSettings,
     reading: Mapping[str, Any],
 ) -> pa.Table:
     if quasi:
-        return read_table(path, quasi=[*quasi, *weight], settings=asked, **reading)
-    return read_as_numbers(path, settings=asked, **reading)
+        return read_table(path, quasi=[*quasi, *weight], settings=column_options, **reading)
+    return read_as_numbers(path, settings=column_options, **reading)
 
 
 def _side(name: str, side: str, study: Study) -> Measure:

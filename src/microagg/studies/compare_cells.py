@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from microagg.errors import Cancelled, InputError, MicroaggError
+from microagg.errors import CancelledError, InputError, MicroaggError
 from microagg.kernels.compiling import seconds_compiling
 from microagg.measures.registry import assess_pair
 from microagg.methods.method import Method
@@ -29,7 +29,7 @@ from microagg.table.columns.frames import open_frame, values_of
 
 @dataclass(frozen=True)
 class Study:
-    """What all cells of a comparison share: the table and how it is protected and measured."""
+    """Shared part of all cells of a comparison: the table, its protection and the measures."""
 
     table: pa.Table
     settings: Settings
@@ -50,7 +50,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Cell:
-    """What one run is made of."""
+    """Parameters of one run."""
 
     method: str
     params: tuple[tuple[str, Any], ...]
@@ -66,8 +66,8 @@ class Cell:
         'v-mdav:gamma=1.1'
         """
         usual = method_named(self.method).checked({})
-        given = [f"{name}={_short(value)}" for name, value in self.params if usual[name] != value]
-        return ":".join([self.method, *given])
+        params = [f"{name}={_short(value)}" for name, value in self.params if usual[name] != value]
+        return ":".join([self.method, *params])
 
     def key(self, fingerprint: dict[str, Any]) -> str:
         """The name under which a state file keeps what this cell gave on a study with that
@@ -83,7 +83,7 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a cell gave: figures, or the reason why there are none."""
+    """Result of a cell: figures, or the reason for their absence."""
 
     figures: dict[str, float] = field(default_factory=dict)
     classes: int = 0
@@ -120,8 +120,8 @@ def _methods_in(specs: Sequence[str]) -> list[tuple[Method, dict[str, Any]]]:
         if spec == "all":
             chosen += [(method, method.checked({})) for method in all_methods()]
             continue
-        name, *given = spec.split(":")
-        parts = [part.partition("=") for part in given]
+        name, *texts = spec.split(":")
+        parts = [part.partition("=") for part in texts]
         if not all(equals for _, equals, _ in parts):
             raise InputError(
                 "a method with parameters is written name:parameter=value, for example "
@@ -148,7 +148,7 @@ def run_cell(
         return Outcome(
             figures, len(sizes), int(sizes.min()), seconds=max(0.0, _working_time() - begun)
         )
-    except Cancelled:
+    except CancelledError:
         raise
     except MicroaggError as error:  # its words are ours and quote no value
         return Outcome(error=str(error), seconds=max(0.0, _working_time() - begun))
@@ -179,10 +179,10 @@ def _working_time() -> float:
 def _figures(
     study: Study, cell: Cell, progress: Progress | None, threads: int | None
 ) -> tuple[dict[str, float], Any]:
-    asked = study.settings.but(
+    cell_settings = study.settings.but(
         k=cell.k, method=cell.method, params=dict(cell.params), seed=cell.seed
     )
-    release = anonymize(study.table, settings=asked, threads=threads, progress=progress)
+    release = anonymize(study.table, settings=cell_settings, threads=threads, progress=progress)
     measured = assess_pair(release.pair, study.measures, known=study.known)
     return {
         measure.name: float(figure.value) for measure, figure in measured

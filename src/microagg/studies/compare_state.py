@@ -1,4 +1,4 @@
-"""What a comparison has found so far, in a file that a kill at any moment leaves readable."""
+"""State file of a comparison: outcomes so far, readable after a kill at any moment."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ class State:
 
 
 def _is_outcome(entry: dict[str, Any]) -> bool:
-    """Whether every part of an entry is of the type it should be; what is not ours is passed over,
-    and run again.
+    """Return whether every part of an entry has the expected type; other entries are ignored and
+    run again.
     """
     figures = entry["figures"]
     return (

@@ -24,8 +24,9 @@ COMPILING = "compiling"
 def outcomes(
     study: Study, cells: Sequence[Cell], jobs: int, check_cancelled: Callable[[], None]
 ) -> Iterator[tuple[Cell, Outcome]]:
-    """What each cell gives, as it comes in. `check_cancelled` is called now and then; raising from
-    it ends all work.
+    """Yield the outcome of each cell, in order of completion.
+
+    `check_cancelled` is called now and then; an exception from it ends all work.
     """
     if jobs == 1 or len(cells) < 2:
         for cell in cells:
@@ -51,9 +52,9 @@ def outcomes_on(
     if not cells:
         return
     with shared_work(engine, folder) as workers:
-        given = ((study, cell, None, 1) for cell in cells)
-        for place, outcome in workers.as_they_come(run_cell, given, look=check_cancelled):
-            yield cells[place], outcome
+        arguments = ((study, cell, None, 1) for cell in cells)
+        for index, outcome in workers.as_they_come(run_cell, arguments, look=check_cancelled):
+            yield cells[index], outcome
 
 
 class _Team:
@@ -126,7 +127,7 @@ class _Team:
 
 
 def _serve(tasks: Connection, study: Study, announce: bool) -> None:
-    """What a process of the team does: one cell after another until nobody hands out more."""
+    """Run one cell after another in a process of the pool, until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
     if announce:
         on_first_compile(lambda: tasks.send(COMPILING))

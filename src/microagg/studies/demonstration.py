@@ -64,7 +64,7 @@ def _holds(path: Path, content: bytes) -> bool:
 
 
 def _is_made_from(target: Path, digest: str) -> bool:
-    """Whether a release lies there that was made from the residents."""
+    """Return whether the target holds a release that was made from the residents."""
     try:
         manifest = json.loads(manifest_paths(target)[0].read_text("utf-8"))
         return (manifest["input"]["file"], manifest["input"]["digest"]) == (SOURCE, digest)

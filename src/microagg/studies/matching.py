@@ -1,4 +1,4 @@
-"""Which record of a release belongs to which of the original: by a key column, or by their
+"""Matching of the records of a release with those of the original: by a key column, or by row
 order.
 """
 
@@ -94,7 +94,7 @@ def _check_repeated(keys: pa.Array, which: str, key: str) -> None:
 
 
 class RowOrder(enum.Enum):
-    """What columns that a release has left as they were say about the order of its records."""
+    """Result of checking the row order of a release by its unchanged columns."""
 
     SAME = "the same"
     OTHER = "another"
@@ -104,15 +104,18 @@ class RowOrder(enum.Enum):
 def row_order(
     original: nw.DataFrame[Any], release: nw.DataFrame[Any], columns: Sequence[str]
 ) -> tuple[RowOrder, str]:
-    """Whether two tables have their records in the same order, judged by these columns of both;
-    and the column that tells.
+    """Compare the row order of two tables by these columns; return the result and the deciding
+    column.
 
-    A column is a witness if it holds the same values in both tables, each as often. One that agrees
-    in every record tells that the order is the same, unless that could be chance; otherwise one
-    that does not agree tells that it is another.
+    A column is a witness if it holds the same values in both tables, each equally often. A witness
+    that agrees in every record shows that the order is the same, unless that could be chance.
+    Otherwise a witness that disagrees shows that the order differs.
 
     >>> before = nw.from_native(pa.table({"town": list("abcdefghijkl")}), eager_only=True)
-    >>> row_order(before, before, ["town"]), row_order(before, before.sort("town", descending=True), ["town"])
+    >>> (
+    ...     row_order(before, before, ["town"]),
+    ...     row_order(before, before.sort("town", descending=True), ["town"]),
+    ... )
     ((<RowOrder.SAME: 'the same'>, 'town'), (<RowOrder.OTHER: 'another'>, 'town'))
     """
     disagrees = ""
@@ -156,15 +159,18 @@ def _log_chance(counts: np.ndarray) -> float:
 
 
 def out_of_order(original: np.ndarray, released: np.ndarray) -> bool:
-    """Whether the columns of two matrices agree as a whole while their records do not: rows that
-    were shuffled.
+    """Return whether the columns of two matrices agree as a whole while their records do not:
+    shuffled rows.
 
-    Group means correlate with the values behind them by the ratio of their standard deviations, and
-    noise by its inverse; shuffled rows correlate by next to nothing. It takes a quarter of what is
-    due, on the mean of the columns, to pass.
+    Group means correlate with the original values by the ratio of their standard deviations, and
+    noise by its inverse. Shuffled rows have a correlation near zero. The mean over the columns must
+    reach a quarter of the expected correlation.
 
     >>> values = np.arange(40.0).reshape(-1, 1)
-    >>> out_of_order(values, values), out_of_order(values, np.random.default_rng(0).permutation(values))
+    >>> (
+    ...     out_of_order(values, values),
+    ...     out_of_order(values, np.random.default_rng(0).permutation(values)),
+    ... )
     (False, True)
     """
     if len(original) < FEWEST:

@@ -1,14 +1,15 @@
-"""What other tools write into a release: suppressed cells, generalised values, ranges in place of
-numbers.
+"""Releases of other tools: suppressed cells, generalised values, ranges in place of numbers.
 
-Suppressed: "*", as ARX and others write it, or what is named, unless the original or the column's
+Suppressed: "*", as ARX and others write it, or a named marker, unless the original or the column's
 hierarchy has such a value. Records with suppressed cells are left out of every figure
-(`suppressed.py`); a column that is suppressed in all of them counts as missing. Generalised: a
-value of a nominal column that is a node of its hierarchy lies at the centroid of the values below
-it, as often as the original has them, so that the top for everybody loses 100 % (see
-`Hierarchy.with_nodes`); without a hierarchy it is a category of its own. A column of numbers, dates
-or ordered levels that comes back as something else (20-29, ≥ 60) is read as categories of its own,
-which have no place on the scale.
+(`suppressed.py`). A column that is suppressed in all of them counts as missing.
+
+Generalised: a value of a nominal column that is a node of its hierarchy is the centroid of the
+values below it, weighted by their frequency in the original. So the top node in every record loses
+100 % (see `Hierarchy.with_nodes`). Without a hierarchy it is a category of its own.
+
+A column of numbers, dates or ordered levels that comes back as something else (20-29, ≥ 60) is read
+as categories, which have no position on the scale.
 """
 
 from __future__ import annotations
@@ -48,22 +49,24 @@ def read_release(
     return with_types(table, quasi, settings or ColumnSettings())
 
 
-def with_types(table: pa.Table, names: Sequence[str], asked: ColumnSettings) -> pa.Table:
+def with_types(table: pa.Table, names: Sequence[str], options: ColumnSettings) -> pa.Table:
     """Return a table with some of its columns of text as the numbers or dates that they spell,
     where they spell nothing else.
 
-    >>> with_types(pa.table({"age": ["30", "40"], "wage": ["1-5", "*"]}), ["age", "wage"], ColumnSettings()).schema.types
+    >>> with_types(
+    ...     pa.table({"age": ["30", "40"], "wage": ["1-5", "*"]}), ["age", "wage"], ColumnSettings()
+    ... ).schema.types
     [DataType(int64), DataType(string)]
     """
-    for place, name in enumerate(table.column_names):
+    for index, name in enumerate(table.column_names):
         column = table.column(name)
         if name not in names or not is_text(column.type):
             continue
         try:
-            field, typed = quasi_column(name, column, asked)
+            field, typed = quasi_column(name, column, options)
         except InputError:
             continue
-        table = table.set_column(place, field, typed)
+        table = table.set_column(index, field, typed)
     return table
 
 
@@ -86,21 +89,25 @@ def cells_of_release(
     before: Cells,
     release: nw.DataFrame[Any],
     columns: Sequence[Column],
-    asked: ColumnSettings,
+    options: ColumnSettings,
     markers: Sequence[str] = (STAR,),
 ) -> tuple[Cells, tuple[str, ...]]:
-    """The cells of a release, whoever made it, and what there is to know about how they were
-    read.
+    """Return the cells of a release of any tool, and notes on how they were read.
 
-    `before` are the cells of the original and `columns` what they were read by; `markers` stand for
-    suppressed cells.
+    `before` are the cells of the original and `columns` the columns by which they were read.
+    `markers` stand for suppressed cells.
 
     >>> from microagg.table.schema import Role
     >>> age = Column("age", Role.QUASI, Kind.NUMERIC)
-    >>> frames = [nw.from_native(pa.table({"age": each}), eager_only=True) for each in ([31, 64], ["30-39", "*"])]
-    >>> cells, notes = cells_of_release(cells_of(frames[0], [age]), frames[1], [age], ColumnSettings())
-    >>> cells.variables[0].levels, notes[1]
-    (('30-39', None), 'not the numbers, dates or levels that they were, so that their values count as categories of their own: age')
+    >>> frames = [
+    ...     nw.from_native(pa.table({"age": ages}), eager_only=True)
+    ...     for ages in ([31, 64], ["30-39", "*"])
+    ... ]
+    >>> cells, notes = cells_of_release(
+    ...     cells_of(frames[0], [age]), frames[1], [age], ColumnSettings()
+    ... )
+    >>> cells.variables[0].levels, notes[1][:35]
+    (('30-39', None), 'not the numbers, dates or levels th')
     """
     table = to_arrow(release.select(*(column.name for column in columns)))
     suppressed, others, read, changed = [], [], list(columns), False
@@ -108,20 +115,20 @@ def cells_of_release(
         text = _as_text(table.column(j))
         if text is None:
             continue
-        gone = [marker for marker in markers if not is_value(marker, before, j, asked)]
+        gone = [marker for marker in markers if not is_value(marker, before, j, options)]
         if (freed := without_suppressed(text, gone)).null_count > text.null_count:
             suppressed.append(column.name)
             text = freed
-        field, typed = _typed_again(column, text, asked)
-        if not _is_readable(field, typed, column, asked):
+        field, typed = _typed_again(column, text, options)
+        if not _is_readable(field, typed, column, options):
             others.append(column.name)
             read[j] = replace(column, kind=Kind.NOMINAL, levels=None)
             field, typed = pa.field(column.name, text.type), text
         if typed is not text or column.name in (*suppressed, *others):
             table, changed = table.set_column(j, field, typed), True
     frame = nw.from_native(table, eager_only=True) if changed else release
-    special = {name: codes for name, codes in asked.special.items() if name not in others}
-    cells = cells_of(frame, read, special=special, na=asked.na, hierarchies=asked.hierarchy)
+    special = {name: codes for name, codes in options.special.items() if name not in others}
+    cells = cells_of(frame, read, special=special, na=options.na, hierarchies=options.hierarchy)
     return cells, _notes(suppressed, others)
 
 
@@ -147,40 +154,42 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return pc.cast(column, pa.string()) if is_text(kind) else None
 
 
-def is_value(text: str, cells: Cells, j: int, asked: ColumnSettings) -> bool:
-    """Whether the original has such a value, or the hierarchy of the column such a node, or
-    somebody says what it is.
+def is_value(text: str, cells: Cells, j: int, options: ColumnSettings) -> bool:
+    """Return whether a text is a value of the original, a node of the column's hierarchy, or
+    declared.
     """
     variable = cells.variables[j]
     tree = variable.hierarchy
-    said = [*asked.special.get(variable.name, ()), *asked.levels.get(variable.name, ())]
+    declared = [*options.special.get(variable.name, ()), *options.levels.get(variable.name, ())]
     nodes = () if tree is None else (name for level in tree.nodes for name in level)
-    return text in variable.levels or text in said or text in nodes
+    return text in variable.levels or text in declared or text in nodes
 
 
 def _typed_again(
-    column: Column, text: pa.ChunkedArray, asked: ColumnSettings
+    column: Column, text: pa.ChunkedArray, options: ColumnSettings
 ) -> tuple[pa.Field, pa.ChunkedArray]:
     """Text of a numeric column as the numbers or dates that it means, where it means nothing
     else.
     """
     if column.kind is Kind.NUMERIC:
         with contextlib.suppress(InputError):
-            return quasi_column(column.name, text, asked)
+            return quasi_column(column.name, text, options)
     return pa.field(column.name, text.type), text
 
 
 def _is_readable(
-    field: pa.Field, values: pa.ChunkedArray, column: Column, asked: ColumnSettings
+    field: pa.Field, values: pa.ChunkedArray, column: Column, options: ColumnSettings
 ) -> bool:
-    """Whether a column has values of its kind alone; of an ordered one, those of its order."""
+    """Return whether a column has values of its kind only; of an ordered one, levels of its order
+    only.
+    """
     if column.kind is Kind.NOMINAL:
         return True
     frame = nw.from_native(
         pa.Table.from_arrays([values], schema=pa.schema([field])), eager_only=True
     )
     try:
-        cells_of(frame, [column], special=asked.special, na=asked.na)
+        cells_of(frame, [column], special=options.special, na=options.na)
     except InputError:
         return False
     return True

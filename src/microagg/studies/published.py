@@ -39,7 +39,7 @@ class Published:
 
     @property
     def run(self) -> tuple[str, str, str, str, str, int]:
-        """What has to be run to compare; figures of one run share it."""
+        """Return the run that this figure needs; figures of one run share it."""
         return self.dataset, self.columns, self.scaling, self.name, self.params, self.k
 
 
@@ -57,7 +57,7 @@ def published_figures() -> list[Published]:
     """The losses in the papers' tables."""
     rows = read_rows("published.csv")
     usual = _usual_decimals(rows)
-    found = []
+    figures = []
     for row in rows:
         note, misprint = _note_on(row)
         texts = (
@@ -71,22 +71,22 @@ def published_figures() -> list[Published]:
             "measure",
             "statistic",
         )
-        found.append(
+        figures.append(
             Published(
                 **{name: row[name] for name in texts},
                 k=int(row["k"]), value=float(row["value"]), decimals=_decimals(row, usual),
                 deviation=float(row["sd"] or 0.0), note=note, misprint=misprint,
             )
         )  # fmt: skip
-    return found
+    return figures
 
 
 def published_groups() -> list[Published]:
-    """What Abidi, Ben Yahia and Perera 2020 print of the groups of HM-PFSOM: their number and the
-    smallest size.
+    """Return the printed groups of HM-PFSOM (Abidi, Ben Yahia and Perera 2020): number and smallest
+    size.
 
-    Two figures a row of tables 10 and 12, for classes of the sizes in tables 9 and 11 and k records
-    of the smallest.
+    Two figures for each row of tables 10 and 12, for classes of the sizes in tables 9 and 11 and k
+    records of the smallest.
     """
     return [
         _count(
@@ -107,7 +107,7 @@ def published_groups_of_mdav() -> list[Published]:
     """The columns of MDAV beside them, and what the text (section 4.3.2) says of HM-PFSOM for k =
     2.
     """
-    found = [
+    figures = [
         _count(
             row["part"], "MDAV", "mdav", f"records={row['records']}", row["k"], measure, row[column]
         )
@@ -115,7 +115,7 @@ def published_groups_of_mdav() -> list[Published]:
         for measure, column in ((GROUPS, "groups_mdav"), (SMALLEST_GROUP, "smallest_mdav"))
     ]
     text = ("sub-Census1", "HM-PFSOM (in the text)", "hm-pfsom", "classes=145 164 73", "2")
-    return [*found, _count(*text, GROUPS, "36"), _count(*text, SMALLEST_GROUP, "8")]
+    return [*figures, _count(*text, GROUPS, "36"), _count(*text, SMALLEST_GROUP, "8")]
 
 
 def all_published() -> list[Published]:
@@ -124,7 +124,7 @@ def all_published() -> list[Published]:
 
 
 def omitted() -> list[Omitted]:
-    """What else the papers print."""
+    """Return the other figures that the papers print."""
     return [Omitted(**row) for row in read_rows("published_omitted.csv")]
 
 
@@ -168,12 +168,12 @@ def _decimals(row: dict[str, str], usual: dict[tuple[str, ...], int]) -> int:
     Not so where a table prints about ten digits: it has more decimals for small figures than for
     large ones.
     """
-    own = _places(row)
-    return own if own >= LONG else max(own, usual[_table_column(row)])
+    decimals = _places(row)
+    return decimals if decimals >= LONG else max(decimals, usual[_table_column(row)])
 
 
 def _usual_decimals(rows: list[dict[str, str]]) -> dict[tuple[str, ...], int]:
-    """How many decimals most figures of a table column have."""
+    """Return the number of decimals that most figures of a table column have."""
     counts: dict[tuple[str, ...], Counter[int]] = {}
     for row in rows:
         counts.setdefault(_table_column(row), Counter())[_places(row)] += 1
@@ -189,6 +189,6 @@ def _table_column(row: dict[str, str]) -> tuple[str, ...]:
 
 
 def read_rows(name: str) -> list[dict[str, str]]:
-    """The rows of a file that lies beside this one."""
+    """Read the rows of a file in this folder."""
     text = files("microagg.studies").joinpath(name).read_text("utf-8")
     return list(csv.DictReader(text.splitlines()))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from microagg.errors import DifferentRelease, InputError
+from microagg.errors import DifferentReleaseError, InputError
 from microagg.files.columnar.parquet_folder import as_target
 from microagg.files.stores.locations import Url
 from microagg.pipeline.files import (
@@ -58,26 +58,32 @@ def repeat_file(
         check_engine(engine)
     then = read_manifest(Path(manifest))
     settings = with_risks_accepted(settings_of(then, Path(manifest)))
-    with staged_paths(source, target, spill, resume=resume) as at:
-        asked: dict[str, Any] = {"progress": progress, "threads": threads}
+    with staged_paths(source, target, spill, resume=resume) as paths:
+        run_options: dict[str, Any] = {"progress": progress, "threads": threads}
         if then["format"] > OF_WHOLE_COLUMNS and exceeds_memory(
-            at.source, settings, memory, engine=engine is not None
+            paths.source, settings, memory, engine=engine is not None
         ):
             with in_memory_else(memory, engine):
                 return _repeated_beyond(
                     then,
-                    at.source,
-                    as_target(at.target),
+                    paths.source,
+                    as_target(paths.target),
                     settings,
                     memory,
                     anyway=anyway,
-                    spill=at.spill,
+                    spill=paths.spill,
                     resume=resume,
                     engine=engine,
-                    **asked,
+                    **run_options,
                 )
         release = _repeated_in_memory(
-            then, at.source_here(), as_target(at.target), settings, memory, anyway=anyway, **asked
+            then,
+            paths.source_here(),
+            as_target(paths.target),
+            settings,
+            memory,
+            anyway=anyway,
+            **run_options,
         )
         return (
             replace(release, notes=(*release.notes, ONE_PROCESS)) if engine is not None else release
@@ -92,7 +98,7 @@ def _repeated_in_memory(
     memory: str | float | None,
     *,
     anyway: bool,
-    **asked: Any,
+    **run_options: Any,
 ) -> Release:
     table = read_for_settings(source, settings)
     digest_of = digest_in(then["format"])
@@ -112,7 +118,7 @@ def _repeated_in_memory(
         keep_order=then.get("rows") == "kept",
         expected=expect_the_same,
         format=then["format"],
-        **asked,
+        **run_options,
     )
     return replace(release, notes=(*notes, *release.notes, *more_notes))
 
@@ -125,7 +131,7 @@ def _repeated_beyond(
     memory: str | float | None,
     *,
     anyway: bool,
-    **asked: Any,
+    **run_options: Any,
 ) -> Release:
     """The same for a table that does not fit into memory."""
     notes: list[Note] = []
@@ -145,7 +151,7 @@ def _repeated_beyond(
         keep_order=then.get("rows") == "kept",
         expected=expect_the_same,
         expected_input=expect_input,
-        **asked,
+        **run_options,
     )
     return replace(release, notes=(*notes, *release.notes))
 
@@ -155,7 +161,7 @@ def _comparison(
 ) -> list[Note]:
     """Return the note on a release that was made again.
 
-    Raises `DifferentRelease` if it is another one, unless `anyway`.
+    Raises `DifferentReleaseError` if it is another one, unless `anyway`.
     """
     if not isinstance(then.get("output"), dict):
         return [make_note("release-unknown")]
@@ -169,13 +175,13 @@ def _comparison(
     elif changed:
         reason = f"there are other versions of {', '.join(changed)} now"
     else:
-        raise DifferentRelease(
+        raise DifferentReleaseError(
             "this is NOT the release that the manifest describes; nothing was written. "
             "If nobody has changed the manifest, this is a "
             "bug: report it."
         )
     if not anyway:
-        raise DifferentRelease(
+        raise DifferentReleaseError(
             f"this is NOT the release that the manifest describes: {reason}; nothing was "
             f"written. To write it, add --anyway."
         )

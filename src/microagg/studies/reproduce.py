@@ -43,9 +43,9 @@ class Reproduced:
 
 
 def reproducible_now() -> list[Published]:
-    """The figures whose method is in the registry."""
-    known = {method.name for method in methods()}
-    return [figure for figure in all_published() if figure.name in known]
+    """Return the figures of which the method is in the registry."""
+    names = {method.name for method in methods()}
+    return [figure for figure in all_published() if figure.name in names]
 
 
 def reproduce(
@@ -56,11 +56,12 @@ def reproduce(
     engine: Any = None,
     spill: Path | None = None,
 ) -> Iterator[Reproduced]:
-    """Run what the figures need, each run once, and compare; `runs` may hold what was run before.
+    """Run everything that the figures need, each run once, and compare; `runs` may hold earlier
+    results.
 
     With an `engine` (a `distributed.Client`, an address or "local:4") the workers of a Dask cluster
-    make the runs; they must see the reference data, and the folder `spill` (the current one, if
-    nothing is said).
+    make the runs. They must see the reference data, and the folder `spill` (by default the current
+    one).
     """
     figures = list(figures)
     runs = Runs(folder) if runs is None else runs
@@ -86,7 +87,7 @@ def asked_by(figures: Iterable[Published]) -> list[RunSpec]:
 
 
 class _Noting(Runs):
-    """Makes no run, and remembers which ones were asked for."""
+    """Recorder of the requested runs; makes none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,10 +99,10 @@ class _Noting(Runs):
 
 
 def planned(figure: Published) -> int:
-    """What the rule of a method gives for the printed sizes: of classes for HM-PFSOM, of the whole
-    part for MDAV.
+    """Return the groups that the rule of a method gives for the printed sizes.
 
-    MDAV forms groups of k until fewer than k records are left over, which join one of them.
+    These are sizes of classes for HM-PFSOM, and of the whole part for MDAV. MDAV forms groups of k
+    until fewer than k records are left over, which join one of them.
     """
     kind, _, sizes = figure.params.partition("=")
     if kind == "records":
@@ -112,8 +113,8 @@ def planned(figure: Published) -> int:
 
 def _compared(figure: Published, runs: Runs) -> Reproduced:
     """A published loss beside those of our runs, and beside it in other settings."""
-    own = runs.losses(figure)
-    obtained, error = own.mean(figure.measure), own.error(figure.measure)
+    losses = runs.losses(figure)
+    obtained, error = losses.mean(figure.measure), losses.error(figure.measure)
     in_common = replace(
         figure, columns=COMMON_COLUMNS.get(figure.dataset, figure.columns), scaling="zscore"
     )
@@ -128,7 +129,7 @@ def _compared(figure: Published, runs: Runs) -> Reproduced:
 
 
 def count_verdicts(cells: Iterable[Reproduced]) -> dict[str, int]:
-    """How many cells got each verdict, in the order of `VERDICTS`."""
+    """Count the cells of each verdict, in the order of `VERDICTS`."""
     counts = Counter(cell.verdict for cell in cells)
     return {name: counts[name] for name in VERDICTS if name in counts}
 

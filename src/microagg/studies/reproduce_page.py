@@ -24,7 +24,7 @@ TITLE = "# Published figures, and ours"
 
 
 def problem_of(figure: Published) -> Problem:
-    """What a figure is about, whatever the method."""
+    """Return the problem of a figure, independent of the method."""
     return figure.dataset, figure.columns, figure.scaling, figure.k
 
 
@@ -40,12 +40,12 @@ def bounds_for(
     """
     runs = Runs(folder) if runs is None else runs
     problems = {problem_of(figure): figure for figure in figures if figure.measure not in COUNTS}
-    found = {}
+    bounds = {}
     for done, (problem, figure) in enumerate(problems.items()):
-        found[problem] = runs.bound(figure, seconds)
+        bounds[problem] = runs.bound(figure, seconds)
         if progress is not None:
             progress(done + 1, len(problems))
-    return found
+    return bounds
 
 
 def write_page(
@@ -56,10 +56,10 @@ def write_page(
     of_source: dict[str, list[Reproduced]] = {}
     for cell in cells:
         of_source.setdefault(cell.published.source, []).append(cell)
-    for source, own in of_source.items():
+    for source, of_paper in of_source.items():
         parts.append(f"## {source}\n")
-        own.sort(key=lambda cell: cell.published.dataset)  # stable: the paper's order within
-        for dataset, of_dataset in itertools.groupby(own, lambda cell: cell.published.dataset):
+        of_paper.sort(key=lambda cell: cell.published.dataset)  # stable: the paper's order within
+        for dataset, of_dataset in itertools.groupby(of_paper, lambda cell: cell.published.dataset):
             parts.append(_table(dataset, list(of_dataset), bounds))
     check_page_place(path)
     write_text(path, "\n".join([*parts, _left_out()]))
@@ -72,48 +72,58 @@ def check_page_place(path: Path) -> None:
 
 
 def _opening(cells: Sequence[Reproduced], seconds: float) -> str:
-    found = count_verdicts(cells)
-    counts = "\n".join(f"| {VERDICTS[verdict]} | {number} |" for verdict, number in found.items())
+    verdicts = count_verdicts(cells)
+    counts = "\n".join(
+        f"| {VERDICTS[verdict]} | {number} |" for verdict, number in verdicts.items()
+    )
     return f"""{TITLE}
 
-Made by `microagg reproduce --page`; nothing here is typed by hand. {len(cells)} figures of five papers have a row below. What else the
+Made by `microagg reproduce --page`; nothing here is typed by hand. {len(cells)} figures of five \
+papers have a row below. What else the
 papers print is [listed at the end](#what-is-left-out-and-why), with the reason.
 
 | verdict | figures |
 |---|---|
 {counts}
 
-A figure is equal if ours rounds to it. Sums of squares are printed with eight or so digits, of which six agree. A mean is judged by its
-standard error and theirs; where a paper prints no deviation (the simulated data), theirs is taken to be as large as ours. "Follows" means
-that the numbers of groups and their sizes are what a rule gives for the sizes that the paper prints: neither the paper's parts nor the
-columns they were made from are known, so that nothing could be run. "Not at hand" means that the method was built from what later papers
+A figure is equal if ours rounds to it. Sums of squares are printed with eight or so digits, of \
+which six agree. A mean is judged by its
+standard error and theirs; where a paper prints no deviation (the simulated data), theirs is \
+taken to be as large as ours. "Follows" means
+that the numbers of groups and their sizes are what a rule gives for the sizes that the paper \
+prints: neither the paper's parts nor the
+columns they were made from are known, so that nothing could be run. "Not at hand" means that the \
+method was built from what later papers
 say of it, and that ours and the printed figure differ: it may be another method.
 
-"obtained" is our figure in the setting of the row's own paper: its columns, its scaling. "on z-scores" is the same method grouped
-and measured on z-scores of the columns that most papers take (EIA: UTILITYID and ten more). Only there rows can be set beside each other:
-figures from raw data are not comparable with those from z-scores, though the papers print them in one table.
-"no grouping below" is a lower bound, in the row's own setting, proven in {seconds:g} seconds for each problem: loose for large k, but no
-partition of these data can lose less. Where a printed figure lies below it, it cannot have been measured on these data in this way.
+"obtained" is our figure in the setting of the row's own paper: its columns, its scaling. "on \
+z-scores" is the same method grouped
+and measured on z-scores of the columns that most papers take (EIA: UTILITYID and ten more). Only \
+there rows can be set beside each other:
+figures from raw data are not comparable with those from z-scores, though the papers print them \
+in one table.
+"no grouping below" is a lower bound, in the row's own setting, proven in {seconds:g} seconds for \
+each problem: loose for large k, but no
+partition of these data can lose less. Where a printed figure lies below it, it cannot have been \
+measured on these data in this way.
 """
 
 
 def _at_a_glance(cells: Sequence[Reproduced]) -> str:
-    """How many figures of each method, paper by paper, came out how, and how far off the farthest
-    is.
-    """
+    """Count the verdicts of each method and paper, with the largest deviation."""
     verdicts = list(count_verdicts(cells))
     header = ["method", "paper", "figures", *verdicts, "farthest off"]
     rows = ["## At a glance\n", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     by_method: dict[tuple[str, str], list[Reproduced]] = {}
     for cell in cells:
         by_method.setdefault((cell.published.method, cell.published.source), []).append(cell)
-    for (method, source), own in by_method.items():
-        counts = count_verdicts(own)
+    for (method, source), of_method in by_method.items():
+        counts = count_verdicts(of_method)
         numbers = [str(counts.get(verdict, "")) for verdict in verdicts]
         rows.append(
-            f"| {method} | {source} | {len(own)} | "
+            f"| {method} | {source} | {len(of_method)} | "
             + " | ".join(numbers)
-            + f" | {_farthest(own)} |"
+            + f" | {_farthest(of_method)} |"
         )
     return "\n".join(rows) + "\n"
 
@@ -171,8 +181,8 @@ def _obtained(cell: Reproduced) -> str:
 
 
 def _common(cell: Reproduced) -> str:
-    own = cell.obtained if cell.published.scaling == "zscore" else None
-    common = own if cell.common is None else cell.common
+    standardised = cell.obtained if cell.published.scaling == "zscore" else None
+    common = standardised if cell.common is None else cell.common
     return "" if common is None or cell.published.measure != "IL" else f"{common:.4f}"
 
 
@@ -205,7 +215,7 @@ def _verdict(cell: Reproduced, bound: float | None) -> str:
 
 
 def _left_out() -> str:
-    """What the papers print besides, and why it has no row."""
+    """Return the other figures that the papers print, and why these have no row."""
     rows = ["## What is left out, and why\n", "| paper | where | what | why |", "|---|---|---|---|"]
     rows += [f"| {left.source} | {left.where} | {left.what} | {left.why} |" for left in omitted()]
     return "\n".join(rows) + "\n"

@@ -31,7 +31,7 @@ HEADER = '{"microagg": "reproduce", "format": 1}'
 
 @dataclass(frozen=True)
 class Least:
-    """What no grouping can lose less than, by either measure."""
+    """Lower bound on the loss of any grouping, by either measure."""
 
     IL: float
     SSE: float
@@ -51,12 +51,12 @@ class Losses:
         >>> Losses.of([{"SSE": 8.0, "IL": 1.0}, {"SSE": 10.0, "IL": 3.0}]).IL
         (2.0, 1.0)
         """
-        found = {}
+        summary = {}
         for measure in ("SSE", "IL"):
             values = [run[measure] for run in runs]
             error = float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
-            found[measure] = (float(np.mean(values)), error)
-        return cls(**found)
+            summary[measure] = (float(np.mean(values)), error)
+        return cls(**summary)
 
     def mean(self, measure: str) -> float:
         """The mean of one of the two measures."""
@@ -90,7 +90,7 @@ class RunSpec:
 
     @property
     def key(self) -> str:
-        """What a file keeps the result under."""
+        """Return the key of the result in the state file."""
         figure = self.figure
         return _key(
             "losses",
@@ -103,16 +103,16 @@ class RunSpec:
         )
 
 
-def losses_of(asked: RunSpec, folder: Path | None) -> dict[str, Any]:
+def losses_of(run: RunSpec, folder: Path | None) -> dict[str, Any]:
     """SSE and IL of these runs: their means and standard errors."""
-    figure, runs = asked.figure, []
-    for values in data_sets(figure, folder, asked.spread):
+    figure, runs = run.figure, []
+    for values in data_sets(figure, folder, run.spread):
         points = _scaled(figure, values)
-        for seed in range(asked.seeds):
-            labels: np.ndarray = partition(points, figure.k, figure.name, seed=seed, **asked.params)
+        for seed in range(run.seeds):
+            labels: np.ndarray = partition(points, figure.k, figure.name, seed=seed, **run.params)
             runs.append(loss_of_partition(points, labels))
-    found = Losses.of(runs)
-    return {"SSE": found.SSE, "IL": found.IL}
+    losses = Losses.of(runs)
+    return {"SSE": losses.SSE, "IL": losses.IL}
 
 
 def _key(*parts: Any) -> str:
@@ -120,15 +120,18 @@ def _key(*parts: Any) -> str:
 
 
 class Runs:
-    """What the runs gave that published figures are compared with; with a state file, a stopped
-    study goes on there.
+    """Results of runs that published figures are compared with; a state file lets a stopped study
+    resume.
 
     The file has a line for each run, with losses only, under a key that names the version of
-    microagg. It does not know of changes in the code between two versions: after one, begin a new
-    file.
+    microagg. It ignores changes of the code between two versions: after one, begin a new file.
 
     >>> from microagg.studies.published import published_figures
-    >>> sim = next(figure for figure in published_figures() if figure.dataset == "Sim-1" and figure.name == "mdav")
+    >>> sim = next(
+    ...     figure
+    ...     for figure in published_figures()
+    ...     if figure.dataset == "Sim-1" and figure.name == "mdav"
+    ... )
     >>> 0.0 < Runs().losses(sim).error("IL") < 1.0
     True
     """
@@ -144,10 +147,10 @@ class Runs:
         """SSE and IL of the runs that a figure is the mean of: on 25 data sets, with 10 seeds, or
         the only one.
         """
-        asked = RunSpec(figure, spread, tuple(sorted(more.items())))
-        key = asked.key
+        run = RunSpec(figure, spread, tuple(sorted(more.items())))
+        key = run.key
         if key not in self._kept:
-            self._keep(key, losses_of(asked, self._folder))
+            self._keep(key, losses_of(run, self._folder))
         kept = self._kept[key]
         return Losses(tuple(kept["SSE"]), tuple(kept["IL"]))
 
@@ -155,21 +158,21 @@ class Runs:
         self,
         engine: Any,
         folder: Path,
-        asked: Sequence[RunSpec],
+        runs: Sequence[RunSpec],
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         """Let the workers of a cluster make the runs that are not there yet; `folder` is one that
         all of them see.
         """
-        missing = list({each.key: each for each in asked if each.key not in self._kept}.values())
+        missing = list({run.key: run for run in runs if run.key not in self._kept}.values())
         if not missing:
             return
         data = self._folder or reference_folder()
         data = None if data is None else Path(os.path.abspath(data))
         with shared_work(engine, folder) as workers:
-            given = ((each, data) for each in missing)
-            for done, (place, found) in enumerate(workers.as_they_come(losses_of, given)):
-                self._keep(missing[place].key, found)
+            arguments = ((run, data) for run in missing)
+            for done, (index, losses) in enumerate(workers.as_they_come(losses_of, arguments)):
+                self._keep(missing[index].key, losses)
                 if progress is not None:
                     progress(done + 1, len(missing))
 
@@ -193,11 +196,11 @@ class Runs:
             )
         return Least(**self._kept[key])
 
-    def _keep(self, key: str, found: Any) -> None:
-        self._kept[key] = found
+    def _keep(self, key: str, result: Any) -> None:
+        self._kept[key] = result
         if self._state is not None:
             with self._state.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": key, "found": found}) + "\n")
+                file.write(json.dumps({"key": key, "found": result}) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
 

@@ -51,7 +51,7 @@ class SuppressedRecords:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What there is to tell about suppressed records."""
+        """Return notes on suppressed records."""
         notes = (str(self),) if self.is_some else ()
         if self.smallest is not None:
             notes += (
@@ -70,7 +70,7 @@ class SuppressedRecords:
 
     @property
     def is_some(self) -> bool:
-        """Whether anything is suppressed."""
+        """Return whether anything is suppressed."""
         return bool(self.rows or self.cells or self.whole_columns)
 
     def __str__(self) -> str:
@@ -114,14 +114,14 @@ def find_suppressed_records(
     quasi: Sequence[str],
     strata: Sequence[str],
     old: Cells,
-    asked: ColumnSettings,
+    options: ColumnSettings,
     markers: Sequence[str],
     k: int,
 ) -> SuppressedRecords:
-    """Count suppressed rows and cells of a release, whose rows are in the order of the original.
+    """Count suppressed rows and cells of a release, with rows in the order of the original.
 
     Without `markers`, ``*`` is one, unless the original or the column's hierarchy has such a value.
-    What is missing in the original is not suppressed.
+    Missing values of the original are not suppressed.
     """
     table = to_arrow(after.select(*quasi, *(name for name in strata if name not in quasi)))
     cells = np.column_stack(
@@ -132,10 +132,10 @@ def find_suppressed_records(
                 [
                     mark
                     for mark in markers or (STAR,)
-                    if markers or not is_value(mark, old, place, asked)
+                    if markers or not is_value(mark, old, index, options)
                 ],
             )
-            for place, name in enumerate(quasi)
+            for index, name in enumerate(quasi)
         ]
     )
     cells &= ~_missing(to_arrow(before.select(*quasi)))
@@ -149,8 +149,8 @@ def find_suppressed_records(
     if len(rest) < FEWEST_LEFT:
         rest = np.arange(len(cells))
     stars = find_suppressed(table, quasi, [STAR]).all(axis=1) & ~rows
-    of_original = any(STAR in each.levels for each in old.variables)
-    found = check_suppressed(table, quasi, strata, k, cells)[0] if single.any() else None
+    of_original = any(STAR in variable.levels for variable in old.variables)
+    classes = check_suppressed(table, quasi, strata, k, cells)[0] if single.any() else None
     return SuppressedRecords(
         records=len(cells),
         rows=int(rows.sum()),
@@ -162,10 +162,10 @@ def find_suppressed_records(
         whole_columns=tuple(name for name, gone in zip(quasi, whole, strict=True) if gone),
         rest=rest,
         starred=0 if markers or of_original else int(stars.sum()),
-        smallest=None if found is None else int(found.sizes.min()),
+        smallest=None if classes is None else int(classes.sizes.min()),
         smallest_fitting=None
-        if found is None or found.suppression is None
-        else found.suppression.smallest,
+        if classes is None or classes.suppression is None
+        else classes.suppression.smallest,
     )
 
 

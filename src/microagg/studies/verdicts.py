@@ -1,6 +1,4 @@
-"""What a comparison with a published figure says: one word for each kind of agreement, and for each
-kind of none.
-"""
+"""Verdicts on published figures: one word for each kind of agreement or disagreement."""
 
 from __future__ import annotations
 

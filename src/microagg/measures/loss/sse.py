@@ -12,10 +12,27 @@ from microagg.problem.problem import as_points
 
 
 def information_loss(points: Any, labels: Any) -> float:
-    """IL = 100 SSE / SST in percent: 0 if nothing was lost, 100 if all records became one.
+    """Return the information loss IL = 100 SSE / SST of a partition, in percent.
 
-    Labels may be one per record, or one per record and column.
+    Parameters
+    ----------
+    points : 2-D array
+        Points that were grouped.
+    labels : array
+        One label per record, or one per record and column.
 
+    Returns
+    -------
+    float
+        0 if nothing was lost, 100 if all records became one.
+
+    Raises
+    ------
+    InputError
+        If points and labels do not fit together.
+
+    Examples
+    --------
     >>> information_loss([[0.0], [2.0], [10.0], [12.0]], [0, 0, 1, 1])
     3.8461538461538463
     """

@@ -85,7 +85,9 @@ def numbers_of_clusters(n: int, k: int) -> list[int]:
 
 
 def _usual_restarts(n: int, k: int, count: int) -> int:
-    """How many starts of each kind: inversely to the number of clusters, and for large data one."""
+    """Return the number of starts of each kind: inverse to the number of clusters, one for large
+    data.
+    """
     if n > TRY_ALL:
         return 1
     at_most_clusters = min(10, max(1, TRY_ALL // 2 // n))

@@ -26,25 +26,26 @@ Ties go to the lower record number, the lower prototype number and the smaller n
 Points are taken as they are.
 
 Readings and departures, each found by computing (docs/hybrid.md has those of the indices):
-- Typicalities come in once the memberships have settled, with widths that then stay, as Pal et al. advise. Used from
-  the start, they draw all prototypes of a large map to one place, for a squared membership is of
-  the order 1/c² and a typicality is not.
-- PCAES compares a cluster with the most compact one: u_M is the largest of the sums of squared memberships. It is
-  commonly printed as the smallest (`pcaes-min`); then every cluster that is cut to pieces raises
-  the index, and far too many prototypes win.
-- PCAES measures the distance of two clusters against the spread of all prototypes, so two clusters far apart count as
-  one if others are much farther away, and hardly finds that there is but one.
+- Typicalities come in once the memberships have settled, with widths that then stay, as Pal et al.
+  advise. Used from the start, they draw all prototypes of a large map to one place, for a squared
+  membership is of the order 1/c² and a typicality is not.
+- PCAES compares a cluster with the most compact one: u_M is the largest of the sums of squared
+  memberships. It is commonly printed as the smallest (`pcaes-min`); then every cluster that is cut
+  to pieces raises the index, and far too many prototypes win.
+- PCAES measures the distance of two clusters against the spread of all prototypes, so two clusters
+  far apart count as one if others are much farther away, and hardly finds that there is but one.
   `validity="own-spread"`, the default, measures the squared distance of a cluster from the nearest
   one by the variances gamma of both along the line between them, 2 (gamma_i + gamma_l), and counts
   from 4 on, since adjoining pieces of one even distribution have 3. `validity="pcaes"` leaves that
   as it is.
-- A single cluster is judged by the same formula: it is the most compact one and near no other, which makes 1.
-  `fewest=2` leaves it out; if then nothing is judged better than a single cluster would be, `pcaes`
-  chooses how to cut the one cloud.
-- Prototypes that meet (fuzzy clustering of one cloud in many columns ends so) are not counted as clusters.
-- Clusters trained on the records with typicalities are kept only where they are judged no worse than those with
-  memberships alone: where one cluster has most of the records, its typicalities draw all prototypes
-  to it (all three reference data sets).
+- A single cluster is judged by the same formula: it is the most compact one and near no other,
+  which makes 1. `fewest=2` leaves it out; if then nothing is judged better than a single cluster
+  would be, `pcaes` chooses how to cut the one cloud.
+- Prototypes that meet (fuzzy clustering of one cloud in many columns ends so) are not counted as
+  clusters.
+- Clusters trained on the records with typicalities are kept only where they are judged no worse
+  than those with memberships alone: where one cluster has most of the records, its typicalities
+  draw all prototypes to it (all three reference data sets).
 - Refining goes on while the number of clusters moves; the reading at hand does it once.
 
 O(n √n d) time for each of some 40 passes of the first level, O(n + √n d) memory.
@@ -90,7 +91,7 @@ NO_WIDTHS = np.empty(0)
 
 @dataclass(frozen=True)
 class Clustering:
-    """What a clustering found."""
+    """Result of a clustering."""
 
     labels: np.ndarray
     """(n,) int32: the cluster of each record, numbered by each cluster's first record."""
@@ -103,7 +104,7 @@ class Clustering:
 
     @property
     def clusters(self) -> int:
-        """How many there are."""
+        """Return the number of clusters."""
         return len(self.prototypes)
 
 
@@ -129,12 +130,12 @@ def pfsom(
     if extent == 0.0 or len(start) < 2:
         return Clustering(np.zeros(len(points), np.int32), points[:1].copy(), {})
     level = _first_level(unit, start, _Reports(progress, len(points)))
-    found, judged = _refined(unit, level, validity)
+    prototypes_of, judged = _refined(unit, level, validity)
     if fewest > 1 and max(judged.values()) <= ALONE and validity == "own-spread":
-        found, judged = _refined(unit, level, "pcaes")
-    found[1] = np.zeros((1, unit.shape[1]))  # they are measured from their mean
+        prototypes_of, judged = _refined(unit, level, "pcaes")
+    prototypes_of[1] = np.zeros((1, unit.shape[1]))  # they are measured from their mean
     judged[1] = ALONE if fewest == 1 else -np.inf
-    prototypes = found[_largest(judged)]
+    prototypes = prototypes_of[_largest(judged)]
     labels = label_nearest(unit, _by_column(prototypes))
     order = _order_of_first_records(labels)
     return Clustering(
@@ -143,11 +144,13 @@ def pfsom(
 
 
 def validity_of(points: np.ndarray, prototypes: np.ndarray, validity: str = "pcaes") -> float:
-    """How compact and how separate the clusters around these prototypes (two or more) are; the
-    larger the better.
+    """Return compactness and separation of the clusters around two or more prototypes; larger is
+    better.
 
     >>> points = np.array([[0.0], [1.0], [9.0], [10.0]])
-    >>> validity_of(points, np.array([[0.5], [9.5]])) > validity_of(points, np.array([[4.0], [6.0]]), "own-spread")
+    >>> validity_of(points, np.array([[0.5], [9.5]])) > validity_of(
+    ...     points, np.array([[4.0], [6.0]]), "own-spread"
+    ... )
     True
     """
     distances, masses = (_by_own_spread if validity == "own-spread" else _by_spread_of_all)(
@@ -179,10 +182,10 @@ def _by_own_spread(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.ndarr
     directions = (prototypes[partners] - prototypes) / np.where(lengths > 0.0, lengths, 1.0)[
         :, None
     ]
-    masses, own, others = spreads_between(
+    masses, spreads, others = spreads_between(
         points, _by_column(prototypes), partners, _by_column(directions), lengths
     )
-    spread = _relative(own, masses) + _relative(others, masses[partners])
+    spread = _relative(spreads, masses) + _relative(others, masses[partners])
     return np.maximum(_relative(squares, 2.0 * spread) - TOUCHING, 0.0), masses
 
 
@@ -275,7 +278,9 @@ def _first_level(
 def _judged_levels(
     points: np.ndarray, level: tuple[np.ndarray, np.ndarray], validity: str
 ) -> dict[int, float]:
-    """How each level is judged, from the first one down to 2, by its number of prototypes."""
+    """Return the validity of each level, from the first one down to 2, by its number of
+    prototypes.
+    """
     prototypes, masses = level
     judged = {len(prototypes): validity_of(points, prototypes, validity)}
     while len(prototypes) > 2 and (masses > 0.0).sum() > 2:
@@ -294,16 +299,16 @@ def _refined(
     """
     most = int((level[1] > 0.0).sum())
     best = max(2, min(_largest(_judged_levels(points, level, validity)), most))
-    found: dict[int, np.ndarray] = {1: level[0][:1]}
+    prototypes: dict[int, np.ndarray] = {1: level[0][:1]}
     judged: dict[int, float] = {1: -np.inf}
     for _ in range(REFINEMENTS):
         for c in range(max(2, best - AROUND), min(most, best + AROUND) + 1):
             if c not in judged:
-                found[c], judged[c] = _clusters_of(points, merge_down(*level, c), validity)
+                prototypes[c], judged[c] = _clusters_of(points, merge_down(*level, c), validity)
         before, best = best, _largest(judged)
         if best == before:
             break
-    return found, judged
+    return prototypes, judged
 
 
 def _clusters_of(points: np.ndarray, start: np.ndarray, validity: str) -> tuple[np.ndarray, float]:
@@ -318,8 +323,8 @@ def _clusters_of(points: np.ndarray, start: np.ndarray, validity: str) -> tuple[
 
 
 def _judged_if_apart(points: np.ndarray, prototypes: np.ndarray, validity: str) -> float:
-    """The validity index; the worst where two prototypes have met: rounding alone would say which
-    records are whose.
+    """Return the validity index; the worst one where two prototypes coincide, as rounding would
+    decide.
     """
     if _squared_distances_between(prototypes).min() <= (10.0 * SETTLED) ** 2:
         return -np.inf
@@ -369,7 +374,7 @@ def _arranged(prototypes: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def _places_across(prototypes: int) -> int:
-    """How many places a row of the map has; the last row may have fewer."""
+    """Return the number of nodes in a row of the map; the last row may have fewer."""
     return -(-prototypes // max(1, int(prototypes**0.5)))
 
 
@@ -397,7 +402,7 @@ def _order_of_first_records(labels: np.ndarray) -> np.ndarray:
 
 
 class _Reports:
-    """Tells how far the map is: nearly all of the work is in its passes."""
+    """Progress of the map: nearly all of the work is in its passes."""
 
     def __init__(self, progress: Progress | None, records: int) -> None:
         self._progress, self._records = progress, records

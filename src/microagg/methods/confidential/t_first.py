@@ -91,7 +91,7 @@ def size_for(n: int, k: int, t: float | None) -> int:
 
 
 def leading(attributes: tuple[Attribute, ...]) -> Attribute:
-    """The column whose strata are used."""
+    """Return the column that provides the strata."""
     return max(
         attributes, key=lambda attribute: (attribute.kind is not Kind.NOMINAL, attribute.known)
     )

@@ -96,14 +96,14 @@ def _large_clusters(values: np.ndarray, rng: np.ndarray, validity: str) -> np.nd
     """
     kept = np.arange(len(values))
     for _ in range(ROUNDS):
-        found = pfsom(np.ascontiguousarray(values[kept]), rng=rng, validity=validity, fewest=2)
-        large = sums.group_sizes(found.labels, found.clusters) * RARE >= len(values)
+        clustering = pfsom(np.ascontiguousarray(values[kept]), rng=rng, validity=validity, fewest=2)
+        large = sums.group_sizes(clustering.labels, clustering.clusters) * RARE >= len(values)
         if large.sum() >= 2:
-            labels = label_nearest(values, np.ascontiguousarray(found.prototypes[large].T))
+            labels = label_nearest(values, np.ascontiguousarray(clustering.prototypes[large].T))
             if labels.min() < labels.max():
                 return sums.number_by_first_record(labels)
-        kept = kept[large[found.labels]]
-        if found.clusters == 1 or len(kept) < 2:
+        kept = kept[large[clustering.labels]]
+        if clustering.clusters == 1 or len(kept) < 2:
             break
     return _cut_in_two(values)
 
@@ -143,21 +143,21 @@ def _scaled_with_atoms(attribute: Attribute) -> np.ndarray:
     """The values from 0 to 1 and, beside them, a column for each atom; atoms are in the mean of the
     values.
     """
-    told = attribute.codes < attribute.known
-    place = np.zeros((len(told), 1))
-    if told.any():
-        place[told] = _scaled(attribute.values[told])
-        place[~told] = sums.mean_of(place, np.flatnonzero(told))
-    aside = np.zeros((len(told), attribute.distinct - attribute.known))
-    aside[~told, attribute.codes[~told] - attribute.known] = 0.5**0.5
-    return np.hstack((place, aside))
+    present = attribute.codes < attribute.known
+    position = np.zeros((len(present), 1))
+    if present.any():
+        position[present] = _scaled(attribute.values[present])
+        position[~present] = sums.mean_of(position, np.flatnonzero(present))
+    aside = np.zeros((len(present), attribute.distinct - attribute.known))
+    aside[~present, attribute.codes[~present] - attribute.known] = 0.5**0.5
+    return np.hstack((position, aside))
 
 
 def _indicators(codes: np.ndarray) -> np.ndarray:
     """A column for each category, the rarer ones beyond the most frequent sharing one."""
     sizes = np.bincount(codes)
     frequent = np.argsort(-sizes, kind="stable")[: MOST_CATEGORIES - 1]
-    place = np.full(len(sizes), len(frequent))
-    place[frequent] = np.arange(len(frequent))
+    position = np.full(len(sizes), len(frequent))
+    position[frequent] = np.arange(len(frequent))
     width = len(frequent) + (len(sizes) > len(frequent))
-    return np.eye(width)[place[codes]] * 0.5**0.5
+    return np.eye(width)[position[codes]] * 0.5**0.5

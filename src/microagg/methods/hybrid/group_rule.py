@@ -1,10 +1,10 @@
-"""How HM-PFSOM forms groups in a part: every group takes its share of every class of the
-confidential values.
+"""Rule by which HM-PFSOM forms groups: each takes its share of every class of the confidential
+values.
 
 Source: Abidi, Ben Yahia and Perera 2020, algorithm 2 and tables 9 to 12. The algorithm as printed
-takes k records of every class; their tables have larger groups, and all but one of the 44 rows come
-out with the shares below (sub-Census1 with 20 of the smallest class: they print 82 records, it
-makes 80).
+takes k records of every class. Their tables have larger groups, and all but one of the 44 rows come
+out with the shares below. The exception is sub-Census1 with 20 of the smallest class: they print 82
+records, it makes 80.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from microagg.problem.pointset import Groups, PointSet
 
 @dataclass(frozen=True)
 class GroupPlan:
-    """What the groups of a part are made of."""
+    """Composition of the groups of a part."""
 
     groups: int
     """How many there are; 0 if the smallest class has too few records for one."""
@@ -28,7 +28,7 @@ class GroupPlan:
 
     @property
     def smallest_group(self) -> int:
-        """How many records every group has at least; leftovers come on top."""
+        """Return the smallest number of records in a group; leftovers come on top."""
         return sum(self.takes)
 
 

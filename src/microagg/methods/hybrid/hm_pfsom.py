@@ -100,26 +100,26 @@ def hm_pfsom(
     points, k = problem.points, problem.k
     watch = Watch(progress, len(points))
     watch.stage(0.0, 0.3)
-    found = split_into_parts(points, 1, rng=rng, validity=validity, progress=watch.tell)
+    found_parts = split_into_parts(points, 1, rng=rng, validity=validity, progress=watch.tell)
     watch.stage(0.3, 1.0)
     differing = columns_that_differ(problem.confidential) if one_class == "join" else []
-    parts = join_one_valued(points, found, differing)
+    parts = join_one_valued(points, found_parts, differing)
     classes = ConfidentialClasses(problem.confidential, validity)
     labels, formed, done = np.full(len(points), -1, np.int32), 0, 0
     for records in records_by_label(parts):
         # for small parts, too: what the next ones draw must not depend on k
-        own = classes.of(records, rng)
+        part_classes = classes.of(records, rng)
         if len(records) >= k:
             within = [column[records] for column in differing]
             groups = _groups_of_part(
-                np.ascontiguousarray(points[records]), own, within, k, per_class
+                np.ascontiguousarray(points[records]), part_classes, within, k, per_class
             )
             labels[records] = groups + formed
             formed += int(groups.max()) + 1
         done += len(records)
         watch.tell(done, len(points))
     _place_small_parts(points, labels, join_small_parts(points, parts, k))
-    return Grouping(sums.number_by_first_record(labels), _told(found, parts))
+    return Grouping(sums.number_by_first_record(labels), _told(found_parts, parts))
 
 
 def _groups_of_part(
@@ -151,16 +151,18 @@ def _place_small_parts(points: np.ndarray, labels: np.ndarray, joined: np.ndarra
         if len(placed) == 0:
             labels[rest] = labels.max() + 1
         elif len(rest) > 0:
-            numbers, own = np.unique(labels[placed], return_inverse=True)
+            numbers, part_labels = np.unique(labels[placed], return_inverse=True)
             means = sums.group_means(
-                np.ascontiguousarray(points[placed]), own.reshape(-1).astype(np.int32), len(numbers)
+                np.ascontiguousarray(points[placed]),
+                part_labels.reshape(-1).astype(np.int32),
+                len(numbers),
             )
             for record in rest:
                 labels[record] = numbers[sums.nearest_mean(means, points[record])]
 
 
-def _told(found: np.ndarray, parts: np.ndarray) -> tuple[str, ...]:
-    before, after = int(found.max()) + 1, int(parts.max()) + 1
+def _told(found_parts: np.ndarray, parts: np.ndarray) -> tuple[str, ...]:
+    before, after = int(found_parts.max()) + 1, int(parts.max()) + 1
     if before == after:
         return ()
     return (
@@ -179,8 +181,8 @@ HM_PFSOM = Method(
     good_for="confidential values that must stay diverse within groups, at the cost of a higher "
     "loss",
     run=cast(Partition, hm_pfsom),
-    complexity="O(n √n d) for the parts, near O(n log n) for the groups, O(n² / k) for leftovers at "
-    "worst",
+    complexity="O(n √n d) for the parts, near O(n log n) for the groups, O(n² / k) for leftovers "
+    "at worst",
     parameters=(
         Number(
             "per_class",

@@ -19,7 +19,13 @@ def columns_that_differ(attributes: Sequence[Attribute]) -> list[np.ndarray]:
     the same value.
 
     >>> from microagg.table.schema import Kind
-    >>> wage = Attribute("wage", Kind.NUMERIC, np.array([7.0, np.nan, 9.0]), atoms=np.array([-1, 0, -1]), marks=(None,))
+    >>> wage = Attribute(
+    ...     "wage",
+    ...     Kind.NUMERIC,
+    ...     np.array([7.0, np.nan, 9.0]),
+    ...     atoms=np.array([-1, 0, -1]),
+    ...     marks=(None,),
+    ... )
     >>> columns_that_differ([wage])[0].tolist()
     [0, -1, 1]
     """
@@ -31,7 +37,8 @@ def columns_that_differ(attributes: Sequence[Attribute]) -> list[np.ndarray]:
 
 
 def with_one_value(labels: np.ndarray, columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Which groups share one value in some column, or have none: an atom, -1, is no value.
+    """Return a mask of the groups that share one value in some column, or have none: an atom, -1,
+    is no value.
 
     >>> with_one_value(np.array([0, 0, 1, 1]), [np.array([3, 3, 4, 5])]).tolist()
     [True, False]
@@ -50,7 +57,9 @@ def join_one_valued(
     the group with the lower first record.
 
     >>> points = np.array([[0.0], [1.0], [2.0], [3.0], [9.0], [9.5]])
-    >>> join_one_valued(points, np.array([0, 0, 1, 1, 2, 2]), [np.array([7, 7, 7, 8, 7, 8])]).tolist()
+    >>> join_one_valued(
+    ...     points, np.array([0, 0, 1, 1, 2, 2]), [np.array([7, 7, 7, 8, 7, 8])]
+    ... ).tolist()
     [0, 0, 0, 0, 1, 1]
     """
     labels = sums.number_by_first_record(labels.astype(np.int32))
@@ -92,10 +101,10 @@ def _ranges(labels: np.ndarray, column: np.ndarray, groups: int) -> tuple[np.nda
     """The lowest and the highest value in each group, the highest below the lowest where there is
     none.
     """
-    told = column >= 0
+    present = column >= 0
     low, high = np.full(groups, column.max(initial=0)), np.full(groups, -1, column.dtype)
-    np.minimum.at(low, labels[told], column[told])
-    np.maximum.at(high, labels[told], column[told])
+    np.minimum.at(low, labels[present], column[present])
+    np.maximum.at(high, labels[present], column[present])
     return low, high
 
 

@@ -86,8 +86,8 @@ def rimhm(
 
 
 class _Reports:
-    """Tells of one turn of work after another as a share of the records: the start counts as much
-    as a block.
+    """Progress over several steps as a share of the records: the start counts as much as a
+    block.
     """
 
     def __init__(self, progress: Progress | None, n: int, blocks: int) -> None:

@@ -1,4 +1,4 @@
-"""How much work the words for effort mean."""
+"""Amount of work for each level of effort."""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ def v_mdav(points: PointSet, groups: Groups, k: int, *, gamma: float = 0.2) -> N
 
 
 def _belongs(points: PointSet, candidate: int, squared_in: float, gamma: float) -> bool:
-    """Whether the candidate is nearer to the group than gamma times its distance to its nearest
-    neighbour.
+    """Return whether the candidate is nearer to the group than gamma times its nearest-neighbour
+    distance.
     """
     first, second = points.nearest(candidate, 2)
     neighbour = second if first == candidate else first

@@ -93,8 +93,8 @@ def _join(
     """Join fragments by the edges from the nodes to their neighbours, shortest first; returns how
     many were taken.
     """
-    here, there = np.repeat(nodes, neighbours.shape[1]), neighbours.reshape(-1)
-    a, b = np.minimum(here, there), np.maximum(here, there)
+    here, neighbour = np.repeat(nodes, neighbours.shape[1]), neighbours.reshape(-1)
+    a, b = np.minimum(here, neighbour), np.maximum(here, neighbour)
     lengths = paths.squared_distances_to(np.ascontiguousarray(points[a]), points, b)
     order = np.lexsort((b, a, lengths))
     return paths.join_fragments(a[order], b[order], links, other_end)
@@ -111,15 +111,15 @@ def _improved(
     # the ends of the path are in everybody's reach
     neighbours = np.column_stack([np.full(n, n), neighbours])
     tour = np.append(path, n)
-    place = np.empty(n + 1, np.int64)
-    place[tour] = np.arange(n + 1)
+    position = np.empty(n + 1, np.int64)
+    position[tour] = np.arange(n + 1)
     moves = 1
     # a node that nothing near woke may still gain: the last round asks everybody in vain
     while moves > 0:
         queue, waiting, state = tour[tour < n], np.ones(n, np.bool_), np.array([0, n, 0])
-        while paths.improve(points, neighbours, tour, place, queue, waiting, state, AT_ONCE):
+        while paths.improve(points, neighbours, tour, position, queue, waiting, state, AT_ONCE):
             if progress is not None:
                 progress(3 * total // 4, total)
         moves = state[2]
-    tour = np.roll(tour, -int(place[n]))[1:]
+    tour = np.roll(tour, -int(position[n]))[1:]
     return tour if tour[0] < tour[-1] else tour[::-1].copy()

@@ -6,18 +6,19 @@ Ties go to the lower record number. None of them is random.
 - `column`: by one column, the first unless another is chosen.
 - `pca`: by the first principal component, signed so that its largest loading is positive.
 - `zscore`: by the sum of z-scores, in which constant columns count for nothing.
-- `multidsort`, `meansort` (Kabir, Mahmood, Mustafa and Wang): by the sum of a record's ranks in all columns; by the sum of
-  its deviations from the column means.
+- `multidsort`, `meansort` (Kabir, Mahmood, Mustafa and Wang): by the sum of a record's ranks in all
+  columns; by the sum of its deviations from the column means.
 - `hilbert`: along a Hilbert curve through the box around the records.
-- `npn`, nearest point next (Domingo-Ferrer et al. 2006): from the record farthest from the centroid, always on to the
-  nearest record left.
-- `md` (Domingo-Ferrer et al. 2006): the groups of maximum distance as they were formed, each from its first record outwards.
-  Readings: leftovers are farther out than the group they join, so they end it; the last group,
-  which has no first record of its own, is ordered from that of the group before.
-- `mdav`, `cbfs` (Domingo-Ferrer et al. 2006): the groups of MDAV and of centroid-based fixed size, chained from the first
-  one formed, always on to the group whose centroid is nearest; in a group the records come nearer
-  and nearer to the next centroid, and in the last one they leave that of the group before. The
-  paper's own path is not known: no reading that was tried gives its figures.
+- `npn`, nearest point next (Domingo-Ferrer et al. 2006): from the record farthest from the
+  centroid, always on to the nearest record left.
+- `md` (Domingo-Ferrer et al. 2006): the groups of maximum distance as they were formed, each from
+  its first record outwards. Readings: leftovers are farther out than the group they join, so they
+  end it; the last group, which has no first record of its own, is ordered from that of the group
+  before.
+- `mdav`, `cbfs` (Domingo-Ferrer et al. 2006): the groups of MDAV and of centroid-based fixed size,
+  chained from the first one formed, always on to the group whose centroid is nearest; in a group
+  the records come nearer and nearer to the next centroid, and in the last one they leave that of
+  the group before. The paper's own path is not known: no reading that was tried gives its figures.
 - `tsp`: a short Hamiltonian path (after Heaton 2012, who cuts tours), see `hamiltonian.py`.
 """
 

@@ -107,15 +107,15 @@ class _Forest:
         return record
 
     def is_small(self, record: int) -> bool:
-        """Whether the tree of a record has fewer than k records."""
+        """Return whether the tree of a record has fewer than k records."""
         return self._sizes[self.find(record)] < self._k
 
     def edge_from(self, u: int) -> tuple[float, int, int]:
         """The shortest edge from a record of a small tree to another one: (squared length, record,
         target).
         """
-        own = self.find(u)
-        v = next(int(v) for v in self._points.nearest(u, self._k) if self.find(int(v)) != own)
+        root = self.find(u)
+        v = next(int(v) for v in self._points.nearest(u, self._k) if self.find(int(v)) != root)
         return self._points.squared_distance(u, v), u, v
 
     def grow(self, record: int, *, whole: bool) -> None:

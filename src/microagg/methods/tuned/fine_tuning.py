@@ -137,7 +137,9 @@ class _Trials:
             self._centres.move(other, sums.mean_of(self._points, members))
 
     def _plan(self, group: int) -> dict[int, list[int]] | None:
-        """Which records each other group would get; None where one of them finds no group."""
+        """Return the records that each other group would get; None where one of them has no
+        group.
+        """
         plan: dict[int, list[int]] = {}
 
         def has_room(other: int) -> bool:
@@ -189,20 +191,20 @@ class _Centres:
         least = math.inf if chosen < 0 else squared_distance(self._all[chosen], q)
         if self._moved:
             distances = squared_distances(self._all[self._moved], q)
-            for at in np.flatnonzero(distances <= least).tolist():
-                group, x = self._moved[at], distances[at]
+            for index in np.flatnonzero(distances <= least).tolist():
+                group, x = self._moved[index], distances[index]
                 if (x < least or (x == least and group < chosen)) and allowed(group):
                     chosen, least = group, x
         return chosen
 
     def _nearest_at_rest(self, q: np.ndarray, allowed: Callable[[int], bool]) -> int:
-        asked, known = min(2, len(self._tree)), 0
-        while asked > known:
-            for place in self._tree.nearest(q, asked)[known:]:
-                group = int(self._rows[place])
+        count, checked = min(2, len(self._tree)), 0
+        while count > checked:
+            for index in self._tree.nearest(q, count)[checked:]:
+                group = int(self._rows[index])
                 if allowed(group):
                     return group
-            asked, known = min(4 * asked, len(self._tree)), asked
+            count, checked = min(4 * count, len(self._tree)), count
         return -1
 
     def move(self, group: int, centre: np.ndarray) -> None:

@@ -32,7 +32,7 @@ OFFSETS = {("Y", 0): 1970, ("D", 7): 3, ("D", 14): 3}
 
 @dataclass(frozen=True)
 class Bins:
-    """How many records lie where, in each of some columns. The first and the last bin have no outer
+    """Counts of records in bins, for some columns. The first and the last bin have no outer
     edge.
     """
 
@@ -43,7 +43,7 @@ class Bins:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What the edges are called.
+        """Return the edges as text.
 
         >>> Bins((1000.0,), ((5, 5),)).texts
         ('1,000',)
@@ -51,7 +51,7 @@ class Bins:
         return self.words or tuple(number(edge, 12) for edge in self.edges)
 
     def names(self) -> tuple[str, ...]:
-        """What each bin holds, in words.
+        """Return a name of each bin, in words.
 
         >>> Bins((20.0, 30.0), ((5, 5, 5), (6, 4, 5))).names()
         ('under 20', '20 to under 30', '30 and more')

@@ -44,17 +44,26 @@ def build_document(
 
     >>> ages = np.array([[30.0], [32.0], [60.0], [64.0]])
     >>> document = build_document(
-    ...     manifest={"settings": {"k": 2, "method": "mdav", "scale": "zscore"}, "records": 4, "roles": {"age": "quasi"},
-    ...               "guarantee": {"of": "each combination"}, "loss": {"IL": 1.1}},
-    ...     public=True, pair=Pair(ages, np.array([[31.0], [31.0], [62.0], [62.0]]), ("age",)),
-    ...     class_sizes=np.array([2, 2]), figures=[])
+    ...     manifest={
+    ...         "settings": {"k": 2, "method": "mdav", "scale": "zscore"},
+    ...         "records": 4,
+    ...         "roles": {"age": "quasi"},
+    ...         "guarantee": {"of": "each combination"},
+    ...         "loss": {"IL": 1.1},
+    ...     },
+    ...     public=True,
+    ...     pair=Pair(ages, np.array([[31.0], [31.0], [62.0], [62.0]]), ("age",)),
+    ...     class_sizes=np.array([2, 2]),
+    ...     figures=[],
+    ... )
     >>> [section.title for section in document.sections][:2]
     ['What was done, and what it protects', 'The columns and their roles']
     """
     if public:
-        told = public_manifest(manifest)
+        public_part = public_manifest(manifest)
         subject = replace(
-            public_subject(told, pair, np.asarray(class_sizes), figures, shown), sample=sample
+            public_subject(public_part, pair, np.asarray(class_sizes), figures, shown),
+            sample=sample,
         )
         return Document("Disclosure control report", "public", tuple(_public_sections(subject)))
     subject = Subject(
@@ -87,9 +96,16 @@ def build_first_page(
 
     >>> ages = np.array([[30.0], [32.0], [60.0], [64.0]])
     >>> document = build_first_page(
-    ...     manifest={"settings": {"k": 2, "method": "mdav", "scale": "zscore"}, "records": 4, "roles": {"age": "quasi"},
-    ...               "guarantee": {"of": "each combination"}, "loss": {"IL": 1.1}},
-    ...     pair=Pair(ages, np.array([[31.0], [31.0], [62.0], [62.0]]), ("age",)), class_sizes=np.array([2, 2]))
+    ...     manifest={
+    ...         "settings": {"k": 2, "method": "mdav", "scale": "zscore"},
+    ...         "records": 4,
+    ...         "roles": {"age": "quasi"},
+    ...         "guarantee": {"of": "each combination"},
+    ...         "loss": {"IL": 1.1},
+    ...     },
+    ...     pair=Pair(ages, np.array([[31.0], [31.0], [62.0], [62.0]]), ("age",)),
+    ...     class_sizes=np.array([2, 2]),
+    ... )
     >>> [section.title for section in document.sections]
     ['What was done, and what it protects']
     """

@@ -33,70 +33,70 @@ def others_released(manifest: Mapping[str, Any]) -> list[str]:
     ['town']
     """
     without = {role.value for role in (*WITHHELD, Role.QUASI, Role.STRATUM)}
-    asked = manifest.get("settings", {}).get("aggregate") or {}
+    aggregates = manifest.get("settings", {}).get("aggregate") or {}
     return [
         name
         for name, role in manifest["roles"].items()
-        if role not in without and (role != Role.WEIGHT.value or asked.get(name) == "keep")
+        if role not in without and (role != Role.WEIGHT.value or aggregates.get(name) == "keep")
     ]
 
 
 def on_all_columns(manifest: Mapping[str, Any]) -> str:
-    """What holds for somebody who knows all released columns; empty where that was not counted
-    (older manifests).
+    """Return the claim on attackers who know all released columns; empty if not counted (older
+    manifests).
 
     >>> roles = {"age": "quasi", "town": "keep"}
-    >>> found = {"columns": 2, "classes": 3, "smallest_class": 1, "unique_records": 2}
-    >>> on_all_columns({"records": 4, "roles": roles, "all_columns": found})
-    'whoever knows all 2 released columns, town included: 2 of 4 records are unique, the smallest class has 1 record'
+    >>> counts = {"columns": 2, "classes": 3, "smallest_class": 1, "unique_records": 2}
+    >>> on_all_columns({"records": 4, "roles": roles, "all_columns": counts})[-61:]
+    'd: 2 of 4 records are unique, the smallest class has 1 record'
     """
-    found = manifest.get("all_columns")
-    if not found:
+    counts = manifest.get("all_columns")
+    if not counts:
         return ""
     others = others_released(manifest)
-    unique = int(found["unique_records"])
-    told = (
+    unique = int(counts["unique_records"])
+    claim = (
         f"{unique:,} of {int(manifest['records']):,} records "
         f"{'is' if unique == 1 else 'are'} unique"
     )
-    told = (
-        f"{told if unique else 'no record is unique'}, the smallest class has "
-        f"{counted(int(found['smallest_class']), 'record')}"
+    claim = (
+        f"{claim if unique else 'no record is unique'}, the smallest class has "
+        f"{counted(int(counts['smallest_class']), 'record')}"
     )
     if not others:
-        return f"no other columns are released: {told}"
+        return f"no other columns are released: {claim}"
     return (
-        f"whoever knows all {int(found['columns']):,} released columns, {listed(others)} "
-        f"included: {told}"
+        f"whoever knows all {int(counts['columns']):,} released columns, {listed(others)} "
+        f"included: {claim}"
     )
 
 
 def on_naming(manifest: Mapping[str, Any]) -> str:
-    """Whether columns that may name people are in the table; empty where nobody looked (older
+    """Return whether the table has columns that may name people; empty if not checked (older
     manifests).
 
     >>> on_naming({"may_identify": ["surname"]})
     'May name people, and is in the table as it was: surname.'
     """
-    found = manifest.get("may_identify")
-    if found is None:
+    columns = manifest.get("may_identify")
+    if columns is None:
         return ""
-    if not found:
+    if not columns:
         return (
             "No released column sounds as if it named people, and none of texts or "
             "running numbers is different for nearly "
             "everybody; this was checked."
         )
-    several = len(found) > 1
+    several = len(columns) > 1
     return (
         f"May name people, and {'are' if several else 'is'} in the table as "
-        f"{'they were' if several else 'it was'}: {listed(found)}."
+        f"{'they were' if several else 'it was'}: {listed(columns)}."
     )
 
 
 def on_numbers(pair: Pair) -> str:
-    """Which columns measures of numbers are about, and which they leave out and why; empty where
-    they are about all.
+    """Return the columns that measures of numbers cover, the others and why; empty if they cover
+    all.
 
     >>> on_numbers(Pair(np.array([[1.0]]), np.array([[1.0]]), ("age",)))
     ''
@@ -110,7 +110,7 @@ def on_numbers(pair: Pair) -> str:
 
 
 def on_totals(subject: Subject) -> str:
-    """Which totals and means stay what they were, and why the others do not."""
+    """Return the totals and means that are preserved, and why the others are not."""
     reasons = {name: _why_it_moves(subject, j) for j, name in enumerate(subject.names)}
     staying = [name for name, why in reasons.items() if why == ""]
     moving: dict[str, list[str]] = {}
@@ -135,21 +135,23 @@ def on_totals(subject: Subject) -> str:
     return " ".join(sentences)
 
 
-def sentences_on_rules(told: Sequence[Mapping[str, Any]]) -> list[str]:
+def sentences_on_rules(rules: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what a report says of the sums of a release, from its manifest.
 
-    >>> sentences_on_rules([{"rule": "total = wage + other", "declared": True, "records": 300, "missed": 0}])
+    >>> sentences_on_rules(
+    ...     [{"rule": "total = wage + other", "declared": True, "records": 300, "missed": 0}]
+    ... )
     ['In every released record that has these values: total = wage + other.']
     """
-    holding = [each["rule"] for each in told if each["missed"] == 0]
+    holding = [rule["rule"] for rule in rules if rule["missed"] == 0]
     sentences = []
     if holding:
         sentences.append(f"In every released record that has these values: {'; '.join(holding)}.")
     return sentences + [
-        f"Declared, but not so in {each['missed']:,} of {each['records']:,} released "
-        f"records: {each['rule']}."
-        for each in told
-        if each["missed"]
+        f"Declared, but not so in {rule['missed']:,} of {rule['records']:,} released "
+        f"records: {rule['rule']}."
+        for rule in rules
+        if rule["missed"]
     ]
 
 
@@ -170,18 +172,16 @@ def _weighted(subject: Subject) -> bool:
 
 
 def _hedge(subject: Subject, staying: list[str]) -> str:
-    """What is left open: whether gaps were filled, where only the data holder knows; records that
-    were left out.
-    """
+    """Return the open points of a claim: filled gaps, which are internal, and records left out."""
     dropped = "drop" in (subject.settings.get("missing"), subject.settings.get("small_strata"))
-    told = ", among the records that were not left out" if dropped else ""
+    hedge = ", among the records that were not left out" if dropped else ""
     special = subject.settings.get("special") or {}
     if subject.both is None and (
         subject.settings.get("missing", "group") == "group"
         or any(name in special for name in staying)
     ):
-        told += ", as far as no values were missing"
-    return told
+        hedge += ", as far as no values were missing"
+    return hedge
 
 
 def _why_it_moves(subject: Subject, j: int) -> str:
@@ -218,30 +218,36 @@ def _moved(pair: Pair, j: int) -> Iterator[str]:
             yield _FILLED
     old, new = _known(before, j), _known(after, j)
     if len(old) and len(new):
-        own = _weights(pair.weights, before, j)
-        theirs = own if pair.released_weights is None else _weights(pair.released_weights, after, j)
+        weights_before = _weights(pair.weights, before, j)
+        theirs = (
+            weights_before
+            if pair.released_weights is None
+            else _weights(pair.released_weights, after, j)
+        )
         away = float(after.variables[j].origin - before.variables[j].origin)
         size = (
             max(np.abs(old).max(), np.abs(new).max(), abs(away)) or 1.0
         )  # squares of huge values stay finite
         old, new = _beside(old, size), _beside(new, size)
-        moved = abs(np.average(new, weights=theirs) - np.average(old, weights=own) + away / size)
+        moved = abs(
+            np.average(new, weights=theirs) - np.average(old, weights=weights_before) + away / size
+        )
         if moved > MOVED * old.std() + 1e-12:
             yield _ROUNDED
 
 
 def _rounding_is_coarse(subject: Subject, j: int) -> bool:
-    """Whether half of the last digit that is released is much beside the spread of the released
-    values.
+    """Return whether half of the last released digit is large compared with the spread of the
+    released values.
     """
     if subject.settings.get("precision", "column") != "column":
         return False
-    known = _known(subject.released, j)
-    if len(known) == 0:
+    values = _known(subject.released, j)
+    if len(values) == 0:
         return False
-    step = _step(known, subject.released.variables[j].unit)
-    size = np.abs(known).max() or 1.0
-    return bool(step / size / 2.0 > COARSE * _beside(known, size).std())
+    step = _step(values, subject.released.variables[j].unit)
+    size = np.abs(values).max() or 1.0
+    return bool(step / size / 2.0 > COARSE * _beside(values, size).std())
 
 
 def _beside(values: np.ndarray, size: float) -> np.ndarray:
@@ -252,13 +258,13 @@ def _beside(values: np.ndarray, size: float) -> np.ndarray:
         return values / size
 
 
-def _step(known: np.ndarray, unit: str) -> float:
-    """What released values may have been rounded to, from them alone: its last decimal, or the
-    largest part of a day that divides them all.
+def _step(values: np.ndarray, unit: str) -> float:
+    """Return the rounding step seen in released values: last decimal, or largest part of a day that
+    divides all.
     """
     if unit:
-        return float(math.gcd(int(np.gcd.reduce(known.astype(np.int64))), PER_DAY[unit]))
-    decimals = decimals_of(known)
+        return float(math.gcd(int(np.gcd.reduce(values.astype(np.int64))), PER_DAY[unit]))
+    decimals = decimals_of(values)
     return 0.0 if decimals is None else 10.0**-decimals
 
 

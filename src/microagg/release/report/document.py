@@ -63,7 +63,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Warn:
-    """A sentence that nobody should miss.
+    """Sentence that is shown with emphasis.
 
     >>> Warn("not for publication").text
     'not for publication'

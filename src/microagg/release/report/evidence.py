@@ -78,7 +78,7 @@ WITHOUT_PICTURES = (
 
 
 def guarantee(subject: Subject) -> Section:
-    """What was promised, and the sizes of the classes as they were counted."""
+    """Return the section on the guarantees, with the sizes of the classes as counted."""
     sizes = subject.class_sizes
     promise = str(subject.manifest["guarantee"]["of"])
     rows = [
@@ -103,21 +103,21 @@ def guarantee(subject: Subject) -> Section:
             else "not k-anonymous in the combinations",
         ),
     ]
-    if found := subject.manifest.get("all_columns"):
+    if known_columns := subject.manifest.get("all_columns"):
         rows.append(
             (
-                f"All {int(found['columns']):,} released columns known",
-                f"{counted(int(found['unique_records']), 'unique record')}",
-                f"{counted(int(found['classes']), 'class', 'classes')} then, the smallest with "
-                f"{counted(int(found['smallest_class']), 'record')}; no promise covers this",
+                f"All {int(known_columns['columns']):,} released columns known",
+                f"{counted(int(known_columns['unique_records']), 'unique record')}",
+                f"{counted(int(known_columns['classes']), 'class', 'classes')} then, the smallest with "
+                f"{counted(int(known_columns['smallest_class']), 'record')}; no promise covers this",
             )
         )
     rows += [
-        (name, f"{name[0]} = {asked}", told)
-        for name, asked, told in _of_confidential_values(subject)
+        (name, f"{name[0]} = {value}", meaning)
+        for name, value, meaning in _of_confidential_values(subject)
     ]
     of_units = promised_units(subject.manifest, subject.digits)
-    rows += [("Units", f"{subject.k} in every class", told) for told in of_units]
+    rows += [("Units", f"{subject.k} in every class", meaning) for meaning in of_units]
     blocks: list[Block] = [
         Paragraph(
             f"A class is the set of records that share all values in {_shared(subject)}. "
@@ -134,19 +134,17 @@ def guarantee(subject: Subject) -> Section:
 
 
 def _of_confidential_values(subject: Subject) -> Iterator[tuple[str, str, str]]:
-    """l-diversity and t-closeness where they were promised: name, what was asked for, what every
-    class keeps.
-    """
-    asked = [name for name in ("l", "t") if subject.manifest["guarantee"].get(name)]
-    for name, told in zip(asked, promised(subject.manifest, subject.digits), strict=True):
+    """Yield guaranteed l-diversity and t-closeness: name, requirement, what every class keeps."""
+    names = [name for name in ("l", "t") if subject.manifest["guarantee"].get(name)]
+    for name, meaning in zip(names, promised(subject.manifest, subject.digits), strict=True):
         title = f"l-diversity ({subject.settings['diversity']})" if name == "l" else "t-closeness"
         c = subject.settings.get("c")
         extra = f", c = {number(float(c))}" if name == "l" and c is not None else ""
-        yield title, f"{number(float(subject.settings[name]))}{extra}", told
+        yield title, f"{number(float(subject.settings[name]))}{extra}", meaning
 
 
 def _shared(subject: Subject) -> str:
-    """What the records of a class share, in words."""
+    """Return what the records of a class share, in words."""
     strata = ", the strata" if subject.columns(Role.STRATUM) else ""
     weight = ", the weight" if subject.weight_becomes == "mean" else ""
     return f"the quasi-identifying columns{strata}{weight}"
@@ -192,7 +190,7 @@ def _size_counts(sizes: np.ndarray) -> tuple[list[str], list[int], list[int]]:
 
 
 def loss(subject: Subject) -> Section:
-    """What was lost, column by column with the distributions before and after, and by every
+    """Return the section on the loss: by column with distributions before and after, and by every
     measure.
     """
     lost = _lost_of(subject)
@@ -230,8 +228,10 @@ def loss(subject: Subject) -> Section:
     blocks.extend(by_column(subject, names, measured, caption))
     if any(subject.pair.before.variables[j].kind is Kind.NUMERIC for j in order):
         some = "" if subject.sample is None else f" {_capital(subject.sample.told)}."
-        found = moments(subject.pair, order)
-        blocks.append(Grid(found.head, found.rows, f"{found.caption}{some}"))
+        moments_table = moments(subject.pair, order)
+        blocks.append(
+            Grid(moments_table.head, moments_table.rows, f"{moments_table.caption}{some}")
+        )
     return Section("What was lost", tuple(blocks))
 
 
@@ -242,13 +242,13 @@ def on_sample(subject: Subject) -> Iterator[Paragraph]:
 
 
 def _lost_of(subject: Subject) -> np.ndarray:
-    """How much of the variation of each column is gone, in percent; of all records, also where
-    columns are shown by a sample.
+    """Return the lost variation of each column in percent, of all records even if a sample is
+    shown.
     """
-    found = None if subject.sample is None else subject.figure("il")
-    if found is None or len(found.columns) < len(subject.names):
+    figure = None if subject.sample is None else subject.figure("il")
+    if figure is None or len(figure.columns) < len(subject.names):
         return subject.pair.once(_lost)
-    return np.array([found.columns[name] for name in subject.names])
+    return np.array([figure.columns[name] for name in subject.names])
 
 
 def _lost(pair: Pair) -> np.ndarray:
@@ -258,10 +258,10 @@ def _lost(pair: Pair) -> np.ndarray:
 
 
 def _on_numbers(subject: Subject) -> Iterator[Paragraph]:
-    """Which columns some measures leave out; for the data holder, since gaps are the original's."""
-    told = on_numbers(subject.both) if subject.both is not None else ""
-    if told:
-        yield Paragraph(f"{_capital(told)}.")
+    """Yield the columns that some measures leave out. Internal: gaps belong to the original."""
+    sentence = on_numbers(subject.both) if subject.both is not None else ""
+    if sentence:
+        yield Paragraph(f"{_capital(sentence)}.")
 
 
 def rows_of_figures(
@@ -269,40 +269,42 @@ def rows_of_figures(
 ) -> Iterator[tuple[str, str, str]]:
     """Name, figure and meaning of each measure."""
     for measure, figure in measured:
-        told = meaning_of(measure)
+        text = meaning_of(measure)
         if (
             measure.needs in ("numbers", "categories")
             and subject.both is not None
             and len(subject.both.names) < len(subject.names)
         ):
-            told += f" Of the columns of numbers without gaps alone: {listed(subject.both.names)}."
+            text += f" Of the columns of numbers without gaps alone: {listed(subject.both.names)}."
         if figure.details:
             details = (
                 f"{_plain(name)} {subject.number(value)}" for name, value in figure.details.items()
             )
-            told += f" Details: {'; '.join(details)}."
-        yield _capital(measure.title), with_error(subject, measure, figure), told
+            text += f" Details: {'; '.join(details)}."
+        yield _capital(measure.title), with_error(subject, measure, figure), text
 
 
 def with_error(subject: Subject, measure: Measure, figure: Figure) -> str:
     """A figure with its unit; where it is from a sample, with its standard error, and of how many
     records that is.
     """
-    told = subject.with_unit(figure.value, measure.unit)
+    text = subject.with_unit(figure.value, measure.unit)
     if figure.sample is None:
-        return told
+        return text
     error = figure.sample.error
     beside = "" if error is None else f" ± {number(error, 2)}"
-    return f"{told}{beside} ({figure.sample.told})"
+    return f"{text}{beside} ({figure.sample.told})"
 
 
 def meaning_of(measure: Measure) -> str:
-    """What a figure says, from what its measure declares."""
+    """Return the meaning of a figure, from the declaration of its measure."""
     ends = [(0.0, measure.zero_means)]
     if math.isfinite(measure.highest):
         ends.append((measure.highest, measure.highest_means))
-    told = (f"{number(end)} means: {_sentence(means)}" for end, means in ends)
-    return f"{'Lower' if measure.lower_is_better else 'Higher'} is better. {' '.join(told)}"
+    ends_in_words = (f"{number(end)} means: {_sentence(means)}" for end, means in ends)
+    return (
+        f"{'Lower' if measure.lower_is_better else 'Higher'} is better. {' '.join(ends_in_words)}"
+    )
 
 
 def _sentence(text: str) -> str:
@@ -320,19 +322,22 @@ def _capital(text: str) -> str:
 def by_column(
     subject: Subject, names: Sequence[str], measured: Sequence[tuple[Measure, Figure]], caption: str
 ) -> Iterator[Grid]:
-    """The figures of single columns, a few measures side by side. Inside, IL of one column is the
-    variation lost, told before.
+    """Return the figures of single columns, a few measures side by side.
+
+    Internal reports leave out IL of one column, which is the lost variation shown before.
     """
-    told = () if subject.public else SAME_BY_COLUMN
-    with_columns = [(m, figure) for m, figure in measured if figure.columns and m.name not in told]
+    skipped = () if subject.public else SAME_BY_COLUMN
+    with_columns = [
+        (m, figure) for m, figure in measured if figure.columns and m.name not in skipped
+    ]
     for first in range(0, len(with_columns), ABREAST):
         part = with_columns[first : first + ABREAST]
         head = tuple(f"{_capital(measure.title)}, {_unit(measure.unit)}" for measure, _ in part)
         rows = []
         for name in names:
-            found = (figure.columns.get(name) for _, figure in part)
+            values = (figure.columns.get(name) for _, figure in part)
             rows.append(
-                (name, *("–" if value is None else subject.number(value) for value in found))
+                (name, *("–" if value is None else subject.number(value) for value in values))
             )
         yield Grid(("column", *head), tuple(rows), caption)
 
@@ -345,16 +350,16 @@ def _unit(unit: str) -> str:
 
 
 def _changes(subject: Subject, names: Sequence[str]) -> Iterator[Block]:
-    """What became of the cells; for the data holder's eyes."""
-    found = subject.changed or changes(subject.pair.before, subject.pair.after)
-    yield Paragraph(f"{sentence_on_changes(found)}.")
+    """Yield the changed cells. Internal: do not publish."""
+    changed = subject.changed or changes(subject.pair.before, subject.pair.after)
+    yield Paragraph(f"{sentence_on_changes(changed)}.")
     head = ("column", "kind", "cells unchanged, %", "mean change of a cell", "gaps")
-    rows = tuple(rows_of_changes({name: found[name] for name in names}))
+    rows = tuple(rows_of_changes({name: changed[name] for name in names}))
     yield Grid(head, rows, "What became of the cells (internal report only).")
 
 
 def pictured(columns: int) -> int:
-    """How many columns are drawn, one by one.
+    """Return the number of columns that are drawn, one by one.
 
     >>> pictured(8), pictured(50), pictured(2000)
     (8, 12, 6)
@@ -365,7 +370,7 @@ def pictured(columns: int) -> int:
 def _distributions(subject: Subject, order: np.ndarray) -> Iterator[Block]:
     names, tables = subject.names, [subject.pair.before, subject.pair.after]
     most = pictured(len(names))
-    found = [(names[j], spread_of(tables, int(j))) for j in order[:most]]
+    spreads = [(names[j], spread_of(tables, int(j))) for j in order[:most]]
     text = "The columns before (grey area) and after (blue line). "
     if subject.mixed:
         text += f"{LEVELS_AND_GAPS} "
@@ -374,8 +379,10 @@ def _distributions(subject: Subject, order: np.ndarray) -> Iterator[Block]:
     if subject.pair.weights is not None:
         text += "Records are counted, not weighted. "
     yield Paragraph(text.strip())
-    yield from (spread.picture(before_and_after=True) for _, spread in found if spread is not None)
-    missing = [name for name, spread in found if spread is None]
+    yield from (
+        spread.picture(before_and_after=True) for _, spread in spreads if spread is not None
+    )
+    missing = [name for name, spread in spreads if spread is None]
     if missing:
         yield Paragraph(
             f"Without a picture, because there are not two bins to show: {listed(missing)}."
@@ -392,7 +399,7 @@ def correlation(subject: Subject) -> Section:
     largest = change.max()
     i, j = np.unravel_index(int(change.argmax()), change.shape)
     names = subject.pair.names
-    told = (
+    text = (
         f"The largest change of a correlation is {number(largest, 2)}, between "
         f"{names[int(i)]} and {names[int(j)]}."
         if largest > 0
@@ -400,15 +407,15 @@ def correlation(subject: Subject) -> Section:
     )
     shown = np.sort(np.argsort(-change.max(axis=0), kind="stable")[:HEATED])
     if len(names) > HEATED:
-        told += f" Of {len(names)} columns, the {HEATED} whose correlations changed most are shown."
+        text += f" Of {len(names)} columns, the {HEATED} whose correlations changed most are shown."
     if len(names) < len(subject.names):
-        told += f" {ONLY_NUMBERS}"
-    told += f" {CORRELATION}"
+        text += f" {ONLY_NUMBERS}"
+    text += f" {CORRELATION}"
     pictures = [
         picture_of_correlations([names[int(c)] for c in shown], matrix[np.ix_(shown, shown)], when)
         for when, matrix in (("before", before), ("after", after))
     ]
-    return Section(title, (*on_sample(subject), Paragraph(told), *pictures))
+    return Section(title, (*on_sample(subject), Paragraph(text), *pictures))
 
 
 def nothing_to_correlate(columns: int) -> str:
@@ -423,12 +430,12 @@ def nothing_to_correlate(columns: int) -> str:
 
 
 def _correlations_of_both(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
-    """Of the columns before and after, to the two digits that are told."""
+    """Return the correlations of the columns before and after, to the two digits that are shown."""
     return rounded_correlations(pair.original), rounded_correlations(pair.released)
 
 
 def rounded_correlations(values: np.ndarray) -> np.ndarray:
-    """Correlations to the two digits that are told, minus zero as zero."""
+    """Round correlations to the two digits that are shown, minus zero as zero."""
     return np.round(np.round(correlations(values), 12), 2) + 0.0
 
 
@@ -447,7 +454,7 @@ def picture_of_correlations(names: Sequence[str], matrix: np.ndarray, when: str)
 
 
 def risk(subject: Subject) -> Section:
-    """What an intruder could still do, number by number."""
+    """Return the section on the remaining risks, number by number."""
     measured = subject.figures_of("risk")
     if not measured:
         return Section(
@@ -471,14 +478,14 @@ def risk(subject: Subject) -> Section:
 
 
 def _left_out(subject: Subject) -> Iterator[Paragraph]:
-    """Which measures no sample tells, where there was one."""
+    """Yield the measures that cannot be computed from a sample, if there was one."""
     if subject.sample is None or subject.public:
         return
-    there = {measure.name for measure, _ in subject.figures}
+    shown = {measure.name for measure, _ in subject.figures}
     missing = [
-        each.title
-        for each in measures()
-        if each.basis is Basis.WHOLE_TABLE and each.name not in there
+        entry.title
+        for entry in measures()
+        if entry.basis is Basis.WHOLE_TABLE and entry.name not in shown
     ]
     if missing:
         yield Paragraph(
@@ -503,26 +510,28 @@ def _risk_by_column(subject: Subject, measured: Sequence[tuple[Measure, Figure]]
         yield from by_column(subject, names[:TABLED], part, f"Column by column.{many}")
 
 
-def bound(subject: Subject, found: Mapping[str, Any]) -> Section:
-    """How far from the best possible the grouping is at most."""
-    lowest, loss_found = float(found["IL"]), float(subject.manifest["loss"]["IL"])
-    above = found.get("gap")
-    if found.get("optimal") or above == 0:
-        told = "This grouping reaches that limit up to rounding: there is no better one."
+def bound(subject: Subject, proven: Mapping[str, Any]) -> Section:
+    """Return the section on the largest possible distance of the grouping from the optimum."""
+    lowest, loss_found = float(proven["IL"]), float(subject.manifest["loss"]["IL"])
+    above = proven.get("gap")
+    if proven.get("optimal") or above == 0:
+        claim = "This grouping reaches that limit up to rounding: there is no better one."
         gap = "0 %"
     elif above is not None:
         gap = subject.with_unit(float(above), "percent")
-        told = f"This grouping loses {gap} more than that limit at most, before values are rounded."
+        claim = (
+            f"This grouping loses {gap} more than that limit at most, before values are rounded."
+        )
     else:
         gap = "not defined"
-        told = (
+        claim = (
             f"This one loses {subject.with_unit(loss_found, 'percent')}; against a limit of "
             f"0 % that says little."
         )
     if beside := promised_beside(subject.settings):
-        told += f" The limit is for k alone: {_sentence(beside)}"
+        claim += f" The limit is for k alone: {_sentence(beside)}"
     if subject.settings.get("cap"):
-        told += " Limit and distance are those of the capped values."
+        claim += " Limit and distance are those of the capped values."
     rows = (
         (
             "Proven limit",
@@ -547,7 +556,7 @@ def bound(subject: Subject, found: Mapping[str, Any]) -> Section:
             Paragraph(
                 f"It is proven that no grouping of these records into groups of at least "
                 f"{subject.k} can lose less than "
-                f"{subject.with_unit(lowest, 'percent')} of the variation. {told}"
+                f"{subject.with_unit(lowest, 'percent')} of the variation. {claim}"
             ),
             Facts(rows),
         ),
@@ -555,7 +564,7 @@ def bound(subject: Subject, found: Mapping[str, Any]) -> Section:
 
 
 def _files_of_the_run(subject: Subject) -> Iterator[tuple[str, str, str]]:
-    """Which files the report is about: inside, input and day as well; for all, the released file
+    """Yield the files of the report: internally input and date as well; publicly the released file
     alone.
     """
     source, target = subject.manifest.get("input") or {}, subject.manifest.get("output") or {}
@@ -583,7 +592,8 @@ def record_of_the_run(subject: Subject) -> Section:
     if chosen:
         blocks.append(
             Paragraph(
-                "How the groups were found: " + " ".join(_sentence(str(told)) for told in chosen)
+                "How the groups were found: "
+                + " ".join(_sentence(str(sentence)) for sentence in chosen)
             )
         )
     if manifest.get("stopped_early"):

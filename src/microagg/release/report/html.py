@@ -162,7 +162,7 @@ def _kept(rows: Sequence[object]) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text whose long words may be broken, so that no name of a column widens a table beyond its
+    """Return a text with break opportunities, so that no column name widens a table beyond its
     page.
     """
     parts = re.split(r"(\S{15,})", printable(text))
@@ -179,9 +179,12 @@ def _text(text: str) -> str:
 
 
 def is_report(beginning: bytes) -> bool:
-    """Whether a file that begins so is such a page.
+    """Return whether the beginning of a file is that of such a page.
 
-    >>> is_report(to_html(Document("Report", "public", ())).encode()), is_report(b"<!DOCTYPE html><title>Mine</title>")
+    >>> (
+    ...     is_report(to_html(Document("Report", "public", ())).encode()),
+    ...     is_report(b"<!DOCTYPE html><title>Mine</title>"),
+    ... )
     (True, False)
     """
     return beginning.startswith(b"<!DOCTYPE html>") and any(

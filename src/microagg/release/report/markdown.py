@@ -26,7 +26,9 @@ def to_markdown(document: Document) -> str:
     """The document as Markdown (with tables as GitHub, pandoc and others read them).
 
     >>> from microagg.release.report.document import Section
-    >>> print(to_markdown(Document("Report", "public", (Section("Limits", (Paragraph("a < b"),)),))))
+    >>> print(
+    ...     to_markdown(Document("Report", "public", (Section("Limits", (Paragraph("a < b"),)),)))
+    ... )
     # Report
     <BLANKLINE>
     *For publication.*
@@ -75,11 +77,11 @@ def _escaped(text: str) -> str:
     """A text on one line that Markdown shows to the letter."""
     one_line = " ".join(printable(text).split())
     safe = one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _SPECIAL.sub(lambda found: "\\" + found[0], safe)
+    return _SPECIAL.sub(lambda match: "\\" + match[0], safe)
 
 
 def is_report(beginning: bytes) -> bool:
-    """Whether a file that begins so is such a text.
+    """Return whether the beginning of a file is that of such a text.
 
     >>> is_report(to_markdown(Document("Report", "public", ())).encode()), is_report(b"# My notes")
     (True, False)

@@ -59,12 +59,12 @@ def _rows(pair: Pair, j: int) -> Iterator[tuple[str, ...]]:
 def _of_numbers(values: np.ndarray) -> Iterator[str]:
     size = float(np.abs(values).max()) or 1.0  # scaled, so that squares of huge values stay finite
     spread = size * float((values / size).std())
-    told = [
+    statistics = [
         size * float((values / size).mean()),
         spread,
         *map(float, np.quantile(values, QUARTERS)),
     ]
-    return (number(value, 6) for value in told)
+    return (number(value, 6) for value in statistics)
 
 
 def _of_times(variable: Variable, ticks: np.ndarray) -> Iterator[str]:

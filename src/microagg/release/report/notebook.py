@@ -1,4 +1,4 @@
-"""What a notebook shows of a release."""
+"""Notebook view of a release."""
 
 from __future__ import annotations
 
@@ -28,8 +28,12 @@ def summary_html(
 ) -> str:
     """A release in a few lines, as a fragment of HTML: for `_repr_html_`.
 
-    >>> told = {"settings": {"k": 2, "method": "mdav", "params": {}}, "records": 4, "loss": {"IL": 1.234},
-    ...         "guarantee": {"of": "each combination"}}
+    >>> told = {
+    ...     "settings": {"k": 2, "method": "mdav", "params": {}},
+    ...     "records": 4,
+    ...     "loss": {"IL": 1.234},
+    ...     "guarantee": {"of": "each combination"},
+    ... }
     >>> "4 records in 2 classes of 2" in summary_html(manifest=told, class_sizes=np.array([2, 2]))
     True
     """

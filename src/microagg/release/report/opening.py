@@ -46,12 +46,12 @@ OF_WEIGHT = {"keep": "released as it was", "drop": "left out"}
 
 
 def opening(subject: Subject) -> Section:
-    """What a person without code reads and signs."""
+    """Return the opening section: the summary that a reader without code signs."""
     safe = subject.k_anonymous
     blocks: list[Block] = [Paragraph(_what_was_done(subject))]
     blocks.append(Paragraph(_why_it_is_safe(subject)) if safe else Warn(_what_is_not_safe(subject)))
-    if told := _who_stands_alone(subject):
-        blocks.append(told)
+    if block := _who_stands_alone(subject):
+        blocks.append(block)
     if protected := promised(subject.manifest, subject.digits):
         blocks.append(Paragraph(_why_values_are_safe(subject, protected)))
     if units := promised_units(subject.manifest, subject.digits):
@@ -72,7 +72,7 @@ def opening(subject: Subject) -> Section:
 def _what_was_done(subject: Subject) -> str:
     quasi = subject.columns(Role.QUASI)
     several = len(quasi) > 1
-    each = "each column by itself" if _by_column(subject) else "these columns"
+    compared = "each column by itself" if _by_column(subject) else "these columns"
     if only_means(subject):
         (noun,) = {entry.noun for entry in subject.aggregates.values()}
         took = (
@@ -90,7 +90,7 @@ def _what_was_done(subject: Subject) -> str:
         f"{counted(len(quasi), 'column')} could tell "
         "whose record it is, since others may know or look up such values: "
         f"{listed(quasi)}. Before the table leaves the "
-        f"house, records that are alike in {each} were put together in groups of at "
+        f"house, records that are alike in {compared} were put together in groups of at "
         f"least {subject.k}, and {took} (microaggregation)."
     )
 
@@ -115,18 +115,18 @@ def _why_it_is_safe(subject: Subject) -> str:
 
 
 def _who_stands_alone(subject: Subject) -> Block | None:
-    """What holds where all released columns are known: counted on the release, so everybody may
-    know it.
+    """Return the claim on attackers who know all released columns: counted on the release, so it is
+    public.
     """
-    told = on_all_columns(subject.manifest)
-    if not told:
+    claim = on_all_columns(subject.manifest)
+    if not claim:
         return None
     if not others_released(subject.manifest):
-        return Paragraph(f"{told[:1].upper()}{told[1:]}.")
+        return Paragraph(f"{claim[:1].upper()}{claim[1:]}.")
     more = "That is for these columns alone, and says nothing of the others. With them: "
     if subject.manifest["all_columns"]["unique_records"]:
-        return Warn(f"{more}{told}.")
-    return Paragraph(f"{more}{told}.")
+        return Warn(f"{more}{claim}.")
+    return Paragraph(f"{more}{claim}.")
 
 
 def _why_values_are_safe(subject: Subject, protected: list[str]) -> str:
@@ -134,11 +134,11 @@ def _why_values_are_safe(subject: Subject, protected: list[str]) -> str:
         "l": "whoever knows the class of a person does not know the person's value (l-diversity)",
         "t": "a class tells hardly more of a person than the whole table does (t-closeness)",
     }
-    told = [meaning[name] for name in ("l", "t") if subject.manifest["guarantee"].get(name)]
+    meanings = [meaning[name] for name in ("l", "t") if subject.manifest["guarantee"].get(name)]
     return (
         "Nor do records of a class, those that share these values, give confidential "
         f"values away. {' '.join(protected)} "
-        f"In other words, {'; '.join(told)}. This, too, was counted on the finished table."
+        f"In other words, {'; '.join(meanings)}. This, too, was counted on the finished table."
     )
 
 
@@ -219,7 +219,7 @@ def _unchanged(subject: Subject) -> list[str]:
 
 
 def _what_this_tells(subject: Subject) -> str:
-    """What a public report is made of, and what was published besides."""
+    """Return what a public report is computed from, and what else was published."""
     rule = (
         "This report gives nothing away that the released table does not: all in it "
         "follows from that table and from the "
@@ -239,9 +239,9 @@ def _what_this_tells(subject: Subject) -> str:
 def _headlines(subject: Subject) -> Iterator[tuple[str, str, str]]:
     sizes = subject.class_sizes
     reasons = [
-        told
-        for asked, told in (("missing", "with gaps"), ("small_strata", "of strata too small"))
-        if subject.settings.get(asked) == "drop"
+        kind
+        for name, kind in (("missing", "with gaps"), ("small_strata", "of strata too small"))
+        if subject.settings.get(name) == "drop"
     ]
     left_out = (
         f"those {' or '.join(reasons)} were left out before" if reasons else "none was left out"
@@ -263,13 +263,13 @@ def _headlines(subject: Subject) -> Iterator[tuple[str, str, str]]:
         "for somebody who knows all these values of a person and no others, and that the "
         "person is in the table",
     )
-    if found := subject.manifest.get("all_columns"):
+    if known_columns := subject.manifest.get("all_columns"):
         yield (
             "Unique records",
-            f"{int(found['unique_records']):,} of {int(subject.manifest['records']):,}",
-            f"where all {int(found['columns']):,} released columns are known; the "
+            f"{int(known_columns['unique_records']):,} of {int(subject.manifest['records']):,}",
+            f"where all {int(known_columns['columns']):,} released columns are known; the "
             "smallest class has "
-            f"{counted(int(found['smallest_class']), 'record')} then",
+            f"{counted(int(known_columns['smallest_class']), 'record')} then",
         )
     yield (
         "Information loss (IL)",
@@ -324,7 +324,7 @@ def roles(subject: Subject) -> Section:
 
 
 def limits(subject: Subject) -> Section:
-    """What the guarantee does not give."""
+    """Return the section on what the guarantee does not cover."""
     head = ("what is not covered", "why", "what helps")
     return Section(
         "Limits: what k-anonymity does not give",

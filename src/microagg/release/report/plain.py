@@ -38,7 +38,7 @@ def _block(block: Block) -> dict[str, Any]:
 
 
 def is_report(beginning: bytes) -> bool:
-    """Whether a file that begins so is such a document.
+    """Return whether the beginning of a file is that of such a document.
 
     >>> is_report(to_json(Document("Report", "public", ())).encode()), is_report(b'{"format": 2}')
     (True, False)

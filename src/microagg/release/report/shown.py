@@ -31,9 +31,9 @@ from microagg.release.report.subject import Subject
 
 
 def distributions(subject: Subject) -> Section:
-    """How the released values are spread, column by column."""
+    """Return the section on the distribution of the released values, column by column."""
     names = subject.names[: pictured(len(subject.names))]
-    found = [(name, spread_of([subject.released], j)) for j, name in enumerate(names)]
+    spreads = [(name, spread_of([subject.released], j)) for j, name in enumerate(names)]
     text = (
         "The columns as released: how many records, in percent, have a value within each "
         "bin. The outermost bins are open."
@@ -43,8 +43,10 @@ def distributions(subject: Subject) -> Section:
     if len(subject.names) > len(names):
         text += f" Of {len(subject.names)} columns, the first {len(names)} are shown."
     blocks: list[Block] = [*on_sample(subject), Paragraph(text)]
-    blocks += [spread.picture(before_and_after=False) for _, spread in found if spread is not None]
-    missing = [name for name, spread in found if spread is None]
+    blocks += [
+        spread.picture(before_and_after=False) for _, spread in spreads if spread is not None
+    ]
+    missing = [name for name, spread in spreads if spread is None]
     if missing:
         blocks.append(
             Paragraph(
@@ -66,20 +68,20 @@ def correlation(subject: Subject) -> Section:
     numbers = columns_of_numbers(subject.released)
     if len(numbers) < 2:
         return Section(title, (Paragraph(nothing_to_correlate(len(subject.names))),))
-    told = CORRELATION
+    text = CORRELATION
     if len(numbers) < len(subject.names):
-        told += f" {ONLY_NUMBERS}"
+        text += f" {ONLY_NUMBERS}"
     if len(numbers) > HEATED:
-        told += f" Of {len(numbers)} columns, the first {HEATED} are shown."
+        text += f" Of {len(numbers)} columns, the first {HEATED} are shown."
     numbers = numbers[:HEATED]
     shown = [subject.names[j] for j in numbers]
     matrix = rounded_correlations(np.ascontiguousarray(subject.released.values[:, numbers]))
     picture = picture_of_correlations(shown, matrix, "as released")
-    return Section(title, (*on_sample(subject), Paragraph(told), picture))
+    return Section(title, (*on_sample(subject), Paragraph(text), picture))
 
 
 def published(subject: Subject) -> Section:
-    """What comes from the original table and was published by name."""
+    """Return the section on figures of the original table that were published by name."""
     many = len(subject.names) > TABLED
     caption = (
         f"Of {len(subject.names)} columns, the first {TABLED}." if many else "Column by column."
@@ -102,6 +104,6 @@ def published(subject: Subject) -> Section:
 def _of_the_bound(subject: Subject) -> Iterator[tuple[str, str, str]]:
     bound = subject.manifest.get("bound")
     if bound is not None:
-        told = "proven: no grouping of these records can lose less of the variation"
-        told += "; this one is optimal up to rounding" if bound["optimal"] else ""
-        yield "Least information loss", with_unit(bound["IL"], "percent", DIGITS), told
+        text = "proven: no grouping of these records can lose less of the variation"
+        text += "; this one is optimal up to rounding" if bound["optimal"] else ""
+        yield "Least information loss", with_unit(bound["IL"], "percent", DIGITS), text

@@ -1,9 +1,9 @@
-"""How the cells of a column are spread: levels as bars, numbers and dates in bins, what is missing
+"""Distribution of a column's cells: levels as bars, numbers and dates in bins, missing values
 beside them.
 
-A public report has the released cells alone, and what it shows must follow from them: not from
-levels that only the original had, nor from the number that the original's cells were counted from.
-`as_released` takes all of that away.
+A public report shows the released cells alone, and must follow from them. It must not depend on
+levels that only the original had, nor on the origin of the original's numbers. `as_released`
+removes both.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SPANS = (
 
 @dataclass(frozen=True)
 class Spread:
-    """How many records of a column are where, in each of some tables.
+    """Counts of a column's cells by slot, in each of some tables.
 
     >>> Spread("sex", ("F", "M"), ((2, 3),)).counts
     ((2, 3),)
@@ -95,10 +95,11 @@ class Spread:
 
 
 def spread_of(tables: Sequence[Cells], column: int) -> Spread | None:
-    """How one column is spread in some tables; the first decides on bins and levels. None where
-    there are not two slots.
+    """Return the distribution of one column in some tables; the first table decides on bins and
+    levels.
 
-    Where the last table has ranges or ancestors, which the others do not have, it is shown alone.
+    None where there are not two slots. Where only the last table has ranges or ancestors, it is
+    shown alone.
 
     >>> spread_of([Cells.plain(np.array([[1.0], [2.0], [2.0]]), ["age"])], 0)
     Spread(name='age', slots=('under 2', '2 and more'), counts=((1, 2),), edges=('2',), beside=0)
@@ -108,10 +109,14 @@ def spread_of(tables: Sequence[Cells], column: int) -> Spread | None:
     variable = tables[0].variables[column]
     atoms, atom_counts = _atoms(tables, column)
     if not variable.levels and any(_there(cells, column).any() for cells in tables):
-        found = _of_numbers(tables, column)
-        name = variable.name if found is None or not found[1] else f"{variable.name} ({found[1]})"
-        if found is not None or atoms:
-            bins = found[0] if found is not None else None
+        of_numbers = _of_numbers(tables, column)
+        name = (
+            variable.name
+            if of_numbers is None or not of_numbers[1]
+            else f"{variable.name} ({of_numbers[1]})"
+        )
+        if of_numbers is not None or atoms:
+            bins = of_numbers[0] if of_numbers is not None else None
             counts = (
                 bins.counts
                 if bins
@@ -137,18 +142,18 @@ def _of_numbers(tables: Sequence[Cells], column: int) -> tuple[Bins, str] | None
     if not variable.span:
         bins = bins_of_dates(unit, values[0], *values)
         return None if bins is None else (bins, "")
-    seconds = [each * (86_400.0 / _PER_DAY[unit]) for each in values]
-    largest = max((float(np.abs(each).max()) for each in seconds if len(each)), default=0.0)
-    word, size = next((each for each in _SPANS if largest >= 2 * each[1]), _SPANS[-1])
-    bins = bins_of(*(each / size for each in (seconds[0], *seconds)))
+    seconds = [array * (86_400.0 / _PER_DAY[unit]) for array in values]
+    largest = max((float(np.abs(array).max()) for array in seconds if len(array)), default=0.0)
+    word, size = next((array for array in _SPANS if largest >= 2 * array[1]), _SPANS[-1])
+    bins = bins_of(*(array / size for array in (seconds[0], *seconds)))
     return None if bins is None else (bins, word)
 
 
 def absolute(cells: Cells, column: int) -> np.ndarray:
-    """What the numbers of a column stand for, gaps left out: int64 for times, in units since 1970;
-    else float64.
+    """Return the numbers of a column without gaps: int64 for times, in units since 1970; else
+    float64.
 
-    Exact before it is rounded once, so that it does not matter what the numbers were counted from.
+    Exact before a single rounding, so that the origin of the numbers does not matter.
 
     >>> absolute(Cells((Variable("born", origin=10, unit="D"),), np.array([[5.0]])), 0).tolist()
     [15]
@@ -163,7 +168,7 @@ def absolute(cells: Cells, column: int) -> np.ndarray:
         Fraction(variable.origin) if isinstance(variable.origin, Decimal | int) else Fraction(0)
     )
     different, which = np.unique(values, return_inverse=True)
-    return np.array([float(origin + Fraction(each)) for each in different.tolist()])[
+    return np.array([float(origin + Fraction(value)) for value in different.tolist()])[
         which.reshape(-1)
     ]
 
@@ -177,8 +182,8 @@ def _atoms(tables: Sequence[Cells], column: int) -> tuple[list[str], list[list[i
     """The special codes and the missing cells of a column: what they are called, and how many each
     table has.
     """
-    found: dict[str, list[int]] = {}
-    for place, cells in enumerate(tables):
+    counts: dict[str, list[int]] = {}
+    for index, cells in enumerate(tables):
         atoms = cells.atoms_of(column)
         if atoms is None:
             continue
@@ -186,9 +191,9 @@ def _atoms(tables: Sequence[Cells], column: int) -> tuple[list[str], list[list[i
             count = int((atoms == mark).sum())
             if count:
                 name = MISSING if code is None else f"code {level_text(code)}"
-                found.setdefault(name, [0] * len(tables))[place] = count
-    names = sorted(found, key=lambda name: name == MISSING)  # the order given, missing last
-    return names, [[found[name][place] for name in names] for place in range(len(tables))]
+                counts.setdefault(name, [0] * len(tables))[index] = count
+    names = sorted(counts, key=lambda name: name == MISSING)  # the order given, missing last
+    return names, [[counts[name][index] for name in names] for index in range(len(tables))]
 
 
 def _of_levels(tables: Sequence[Cells], column: int) -> tuple[list[str], list[list[int]]]:
@@ -197,30 +202,32 @@ def _of_levels(tables: Sequence[Cells], column: int) -> tuple[list[str], list[li
     """
     counts: list[dict[Any, int]] = []
     for cells in tables:
-        levels, there = cells.variables[column].levels, _there(cells, column)
+        levels, present = cells.variables[column].levels, _there(cells, column)
         often = np.bincount(
-            cells.values[there, column].astype(np.int64), minlength=len(levels)
+            cells.values[present, column].astype(np.int64), minlength=len(levels)
         ).tolist()
         counts.append({level: count for level, count in zip(levels, often, strict=True) if count})
-    missing = [each.pop(None, 0) for each in counts]
-    occurring = in_order(tables[0].variables[column], {level for each in counts for level in each})
+    missing = [counter.pop(None, 0) for counter in counts]
+    occurring = in_order(
+        tables[0].variables[column], {level for counter in counts for level in counter}
+    )
     named = occurring
     if len(occurring) > LEVELS:
         most = sorted(
-            range(len(occurring)), key=lambda place: (-counts[0].get(occurring[place], 0), place)
+            range(len(occurring)), key=lambda code: (-counts[0].get(occurring[code], 0), code)
         )
-        named = [occurring[place] for place in sorted(most[:LEVELS])]
+        named = [occurring[code] for code in sorted(most[:LEVELS])]
     slots = [level_text(level) for level in named]
-    found = [[each.get(level, 0) for level in named] for each in counts]
+    rows = [[counter.get(level, 0) for level in named] for counter in counts]
     if len(named) < len(occurring):
         slots.append(counted(len(occurring) - len(named), "other"))
-        for each, row in zip(counts, found, strict=True):
-            row.append(sum(each.values()) - sum(row))
+        for counter, row in zip(counts, rows, strict=True):
+            row.append(sum(counter.values()) - sum(row))
     if any(missing):
         slots.append(MISSING)
-        for row, gaps in zip(found, missing, strict=True):
+        for row, gaps in zip(rows, missing, strict=True):
             row.append(gaps)
-    return slots, found
+    return slots, rows
 
 
 def in_order(variable: Variable, levels: set[Any]) -> list[Any]:
@@ -244,8 +251,8 @@ def in_order(variable: Variable, levels: set[Any]) -> list[Any]:
 def _numbers_first(text: str) -> list[tuple[int, float, str]]:
     parts = re.split(r"(-?\d+(?:\.\d+)?)", text)
     return [
-        (0, float(part), "") if place % 2 else (1, 0.0, part)
-        for place, part in enumerate(parts)
+        (0, float(part), "") if index % 2 else (1, 0.0, part)
+        for index, part in enumerate(parts)
         if part
     ]
 
@@ -272,34 +279,38 @@ def as_released(cells: Cells) -> Cells:
     (('Bonn', 'Rome'), [[0.0], [1.0]])
     """
     if cells.is_plain and not any(
-        each.unit or each.origin or each.marks for each in cells.variables
+        other.unit or other.origin or other.marks for other in cells.variables
     ):
         rows = np.lexsort(cells.values.T[::-1])
         return Cells.plain(cells.values[rows], cells.names)
     variables, values = [], np.full(cells.values.shape, np.nan)
     atoms = np.full(cells.values.shape, NO_ATOM, np.int16)
     for j in range(len(cells.variables)):
-        there = _there(cells, j)
-        variable, values[there, j] = _own_terms(cells, j, there)
+        present = _there(cells, j)
+        variable, values[present, j] = _own_terms(cells, j, present)
         held = cells.atoms_of(j)
         if held is not None:
             occurring = [mark for mark in range(len(variable.marks)) if (held == mark).any()]
-            for place, mark in enumerate(occurring):
-                atoms[held == mark, j] = place
+            for index, mark in enumerate(occurring):
+                atoms[held == mark, j] = index
             variable = replace(variable, marks=tuple(variable.marks[mark] for mark in occurring))
         else:
             variable = replace(variable, marks=())
         variables.append(variable)
-    own = Cells(tuple(variables), values, atoms if (atoms != NO_ATOM).any() else None)
-    rows = np.lexsort(tuple(reversed(columns_to_compare(own))))
-    return Cells(own.variables, values[rows], None if own.atoms is None else atoms[rows])
+    cells_as_released = Cells(tuple(variables), values, atoms if (atoms != NO_ATOM).any() else None)
+    rows = np.lexsort(tuple(reversed(columns_to_compare(cells_as_released))))
+    return Cells(
+        cells_as_released.variables,
+        values[rows],
+        None if cells_as_released.atoms is None else atoms[rows],
+    )
 
 
-def _own_terms(cells: Cells, j: int, there: np.ndarray) -> tuple[Variable, np.ndarray]:
+def _own_terms(cells: Cells, j: int, present: np.ndarray) -> tuple[Variable, np.ndarray]:
     """A column's variable, and the values of those cells that have one, counted from what the
     column itself has.
     """
-    old, values = cells.variables[j], cells.values[there, j]
+    old, values = cells.variables[j], cells.values[present, j]
     shown = Variable(
         old.name,
         old.kind,
@@ -311,18 +322,18 @@ def _own_terms(cells: Cells, j: int, there: np.ndarray) -> tuple[Variable, np.nd
     )
     if old.levels:
         places = values.astype(np.int64)
-        used = {old.levels[place] for place in np.unique(places).tolist()}
+        used = {old.levels[code] for code in np.unique(places).tolist()}
         levels = [*in_order(old, used - {None}), *([None] if None in used else [])]
-        at = {level: place for place, level in enumerate(levels)}
-        new = np.array([at.get(level, -1) for level in old.levels], np.float64)
+        index_of = {level: code for code, level in enumerate(levels)}
+        new = np.array([index_of.get(level, -1) for level in old.levels], np.float64)
         return replace(shown, levels=tuple(levels)), new[places]
     if old.unit:
         return _own_times(shown, absolute(cells, j))
     if not old.origin:
         return shown, values
-    found = absolute(cells, j)
-    least = float(found.min()) if len(found) else 0.0
-    return replace(shown, origin=Decimal(least)), found - least
+    numbers = absolute(cells, j)
+    least = float(numbers.min()) if len(numbers) else 0.0
+    return replace(shown, origin=Decimal(least)), numbers - least
 
 
 def _own_times(shown: Variable, ticks: np.ndarray) -> tuple[Variable, np.ndarray]:

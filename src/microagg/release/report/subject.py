@@ -1,4 +1,4 @@
-"""What a report is about, gathered once for all its parts."""
+"""Subject of a report, collected once for all its parts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Subject:
         )
 
     def figure(self, name: str) -> Figure | None:
-        """What a measure found."""
+        """Return the figure of a measure."""
         return next((figure for measure, figure in self.figures if measure.name == name), None)
 
     @property
@@ -74,10 +74,10 @@ class Subject:
 
     @property
     def mixed(self) -> bool:
-        """Whether some column is no plain numbers: categories, dates, gaps."""
+        """Return whether some column is not plain numbers: categories, dates, gaps."""
         return (
             not self.released.is_plain
-            or any(each.unit for each in self.released.variables)
+            or any(variable.unit for variable in self.released.variables)
             or self._has_gaps
         )
 
@@ -99,7 +99,7 @@ class Subject:
 
     @property
     def published(self) -> list[tuple[Measure, Figure]]:
-        """What comes from the original table and was published by name."""
+        """Return the figures of the original table that were published by name."""
         return [
             (measure, figure)
             for measure, figure in self.figures
@@ -108,17 +108,17 @@ class Subject:
 
     @property
     def k(self) -> int:
-        """The k that was asked for."""
+        """Return the required k."""
         return int(self.settings["k"])
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What was asked for, as far as this audience may know."""
+        """Return the settings, as far as this audience may see them."""
         return self.manifest["settings"]
 
     @property
     def weight_becomes(self) -> str | None:
-        """What is released of the weight: mean, keep or drop; None where there is no weight."""
+        """Return the treatment of the weight: mean, keep or drop; None without a weight."""
         weight = self.settings.get("weight")
         return (
             None if weight is None else (self.settings.get("aggregate") or {}).get(weight, "mean")
@@ -126,14 +126,12 @@ class Subject:
 
     @property
     def k_anonymous(self) -> bool:
-        """Whether every combination of quasi-identifying values is shared by k records."""
+        """Return whether every combination of quasi-identifying values is shared by k records."""
         return bool(len(self.class_sizes) == 0 or self.class_sizes.min() >= self.k)
 
     @property
     def digits(self) -> int:
-        """How many digits of a figure are shown; the last ones of a sum depend on the order of
-        rows.
-        """
+        """Return the number of digits shown; the last ones of a sum depend on the order of rows."""
         return 3 if self.public else 4
 
     def number(self, value: float) -> str:
@@ -156,11 +154,11 @@ class Subject:
 
     @functools.cached_property
     def _roles(self) -> set[str]:
-        """The roles that some column has: asked for column by column in tables of thousands."""
+        """Return the roles that occur: tables of thousands of columns look them up for each one."""
         return set(self.manifest["roles"].values())
 
     def figures_of(self, side: str) -> list[tuple[Measure, Figure]]:
-        """What was measured on one side; for everybody, on the released table alone."""
+        """Return the figures of one side; in a public report, of the released table alone."""
         return [
             (measure, figure)
             for measure, figure in self.figures
@@ -175,11 +173,16 @@ def public_subject(
     figures: Sequence[tuple[Measure, Figure]],
     released: Cells | None = None,
 ) -> Subject:
-    """What a public report is about: the released rows in an order of their own, and the figures
-    that everybody may see.
+    """Return the subject of a public report: released rows in an order of their own, and public
+    figures.
 
     >>> values = np.array([[3.0], [1.0]])
-    >>> subject = public_subject({"settings": {"k": 2}, "records": 2}, Pair(values + 1, values, ("age",)), np.array([2]), [])
+    >>> subject = public_subject(
+    ...     {"settings": {"k": 2}, "records": 2},
+    ...     Pair(values + 1, values, ("age",)),
+    ...     np.array([2]),
+    ...     [],
+    ... )
     >>> subject.released.values.tolist(), subject.both
     ([[1.0], [3.0]], None)
     """
@@ -206,10 +209,11 @@ def _without_details(figure: Figure) -> Figure:
 
 
 def lost_of_columns(original: np.ndarray, released: np.ndarray) -> np.ndarray:
-    """How much of each column's variation is gone, in percent; 0 for a constant column that
-    stayed as it was.
+    """Return the lost variation of each column in percent; 0 for an unchanged constant column.
 
-    >>> lost_of_columns(np.array([[0.0], [2.0], [10.0], [12.0]]), np.array([[1.0], [1.0], [11.0], [11.0]]))
+    >>> lost_of_columns(
+    ...     np.array([[0.0], [2.0], [10.0], [12.0]]), np.array([[1.0], [1.0], [11.0], [11.0]])
+    ... )
     array([3.84615385])
     """
     total, error = np.empty(original.shape[1]), np.empty(original.shape[1])
@@ -239,7 +243,7 @@ def correlations(values: np.ndarray) -> np.ndarray:
         row -= row.mean()
         spread = np.sqrt((row**2).sum())
         row /= 1.0 if constant[j] or spread == 0 else spread
-    found = np.clip(centred @ centred.T, -1.0, 1.0)
-    found[constant, :] = np.nan
-    found[:, constant] = np.nan
-    return found
+    matrix = np.clip(centred @ centred.T, -1.0, 1.0)
+    matrix[constant, :] = np.nan
+    matrix[:, constant] = np.nan
+    return matrix

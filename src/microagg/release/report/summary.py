@@ -28,11 +28,11 @@ def headline_of(manifest: Mapping[str, Any], class_sizes: np.ndarray) -> str:
 def summary_of(
     manifest: Mapping[str, Any], class_sizes: np.ndarray, notes: Sequence[str] = ()
 ) -> list[tuple[str, str]]:
-    """What matters of a release: (name, sentence) for each line."""
+    """Return the summary of a release: (name, sentence) for each line."""
     rows = [
         ("guarantee", _guarantee(manifest, int(class_sizes.min()))),
-        *(("", told) for told in [*promised(manifest), *promised_units(manifest)]),
-        *(("", told) for told in (on_all_columns(manifest),) if told),
+        *(("", sentence) for sentence in [*promised(manifest), *promised_units(manifest)]),
+        *(("", sentence) for sentence in (on_all_columns(manifest),) if sentence),
         ("loss", _loss(manifest)),
     ]
     if manifest.get("may_identify"):
@@ -53,18 +53,18 @@ def _guarantee(manifest: Mapping[str, Any], smallest: int) -> str:
 
 
 def _loss(manifest: Mapping[str, Any]) -> str:
-    told = f"IL = {number(manifest['loss']['IL'])} % of the variation"
+    text = f"IL = {number(manifest['loss']['IL'])} % of the variation"
     if "IL_zscore" not in manifest["loss"]:
-        return told
+        return text
     usual = number(manifest["loss"]["IL_zscore"])
-    return f"{told} (scale {manifest['settings']['scale']}; {usual} % in z-scores)"
+    return f"{text} (scale {manifest['settings']['scale']}; {usual} % in z-scores)"
 
 
 def _method(manifest: Mapping[str, Any]) -> str:
-    asked = manifest["settings"]
-    given = {name: value for name, value in asked["params"].items() if value is not None}
-    params = ", ".join(f"{name}={value}" for name, value in given.items())
-    return f"{asked['method']} ({params})" if params else str(asked["method"])
+    settings = manifest["settings"]
+    set_params = {name: value for name, value in settings["params"].items() if value is not None}
+    params = ", ".join(f"{name}={value}" for name, value in set_params.items())
+    return f"{settings['method']} ({params})" if params else str(settings["method"])
 
 
 def _bound(bound: Mapping[str, Any]) -> str:

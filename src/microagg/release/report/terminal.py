@@ -1,4 +1,4 @@
-"""What a terminal shows of a release, through rich."""
+"""Terminal view of a release, through rich."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def summary_for_terminal(
 
 
 def size_bars(sizes: np.ndarray) -> list[str]:
-    """How many classes have which size, as bars of text.
+    """Return the number of classes of each size, as bars of text.
 
     >>> size_bars(np.array([3, 3, 4]))[1]
     '  size    4  ████████████████████ 1'

@@ -117,7 +117,9 @@ def first_page(document: Document, width: int = WIDTH) -> str:
     """Return the first part of a report as text for a terminal.
 
     >>> from microagg.release.report.document import Document
-    >>> page = Document("Report", "public", (Section("What was done", (Paragraph("Groups were formed."),)),))
+    >>> page = Document(
+    ...     "Report", "public", (Section("What was done", (Paragraph("Groups were formed."),)),)
+    ... )
     >>> print(first_page(page))
     What was done
     <BLANKLINE>
@@ -139,7 +141,7 @@ def _texts(section: Section, width: int) -> Iterable[str]:
 
 def _facts(block: Facts, width: int) -> Iterable[str]:
     """Return figures with a name, a value and what it means, in columns."""
-    longest = [max(len(printable(row[place])) for row in block.rows) for place in (0, 1)]
+    longest = [max(len(printable(row[index])) for row in block.rows) for index in (0, 1)]
     begin = sum(longest) + 4
     for name, value, meaning in block.rows:
         head = f"{printable(name):<{longest[0]}}  {printable(value):<{longest[1]}}  "

@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import InputError, OnlyInMemory
+from microagg.errors import InputError, OnlyInMemoryError
 from microagg.table.columns import times
 from microagg.table.columns.arrow import is_text, of_plain_type
 from microagg.table.columns.cells import nothing_but_gaps
@@ -132,7 +132,7 @@ class ColumnStats(Reduction):
 
     def _check_many(self) -> None:
         if self.values is not None and len(self.values.counts) > MOST_LEVELS:
-            raise OnlyInMemory(
+            raise OnlyInMemoryError(
                 f"column {self.name!r} has more than {MOST_LEVELS:,} different values, "
                 f"too many for categories beyond memory; "
                 "give it more memory or another role."
@@ -223,7 +223,7 @@ def _check_fine(name: str, kind: Any, extent: Extent, terms: dict[str, Any]) -> 
     elif pa.types.is_decimal(kind) and terms["origin"]:
         span = (extent.most - extent.least).scaleb(kind.scale)
     if span >= TOLD_APART:
-        raise OnlyInMemory(
+        raise OnlyInMemoryError(
             f"column {name!r} has values too fine for how far they reach to be worked on "
             f"beyond memory; round them, or give it more "
             "memory."
